@@ -33,6 +33,7 @@ PLACES = {
     "prices": "evo_libra.network.catalog.technologies.load_catalog",
     "parts": "evo_libra.network.catalog.parts.load_parts_spec",
     "designs": "evo_libra.network.catalog.designs.load_design_specs",
+    "failures": "evo_libra.network.catalog.failures.load_failure_specs",
     "blocks": "evo_libra.network.blocks.registry.BLOCKS",
     "patterns": "evo_libra.collective.Pattern",
     "models": "evo_libra.workload.language_models.load_models",
@@ -105,7 +106,14 @@ def objectives() -> str:
     """Return a table of the objectives."""
     measures: Mapping[str, Any] = named("objectives")
     rows = [
-        [f"`{name}`", f"`{one.objective.column}`", one.meaning, units(one.unit), _yes(one.power), _yes(one.uncertain)]
+        [
+            f"`{name}`",
+            f"`{one.objective.column}`",
+            one.meaning,
+            units(one.unit),
+            _yes(one.power or one.failing),
+            _yes(one.uncertain),
+        ]
         for name, one in measures.items()
     ]
     head = ["name", "column", "meaning", "units in constraints", "needs a catalogue of parts", "over scenarios, too"]
@@ -137,15 +145,28 @@ def blocks() -> str:
     rows = [
         [f"`{one.name}`", f"`{one.code}`", _summary(one), one.algorithm, one.switch_kind or "", one.timed_as or ""]
         for one in named("blocks")
+        if not hasattr(one, "ratios")
     ]
     return table(["block", "code", "what it is", "algorithm", "switch part", "timed as"], rows)
+
+
+def ratios() -> str:
+    """Return a table of the oversubscriptions of fat trees, with the blocks of each."""
+    found: dict[tuple[int, int], list[str]] = {}
+    for one in named("blocks"):
+        if hasattr(one, "ratios"):
+            found.setdefault(one.ratios, [f"{one.ratios[0]}:1", f"{one.ratios[1]}:1"]).extend(
+                [f"`{one.name}`", f"`{one.code}`"]
+            )
+    head = ["leaves", "pods", "one network", "code", "rails", "code"]
+    return table(head, list(found.values()))
 
 
 def shares() -> str:
     """Return a table of the shares of bandwidth that groups get of each building block, in a dimension of 16 NPUs."""
     patterns = named("patterns")
     kinds = [(patterns.SHRINKING, 16), (patterns.SHRINKING, 4), (patterns.ALL_TO_ALL, 16), (patterns.ALL_TO_ALL, 4)]
-    rows = [[f"`{one.name}`", *(_share(one, *kind) for kind in kinds)] for one in named("blocks")]
+    rows = [[f"`{one.name}`", *(_share(one, *kind) for kind in kinds)] for one in named("blocks") if not one.sited]
     head = ["all-reduce of all 16", "of 4 neighbours", "all-to-all of all 16", "of 4 neighbours"]
     return table(["block", *head], rows)
 
@@ -224,9 +245,10 @@ def parts(name: str) -> str:
     for key, one in sorted(_own(name, "parts").items(), key=lambda item: (item[1].kind, item[0])):
         price = one.price_usd
         prices = [price] * 3 if isinstance(price, float | int) else [price.low, price.value, price.high]
-        figures = [*map(_amount, prices), _amount(one.power_W), str(one.ports or ""), _amount(one.latency_ns)]
+        idle = "" if one.idle_watts is None else _amount(one.idle_watts)
+        figures = [*map(_amount, prices), _amount(one.busy_watts), idle, str(one.ports or ""), _amount(one.latency_ns)]
         rows.append([key, one.kind, *figures, str(one.year)])
-    return table(["part", "kind", "low USD", "USD", "high USD", "W", "ports", "ns", "year"], rows)
+    return table(["part", "kind", "low USD", "USD", "high USD", "W", "idle W", "ports", "ns", "year"], rows)
 
 
 def designs() -> str:
@@ -242,6 +264,15 @@ def designs() -> str:
         for name, one in named("designs")().items()
     ]
     return table(["name", "what it is, and its source", "design", "NPUs", "year"], rows)
+
+
+def failures() -> str:
+    """Return a table of the failure rates."""
+    rows = [
+        [f"`{name}`", f"{one.per_year:g}", f"{one.repair_h:g}", " ".join(one.source.split()), str(one.year)]
+        for name, one in named("failures")().items()
+    ]
+    return table(["kind or part", "failures in a year", "repair [h]", "source", "year"], rows)
 
 
 def _sizes(npus: Any) -> str:  # noqa: ANN401 - a tuple or steps
@@ -395,6 +426,7 @@ GENERATORS: Mapping[str, Callable[..., str]] = {
         commands,
         designs,
         engines,
+        failures,
         keys,
         models,
         objectives,
@@ -402,6 +434,7 @@ GENERATORS: Mapping[str, Callable[..., str]] = {
         prices,
         problems,
         records,
+        ratios,
         shares,
         statistics,
         technologies,

@@ -1,8 +1,9 @@
-"""Draw the pictures of the terminal UI that the docs show: a batch is run, and the UI is pressed as a user would.
+"""Draw the pictures of the terminal UI, of reports and of networks that the docs show, as a user would see them.
 
     python docs/pictures.py
 
-Textual's own pictures are SVG; Chromium makes PNGs of them, in the font DejaVu Sans Mono.
+A batch and a search are run. Textual's own pictures are SVG; Chromium makes PNGs of them, in the font DejaVu Sans Mono,
+and shows the report.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from playwright.sync_api import sync_playwright
 from textual.pilot import Pilot
 
 from evo_libra.ui.terminal.app import TerminalUI
@@ -33,6 +36,11 @@ grid: {npus: [1024, 4096, 16384]}
 PICTURES = (
     ("terminal.png", False, (144, 42), ("down", "down", "m", "down", "down", "down", "m", "down", "2")),
     ("terminal_light.png", True, (108, 32), ("down", "3", "right")),
+)
+PROBLEM = "llama3-405b-16k"
+REPORTS = (
+    ("report.png", "report.html", "light", ("n",) * 8),
+    ("report_dark.png", "sizes.html", "dark", ("n",)),
 )
 BROWSER = ("chromium", "--headless", "--no-sandbox", "--hide-scrollbars", "--force-device-scale-factor=1")
 
@@ -63,6 +71,29 @@ def to_png(svg: str, path: Path, place: Path) -> None:
     subprocess.run(words, check=True, capture_output=True)  # noqa: S603 - our own page
 
 
+def draw_reports(command: Path, place: Path) -> None:
+    """Write reports of a search and of a batch, take their pictures, and draw a network."""
+    words = (
+        ("search", PROBLEM, "--out", "results", "--no-plot"),
+        ("report", PROBLEM, "-o", "report.html"),
+        ("report", "experiment:sizes", "name:*4096*", "-o", "sizes.html", "--title", "4,096 NPUs, two engines"),
+        ("draw", f"{PROBLEM}#knee", "-o", DOCS / "network.svg"),
+    )
+    for each in words:
+        subprocess.run([command, *each], cwd=place, check=True)  # noqa: S603 - our own program
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=shutil.which(BROWSER[0]), args=["--no-sandbox"])
+        for name, page, theme, keys in REPORTS:
+            tab = browser.new_page(viewport={"width": 1360, "height": 980}, color_scheme=theme)
+            tab.goto((place / page).as_uri())
+            tab.wait_for_timeout(2000)
+            for key in keys:
+                tab.keyboard.press(key)
+            tab.wait_for_timeout(1000)
+            tab.screenshot(path=DOCS / name)
+        browser.close()
+
+
 def main() -> None:
     """Run the batch and draw every picture."""
     command = Path(sys.executable).with_name("evo-libra")
@@ -74,6 +105,7 @@ def main() -> None:
             with contextlib.chdir(place):  # the UI shows the name of the folder as it was given
                 svg = asyncio.run(drawn(Path("results"), place / "cache", size, keys, light=light))
             to_png(svg, DOCS / name, place)
+        draw_reports(command, place)
 
 
 if __name__ == "__main__":

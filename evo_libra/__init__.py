@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from evo_libra.experiment.results.result import Result
     from evo_libra.front.front import Front
     from evo_libra.optimality.certificate import certify
     from evo_libra.problem.file.registry import load_problem
@@ -14,12 +15,13 @@ if TYPE_CHECKING:
     from evo_libra.searching.generations import search
 
 __version__ = "0.1.0"
-__all__ = ["Front", "Problem", "__version__", "certify", "load_problem", "optimize", "search"]
+__all__ = ["Front", "Problem", "Result", "__version__", "certify", "load_problem", "optimize", "search"]
 
 # Imported when first asked for, so that `evo-libra --help` does not wait for NumPy.
 _HOMES = {
     "Front": "evo_libra.front.front",
     "Problem": "evo_libra.problem.problem",
+    "Result": "evo_libra.experiment.results.result",
     "certify": "evo_libra.optimality.certificate",
     "optimize": "evo_libra.problem.optimize",
     "load_problem": "evo_libra.problem.file.registry",

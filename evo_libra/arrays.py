@@ -77,6 +77,7 @@ class Population:
     bandwidth : (d, n) bandwidth per NPU in B/s; 0 in an unused dimension.
     schedule : how collectives run on them, where the time model asks for it.
     plan : (w, n) place of the parallelisation plan of each workload that leaves some open; None where none does.
+    spares : (n,) spare NPUs; None for none.
     """
 
     npus: IntArray
@@ -85,6 +86,7 @@ class Population:
     bandwidth: FloatArray
     schedule: Schedule | None = None
     plan: IntArray | None = None
+    spares: IntArray | None = None
 
     def __len__(self) -> int:
         return int(self.npus.shape[1])
@@ -100,6 +102,7 @@ class Population:
             self.npus[:, designs], self.block[:, designs], self.technology[:, designs], self.bandwidth[:, designs],
             None if self.schedule is None else self.schedule.select(designs),
             None if self.plan is None else self.plan[:, designs],
+            None if self.spares is None else self.spares[designs],
         )  # fmt: skip
 
 

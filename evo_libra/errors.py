@@ -20,6 +20,7 @@ RENAMED = {
     "span": "domain_size",
     "ownership": "tco",
     "ownership_usd": "tco_usd",
+    "any-to-any": "fat-tree",
 }
 """Names in files of earlier versions, of keys as of values, and what they are called now."""
 

@@ -14,7 +14,7 @@ from common import in_gigabytes, markdown, picture
 from runs import Best, best_or_exit, times
 
 from evo_libra.front.explain import explain
-from evo_libra.ui.plots.figure import COLOURS
+from evo_libra.ui.plots.axes import COLOURS
 from evo_libra.workload.language_models import load_models
 
 NPUS, REFERENCE = 4096, 128

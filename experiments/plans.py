@@ -21,7 +21,7 @@ from plan_genes import NAMES, POPULATION, compared, encodings, extent, figures
 from evo_libra import Problem, search
 from evo_libra.arrays import FloatArray
 from evo_libra.front.indicators import hypervolume
-from evo_libra.ui.plots.figure import COLOURS
+from evo_libra.ui.plots.axes import COLOURS
 from evo_libra.workload.step.plan_table import PlanTable
 from evo_libra.workload.step.plans import RECOMPUTE
 
@@ -68,7 +68,7 @@ _A100 = (("nvlink3", 300), ("optics-200g", 25))
 CASES = (
     Case("llama3-405b-16k", *_H100),
     Case("deepseek-v3-2k", *_H100),
-    Case("mixtral-8x7b-256", *_H100, ("fabric.blocks=[fully-connected, switch, any-to-any, ocs-rail]",)),
+    Case("mixtral-8x7b-256", *_H100, ("fabric.blocks=[fully-connected, switch, fat-tree, ocs-rail]",)),
     Case("megatron-1t-3072", *_A100),
     Case("mixed-models-4k", *_H100),
     Case("gpt3-175b-1536", *_A100, (

@@ -22,7 +22,7 @@ from evo_libra.problem.file.registry import load_open_problem
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.time_models.libra import LibraTime
 from evo_libra.problem.time_models.loops import WeightedLoop, weighted_loop
-from evo_libra.ui.plots.figure import COLOURS
+from evo_libra.ui.plots.axes import COLOURS
 from evo_libra.workload.parallelism import ALL
 from evo_libra.workload.workload import Workload
 

@@ -76,6 +76,7 @@ def test_every_list_is_asked_for_and_every_place_exists() -> None:
 def test_names_are_those_of_the_program() -> None:
     blocks, objectives, results = page("catalogue"), page("problem-file"), page("results")
     assert [block.name for block in BLOCKS if f"| `{block.name}` | `{block.code}` |" not in blocks] == []
+    assert "| 1:1 | 7:1 | `fat-tree-1-7` | `CL17` | `switch-1-7` | `SW17` |" in blocks
     for name, measure in PLAIN.items():
         assert f"| `{name}` | `{measure.objective.column}` |" in objectives
         assert f"| `{name}` | `{measure.objective.column}` |" in results

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
 from evo_libra import __version__
-from evo_libra.arrays import GIGA, IntArray, Population
+from evo_libra.arrays import GIGA, FloatArray, IntArray, Population
 from evo_libra.astra_sim.cluster import Cluster, ExportedGroup, Grouping, cluster_of, group
 from evo_libra.astra_sim.loops import LoopTraces, groups_of, planned, traces_of
 from evo_libra.astra_sim.readme import CollectiveTime, Exported, ExportedWorkload, readme_text
@@ -29,7 +29,7 @@ from evo_libra.timing.input_files.network_file import memory_text, network_text,
 from evo_libra.timing.input_files.system_file import parse_system, read_machine, system_text
 from evo_libra.timing.machine import Machine, RemoteMemory
 from evo_libra.timing.phase_dimensions import OPTICAL
-from evo_libra.timing.quirks import OF_SCHEDULERS
+from evo_libra.timing.quirks import AT_ZERO, OF_SCHEDULERS, sentence_of
 from evo_libra.units import roofline_ns
 from evo_libra.workload.trace_nodes import DimensionGroup
 
@@ -42,18 +42,23 @@ MAX_STEP_NPUS = 1024
 MAX_STEP_NODES = 20_000_000
 """Nodes of all traces of a training step that differ; they are some GB, and reading them back takes minutes."""
 
+Tell = Callable[[str], None]
+"""What is told what happens next."""
+
 README, NETWORK, SYSTEM, MEMORY, GROUPS, TRACES = (
     "README.md", "network.yml", "system.json", "memory.json", "groups.json", "traces",
 )  # fmt: skip
 
 
-def export_design(problem: Problem, design: str, folder: Path, searched: Problem | None = None) -> Exported:
+def export_design(
+    problem: Problem, design: str, folder: Path, searched: Problem | None = None, tell: Tell = lambda _: None
+) -> Exported:
     """Write a design with the workloads of a problem for ASTRA-sim to a new or empty folder; the README comes last.
 
     Returns what was written, with the times that are predicted from the files. `searched` is the problem that the
-    design was found for, where its time is another. Raises `InputError` if the problem's time is LIBRA's, a workload is
-    no training loop, the network is too large, the design is none of the problem, or the folder is not empty or cannot
-    be written.
+    design was found for, where its time is another. `tell` is told what is done next, some words each. Raises
+    `InputError` if the problem's time is LIBRA's, a workload is no training loop, the network is too large, the design
+    is none of the problem, or the folder is not empty or cannot be written.
     """
     fidelity = problem.time.fidelity
     if fidelity is None:
@@ -68,11 +73,13 @@ def export_design(problem: Problem, design: str, folder: Path, searched: Problem
     problem = problem.pinned(population)
     _check_steps(problem)
     with _new_folder(folder):
-        export = _Export(problem, population, folder)
+        export = _Export(problem, population, folder, tell)
         export.write()
-        origin = searched or problem
-        before = origin.time.workload_times(origin.read(design) if searched else population)
-        exported = export.exported(text, (_model(origin), _model(problem)), [float(time[0]) for time in before])
+        tell("timing the design as the problem does")
+        modelled = problem.time.workload_times(population)
+        before = modelled if searched is None else searched.time.workload_times(searched.read(design))
+        models = _model(searched or problem), _model(problem)
+        exported = export.exported(text, models, [float(time[0]) for time in before], modelled)
         (folder / README).write_text(readme_text(exported), encoding="utf-8")
     return exported
 
@@ -80,10 +87,10 @@ def export_design(problem: Problem, design: str, folder: Path, searched: Problem
 def _check_blocks(design: Population, fidelity: Fidelity) -> None:
     for d in np.flatnonzero(design.npus[:, 0] > 1).tolist():
         block = BLOCKS[int(design.block[d, 0])]
-        if block.divided or block.timed_as == "tree":
+        if block.divided or block.sited or block.timed_as == "tree":
             raise InputError(
                 f"dimension {d} is a {block.name}; ASTRA-sim's network files have rings, fully connected dimensions "
-                "and switches, and the groups of a design lie on its dimensions as they are"
+                "and switches of 1:1, and the groups of a design lie on its dimensions as they are"
             )
         if fidelity.ocs_setting and OPTICAL[design.block[d, 0]]:
             raise InputError(f"dimension {d} is an {block.name}; ASTRA-sim has no time.ocs_setting_us")
@@ -135,8 +142,9 @@ def _new_folder(folder: Path) -> Iterator[None]:
 class _Export:
     """Writes the files of one design, and reads them back."""
 
-    def __init__(self, problem: Problem, design: Population, folder: Path) -> None:
+    def __init__(self, problem: Problem, design: Population, folder: Path, tell: Tell) -> None:
         assert problem.time.fidelity is not None  # noqa: S101 - the caller has looked
+        self.tell = tell
         self.problem, self.design, self.folder, self.fidelity = problem, design, folder, problem.time.fidelity
         self.cluster: Cluster = cluster_of(self.fidelity, problem.time.reaching(design))
         self.loops = problem.time.loops
@@ -157,6 +165,7 @@ class _Export:
         write_groups(self.folder / GROUPS, self.grouping.members)
         (self.folder / TRACES).mkdir()
         for at, (loop, name) in enumerate(zip(self.loops, self.names, strict=True)):
+            self.tell(f"writing the traces of {loop.workload.name}")
             self._check(loop, self.traces[at], self.owners[at])
             placed = self.grouping.of_workload[at]
             write_traces(self.folder / TRACES / name, self.traces[at], placed, self.owners[at])
@@ -181,8 +190,10 @@ class _Export:
                         f"{operations // 1000} ns of the computation {node.name} in '{workload}'"
                     )
 
-    def exported(self, text: str, models: tuple[str, str], searched: Sequence[float]) -> Exported:
-        """Return what was written, from the files."""
+    def exported(
+        self, text: str, models: tuple[str, str], searched: Sequence[float], modelled: Sequence[FloatArray]
+    ) -> Exported:
+        """Return what was written, from the files; times are those of each workload, in s."""
         network = parse_network(read_source(self.folder / NETWORK))
         system = parse_system(read_source(self.folder / SYSTEM), network)
         machine, _ = read_machine(self.folder / NETWORK, self.folder / SYSTEM, self.folder / MEMORY)
@@ -192,18 +203,26 @@ class _Export:
         )
         warnings = [warned.quirk for warned in warnings_of(self.problem, self.design)]
         differences = [*_other_time(models), *(quirk.sentence for quirk in warnings if quirk in OF_SCHEDULERS)]
-        modelled = self.problem.time.workload_times(self.design)
+        if not self.fidelity.overheads.endpoint and any(traces.begins_with_collective for traces in self.traces):
+            differences.append(sentence_of(AT_ZERO))
         workloads = []
         for at, before in enumerate(searched):
+            name = self.loops[at].workload.name
+            self.tell(f"reading the traces of {name}")
             traces = read_traces(self.folder / TRACES / self.names[at], self.owners[at])
-            prediction = predict(traces, groups, machine)
-            later = None if scheduled is None else predict(traces, groups, scheduled)
+            prediction = predict(traces, groups, machine, self.predicting(name))
+            later = None if scheduled is None else predict(traces, groups, scheduled, self.predicting(name))
             workload, case = self._workload(at, before, float(modelled[at][0]), prediction, later)
             workloads.append(workload)
             differences += [sentence for sentence in of_workload(case, self.cluster) if sentence not in differences]
         return Exported(
             text, self.problem.npus, models, __version__, bool(groups), tuple(workloads), tuple(differences)
         )
+
+    def predicting(self, name: str) -> Tell:
+        """Tell for each collective of a workload that its time is predicted, and of how many chunks."""
+        chunks = self.cluster.system.system.splits
+        return lambda what: self.tell(f"predicting {name}: {what} in {chunks:,} chunks")
 
     def _workload(
         self, at: int, searched: float, modelled: float, prediction: Prediction, scheduled: Prediction | None

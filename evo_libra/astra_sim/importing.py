@@ -9,7 +9,7 @@ from math import inf
 from typing import Any
 
 from evo_libra.arrays import TERA
-from evo_libra.astra_sim.cluster import PEAK, dimension_algorithms, npu_bandwidth
+from evo_libra.astra_sim.cluster import ONE_AT_A_TIME, PEAK, dimension_algorithms, npu_bandwidth
 from evo_libra.collective import Collective
 from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.network.fabric import Dimension, Fabric
@@ -60,6 +60,8 @@ def read_cluster(network: NetworkFile, system: SystemFile) -> Imported:
     time = {
         **_how(system), **asked, "latency_ns": latencies[0] if one else dict(zip(names, latencies, strict=True)),
     }  # fmt: skip
+    if Collective.ALL_REDUCE not in system.system.implementations:
+        without.append("there are no algorithms of an all-reduce; in a design they say what bandwidths mean")
     if len(dimensions) > MAX_DIMENSIONS:
         without.append(f"the network has {len(dimensions)} dimensions, a design has {MAX_DIMENSIONS} at most")
     compute = system.compute.peak / TERA if system.compute.roofline and system.compute.peak != PEAK else None
@@ -123,6 +125,11 @@ def _mismatches(d: int, block: int, npus: int, algorithm: int, rows: Mapping[Col
                 f"dimension {d}, a {BLOCK_NAMES[block]} of {npus} NPUs: its {collective.value} runs {_name(row)}; what "
                 f"a problem file calls {ALGORITHMS[algorithm]} would run {_name(expected[collective])}"
             )
+        elif row == ONE_AT_A_TIME:
+            yield (
+                f"dimension {d}, a {BLOCK_NAMES[block]} of {npus} NPUs: its {collective.value} runs {_name(row)}, one "
+                "message after the other; in a design an NPU sends all of them at once, and latency counts once"
+            )
 
 
 def _name(row: Implementation) -> str:
@@ -143,7 +150,7 @@ def problem_texts(found: Imported, name: str, catalog_file: str) -> tuple[str, s
 # A cluster of ASTRA-sim: its network and how collectives run on it. It is evaluated by
 #   evo-libra evaluate THIS_FILE --design '{shape}{options}'
 version: 1
-name: {name}
+name: {json.dumps(name)}
 npus: {npus}
 fabric:
   catalog: {json.dumps(catalog_file)}
@@ -160,7 +167,7 @@ time:
 """
     rows = "".join(f"  {name_}: {_PRICES}\n" for name_ in found.technologies)
     catalog = f"""\
-name: {name}
+name: {json.dumps(name)}
 source: ASTRA-sim's network file, which has no prices; 0 stands for them
 technologies:
 {rows}"""

@@ -18,6 +18,7 @@ from evo_libra.errors import InputError
 from evo_libra.problem.time_models.loops import WeightedLoop
 from evo_libra.timing.trace_time import Layout
 from evo_libra.workload.parallelism import members_of
+from evo_libra.workload.serving.serving_step import ServingStep
 from evo_libra.workload.step.plans import Plans
 from evo_libra.workload.step.races import PIPELINE
 from evo_libra.workload.step.step_trace import stage_traces
@@ -55,6 +56,18 @@ class LoopTraces:
         counts = (Counter(filter(None, map(communication_of, nodes))) for nodes in self.stages)
         return reduce(or_, counts)
 
+    @property
+    def begins_with_collective(self) -> bool:
+        """Whether an NPU communicates at once, by a collective of dimensions."""
+        return any(map(_begins_with_collective, self.stages))
+
+
+def _begins_with_collective(nodes: Sequence[Node]) -> bool:
+    sent = (Kind.COMM_COLL, Kind.COMM_SEND)
+    first = [node for node in nodes if node.kind in sent and not (node.control or node.data)]
+    node = min(first, key=lambda node: node.id, default=None)
+    return node is not None and node.kind is Kind.COMM_COLL and "pg_name" not in node.attributes
+
 
 def communication_of(node: Node) -> Communication | None:
     """Return what a collective or the sending of a message is; names of nodes end in their process group."""
@@ -75,6 +88,10 @@ def groups_of(loop: WeightedLoop) -> dict[str, Layout]:
         raise InputError(
             f"the workload '{workload.name}' is a training step of a recommendation model; what is exported are "
             "training loops and the steps of language models"
+        )
+    if isinstance(workload, ServingStep):
+        raise InputError(
+            f"the workload '{workload.name}' is served; what is exported are training loops and the steps of training"
         )
     if not isinstance(workload, Workload | TrainingStep):
         raise InputError(

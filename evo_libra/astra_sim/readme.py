@@ -137,7 +137,9 @@ Run it in this folder:
 ```
 
 It is known for {KNOWN_FOR}. Each NPU tells its time in a line `sys[0] finished, T cycles`; a cycle is 1 ns. \
-Count these lines, {exported.npus} of them: the exit code is 0 even if some are missing.
+Count these lines, {exported.npus} of them: the exit code is 0 even if some are missing. \
+A run keeps about {exported.npus} files open, one for each NPU; where fewer are allowed (`ulimit -n`), it ends without \
+a message.
 
 ## Time of an iteration
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +19,7 @@ from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.timing.machine import Machine
 from evo_libra.timing.quirks import ONE_DIMENSION_GROUPS
 from evo_libra.timing.traces.compile import compile_program
-from evo_libra.timing.traces.durations import durations
+from evo_libra.timing.traces.durations import CollectiveTimes, durations
 from evo_libra.timing.traces.execute import execute_program
 from evo_libra.timing.traces.operations import Action
 from evo_libra.timing.traces.process_groups import GROUP_ENDPOINT
@@ -42,15 +42,18 @@ class Prediction:
     communication: Mapping[Communication, int]
 
 
-def predict(traces: Sequence[Sequence[Node]], groups: Groups, machine: Machine) -> Prediction:
+def predict(
+    traces: Sequence[Sequence[Node]], groups: Groups, machine: Machine, tell: Callable[[str], None] | None = None
+) -> Prediction:
     """Return when ASTRA-sim will say that traces are finished.
 
     The traces are those of all NPUs; equal ones are best the same object. Raises `InputError` if something in the
-    traces cannot run.
+    traces cannot run. `tell` is told each collective before its time is predicted.
     """
     program = compile_program(traces, groups, machine)
-    done = execute_program(program, machine)
-    times = durations(program, machine)
+    known = CollectiveTimes(machine, program.communicators, tell)
+    times = durations(program, machine, known)
+    done = execute_program(program, machine, known)
     found: dict[Communication, int] = {}
     for at, operation in enumerate(program.operations):
         if operation.action in (Action.COLLECTIVE, Action.SEND):

@@ -13,7 +13,9 @@ import numpy as np
 
 from evo_libra.arrays import GIGA, FloatArray, Population
 from evo_libra.collective import Collective, Dispatch, NextStage, traffic, unit_traffic
+from evo_libra.front.fault_report import fault_report
 from evo_libra.front.plan_alternatives import plan_alternatives
+from evo_libra.front.serving_report import serving_report
 from evo_libra.front.training_report import training_report
 from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.problem.problem import Problem
@@ -21,6 +23,7 @@ from evo_libra.problem.time_models.loops import WeightedLoop
 from evo_libra.problem.time_models.time_model import Placement
 from evo_libra.timing.trace_time import TracedWorkload
 from evo_libra.workload.parallelism import ALL, offsets
+from evo_libra.workload.serving.serving_step import ServingStep
 from evo_libra.workload.step.iteration import shard_or_whole
 from evo_libra.workload.step.plan_table import PlanTable
 from evo_libra.workload.step.training_step import TrainingStep
@@ -39,11 +42,12 @@ def explain(problem: Problem, population: Population) -> dict[str, Any]:
     the bandwidth that the group gets, of chunks that take the dimensions in order; under LIBRA's time the longest of
     them is the collective's time, otherwise ``beyond_bandwidth_ms`` is what latency, endpoints and the pipeline add, or
     what a scheduler saves. Parts come in any fraction where bandwidths are solved for, and then there is no bill.
+    Dimensions and bill are without spares, whose part of the network is among the ``faults``.
     """
     plans = _alternatives(problem, population)
     problem = problem.pinned(population)
     times = problem.time.workload_times(population)
-    bill = problem.pricing.bill(population)
+    bill, faults = problem.pricing.bill(population), fault_report(problem, population)
     return {
         "workloads": [
             {
@@ -61,6 +65,7 @@ def explain(problem: Problem, population: Population) -> dict[str, Any]:
         ],
         "dimensions": _dimensions(problem, population),
         **({"bill": bill} if bill else {}),
+        **({"faults": faults} if faults else {}),
     }
 
 
@@ -77,6 +82,8 @@ def _alternatives(problem: Problem, population: Population) -> list[dict[str, An
 
 
 def _training(problem: Problem, loop: WeightedLoop, population: Population) -> dict[str, Any]:
+    if isinstance(loop.workload, ServingStep):
+        return {"serving": serving_report(problem, loop, loop.workload, population)}
     if not isinstance(loop.workload, TrainingStep):
         return {}
     return {"training": training_report(problem, loop, loop.workload, population)}
@@ -84,7 +91,7 @@ def _training(problem: Problem, loop: WeightedLoop, population: Population) -> d
 
 def sizes_of(loop: WeightedLoop) -> dict[str, Any]:
     """Return the process groups of a workload, and how much one iteration of it is."""
-    if isinstance(loop.workload, TrainingStep):
+    if isinstance(loop.workload, TrainingStep | ServingStep):
         return {"parallelism": loop.workload.parallelism, "plan": loop.workload.plan, **loop.size.figures}
     if isinstance(loop.workload, PlanTable):
         fitting = int((loop.workload.memory <= loop.workload.capacity).sum())
@@ -177,7 +184,7 @@ def _counted(loop: WeightedLoop) -> Mapping[_Sent, float]:
         return _alike(
             (npu, _Sent("trace", kind, group, size)) for npu, kind, group, size in loop.workload.collectives()
         )
-    if isinstance(loop.workload, TrainingStep):
+    if isinstance(loop.workload, TrainingStep | ServingStep):
         return _of_step(loop.workload)
     assert isinstance(loop.workload, Workload), "plans are pinned"  # noqa: S101 - our mistake
     return Counter(
@@ -188,8 +195,8 @@ def _counted(loop: WeightedLoop) -> Mapping[_Sent, float]:
     )
 
 
-def _of_step(step: TrainingStep) -> dict[_Sent, float]:
-    """Count what a training step sends; of a collective in parts, such as overlapped ones, a part counts as such."""
+def _of_step(step: TrainingStep | ServingStep) -> dict[_Sent, float]:
+    """Count what a step or a request sends; a part of a collective, such as an overlapped one, counts as such."""
     found: dict[_Sent, float] = {}
     for one, count in step.traffic():
         size, what = float(np.ravel(one.size)[0]), one.operation

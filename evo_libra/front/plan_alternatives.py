@@ -11,10 +11,7 @@ import numpy as np
 
 from evo_libra.arrays import GIGA, FloatArray, IntArray, Population
 from evo_libra.problem.problem import Problem
-from evo_libra.workload.step.memory import memory
-from evo_libra.workload.step.plan_rules import plan_mistakes
 from evo_libra.workload.step.plan_table import PlanTable
-from evo_libra.workload.step.plans import RECOMPUTE
 
 _FASTER = 1.1
 """How much more bandwidth a network gets in the question what a faster one would change."""
@@ -54,13 +51,13 @@ def plan_alternatives(problem: Problem, population: Population, place: int) -> d
 
 def _figures(table: PlanTable, plan: int, time: float, seconds: float) -> dict[str, Any]:
     held, fits = np.isfinite(time), bool(table.memory[plan] <= table.capacity[plan])
-    used = {} if fits else memory(table.setups[table.setup[plan]], table.plans.select(np.array([plan])))
+    used = {} if fits else table.memory_of(plan)
     return {
         "time_ms": time * 1e3 if held else None,
         "slower_percent": 100.0 * (time / seconds - 1.0) if held else None,
         "memory_GB": float(table.memory[plan]) / GIGA,
         "fits_memory": fits,
-        **({} if fits else {"most_memory": max(used, key=lambda kind: float(np.ravel(used[kind])[0]))}),
+        **({} if fits else {"most_memory": max(used, key=lambda kind: used[kind])}),
         "fits_network": bool(held),
     }
 
@@ -81,7 +78,7 @@ def _neighbours(table: PlanTable, mine: int) -> list[tuple[str, int]]:
 def _changed(table: PlanTable, mine: int, plan: int, *first: str) -> str:
     """Return every option that another plan has otherwise, with its value; the ones that were asked for come first."""
     others = (name for name, values in table.options.items() if name not in first and values[plan] != values[mine])
-    return ", ".join(f"{name} {_value(table, name, int(table.options[name][plan]))}" for name in (*first, *others))
+    return ", ".join(f"{name} {table.value_of(name, int(table.options[name][plan]))}" for name in (*first, *others))
 
 
 def _codes(table: PlanTable) -> IntArray:
@@ -114,8 +111,10 @@ def _exchanges(table: PlanTable, mine: int) -> list[tuple[str, int]]:
 
 def _blocked(table: PlanTable, mine: int) -> Iterator[dict[str, str]]:
     """Yield the degrees whose double the workload does not divide, with the reason; files may list fewer values."""
-    plan, setup = table.plans.select(np.array([mine])), table.setups[table.setup[mine]]
+    plan = table.plans.select(np.array([mine]))
     for name in (*_DEGREES, "ep", "micro_batch"):
+        if name not in table.options:
+            continue
         twice = 2 * getattr(plan, name)
         if len(np.unique(table.options[name])) == 1 or (table.options[name] == twice).any():
             continue
@@ -125,19 +124,9 @@ def _blocked(table: PlanTable, mine: int) -> Iterator[dict[str, str]]:
         else:
             dp = plan.dp // 2 if name in _DEGREES else plan.dp
             changed = replace(plan, **{name: twice}, dp=dp)
-            reason = next((message for key, message in plan_mistakes(setup, changed) if key == name), None)
+            reason = next((message for key, message in table.mistakes_of(mine, changed) if key == name), None)
         if reason is not None:
             yield {"change": f"{name} {int(twice[0])}", "reason": reason}
-
-
-def _value(table: PlanTable, name: str, value: int) -> str:
-    if name == "recompute":
-        return RECOMPUTE[value]
-    if name == "order":
-        return "-".join(table.orders[value])
-    if name == "precision":
-        return table.precisions[value]
-    return ("off", "on")[value] if name.startswith(("overlap", "sequence")) else str(value)
 
 
 def _times(problem: Problem, one: Population, place: int, plans: IntArray) -> FloatArray:

@@ -83,6 +83,7 @@ def price_front(front: Front, problem: Problem, drawn: int, seed: int, score: Sc
     parts = parts_of(pricing.kits)
     prices = draw([part.price for part in parts.values()], drawn, seed)
     counts = pieces(pricing.items(designs), pricing.kits, designs.technology, list(parts))
+    counts = counts * problem.of_spares(designs)
     cost, time = counts.T @ prices, front.frame[TIME.column].to_numpy()
     excess, factor = _regret(time, cost)
     scores = {"mean": cost[:, len(NAMED) :].mean(axis=1), "worst": cost.max(axis=1), "regret": excess}
@@ -99,6 +100,13 @@ def price_front(front: Front, problem: Problem, drawn: int, seed: int, score: Sc
         "design": front.frame["design"],
     })  # fmt: skip
     return Priced(frame, tuple(parts), prices, counts, cost)
+
+
+def kept_share(found: Priced) -> FloatArray:
+    """Return (n,) the share of the drawn scenarios in which no other design that is at most as slow is cheaper."""
+    drawn = found.cost[:, len(NAMED) :]
+    best = _cheapest(found.frame[TIME.column].to_numpy(), drawn)
+    return np.asarray((drawn <= best).mean(axis=1))
 
 
 def _cheapest(time: FloatArray, cost: FloatArray) -> FloatArray:

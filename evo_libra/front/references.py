@@ -18,6 +18,7 @@ from evo_libra.problem.plans import fitting
 from evo_libra.problem.pricing.catalog import with_own_technologies
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import COST, TIME, SearchProblem
+from evo_libra.workload.serving.serving_table import ServingTable
 from evo_libra.workload.step.plan_table import PlanTable
 
 CHEAPER, FASTER = "cheaper_at_equal_time_percent", "faster_at_equal_cost_percent"
@@ -46,6 +47,8 @@ def reference_points(problem: SearchProblem) -> list[ReferencePoint]:
     """Return the reference designs that are designs of a problem and meet its limits.
 
     Their figures are those of `evaluate`. Where workloads leave plans open, each has the plans that are fastest on it.
+    A workload that is served has the plan within the limits whose objectives have the least product: the fastest one
+    serves a single user of each replica, and is expensive.
     """
     if not isinstance(problem, Problem):
         return []
@@ -92,7 +95,16 @@ def _planned(problem: Problem, fabric: Fabric, npu: str | None) -> Fabric | None
     if not problem.time.fits(network.npus)[0] or not all(map(len, held)):
         return None
     network = replace(network, schedule=problem.time.schedule([bare], network.block))
-    return replace(fabric, plans=_fastest(problem, network, held))
+    served = len(held) == 1 and isinstance(problem.time.tables[0], ServingTable)
+    return replace(fabric, plans=(_balanced if served else _fastest)(problem, network, held))
+
+
+def _balanced(problem: Problem, network: Population, held: Sequence[IntArray]) -> tuple[str, ...]:
+    """Return the plan of the only workload with the least product of objectives, one that breaks the limits least."""
+    (plans,) = held
+    found = problem.evaluate(replace(network.select(np.zeros(len(plans), dtype=np.int64)), plan=plans[None]))
+    product = np.log(found.objectives).sum(axis=0)
+    return (problem.time.tables[0].texts[int(plans[np.lexsort((product, found.violation))[0]])],)
 
 
 def _fastest(problem: Problem, network: Population, held: Sequence[IntArray]) -> tuple[str, ...]:

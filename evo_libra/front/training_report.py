@@ -10,7 +10,7 @@ from evo_libra.arrays import GIGA, FloatArray, Population
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.time_models.loops import WeightedLoop, channel_of
 from evo_libra.workload.step.iteration import stream_units
-from evo_libra.workload.step.races import Traffic
+from evo_libra.workload.step.races import SecondsOf, Traffic
 from evo_libra.workload.step.training_step import TrainingStep
 
 _DAY = 86_400.0
@@ -68,6 +68,13 @@ def _energy(problem: Problem, step: TrainingStep, population: Population, second
 
 def step_split(problem: Problem, loop: WeightedLoop, step: TrainingStep, population: Population) -> dict[str, float]:
     """Return the seconds of each part of a step on the first design; what the plan does not have is left out."""
+    seconds_of = traffic_seconds(problem, loop, population)
+    split = {part: float(np.ravel(seconds)[0]) for part, seconds in step.time.split(seconds_of).items()}
+    return {part: seconds for part, seconds in split.items() if seconds}
+
+
+def traffic_seconds(problem: Problem, loop: WeightedLoop, population: Population) -> SecondsOf:
+    """Return the seconds of an operation of some traffic of a workload on the first design, as a function."""
     times = problem.time.channel_times(population.select([0]))
 
     def seconds_of(traffic: Traffic) -> FloatArray:
@@ -77,5 +84,4 @@ def step_split(problem: Problem, loop: WeightedLoop, step: TrainingStep, populat
             return np.zeros(1)
         return np.asarray(times[channel_of(loop, stream)] * (units / operations))
 
-    split = {part: float(np.ravel(seconds)[0]) for part, seconds in step.time.split(seconds_of).items()}
-    return {part: seconds for part, seconds in split.items() if seconds}
+    return seconds_of

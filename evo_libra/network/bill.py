@@ -16,6 +16,8 @@ Scenario = Literal["low", "value", "high"]
 
 _BITS = 8.0
 _BOTH_WAYS = 2.0
+_ENDS = 2.0
+_CABLES = [item.endswith("link") for item in ITEMS]
 
 
 def inner_npus(npus: IntArray) -> IntArray:
@@ -43,9 +45,25 @@ def _counts_of(
     linear, step, slope = (np.zeros((len(ITEMS), len(chosen))) for _ in range(3))
     for index in np.unique(chosen[chosen >= 0]).tolist():
         mine = np.flatnonzero(chosen == index)
-        counts = BLOCKS[kits[index].block].counts(sizes[mine], kits[index], inside[mine])
+        counts = _cabled(kits[index], sizes[mine], inside[mine])
         linear[:, mine], step[:, mine], slope[:, mine] = counts.linear, counts.step, counts.slope
     return linear, step, slope
+
+
+def _cabled(kit: Kit, npus: IntArray, inside: IntArray) -> Counts:
+    """Return the counts of instances of dimensions, where what is within reach has short links and no transceivers."""
+    block = BLOCKS[kit.block]
+    counts = block.counts(npus, kit, inside)
+    if kit.short is None:
+        return counts
+    linear = counts.linear.copy()
+    near = block.near(npus, kit, inside)
+    for item, short in zip(("link", "uplink"), near, strict=True):
+        linear[ITEMS.index(item)] -= short
+        linear[ITEMS.index(f"short {item}")] = short
+    if kit.transceiver is not None:
+        linear[ITEMS.index("transceiver")] -= _ENDS * (near[0] + near[1])
+    return Counts(linear, counts.step, counts.slope)
 
 
 def bill(kits: Sequence[Kit], kit_index: IntArray, npus: IntArray, ports: IntArray) -> FloatArray:
@@ -58,7 +76,7 @@ def bill(kits: Sequence[Kit], kit_index: IntArray, npus: IntArray, ports: IntArr
 
 def parts_in(kit: Kit) -> tuple[Part | None, ...]:
     """Return the parts that a kit buys, in the order of `ITEMS`."""
-    return kit.links, kit.uplink, kit.transceiver, kit.nic, kit.switch
+    return kit.links, kit.uplink, kit.transceiver, kit.nic, kit.switch, kit.short, kit.short
 
 
 def parts_of(kits: Sequence[Kit]) -> dict[str, Part]:
@@ -85,7 +103,7 @@ def part_figures(kit: Kit, scenario: Scenario = "value") -> FloatArray:
     A link takes the energy of its bits at full rate in both directions beside the power of its part.
     """
     figures = np.array([_figures(part, scenario) for part in parts_in(kit)]).T
-    figures[1, : ITEMS.index("transceiver")] += _BOTH_WAYS * _BITS * kit.port_rate * kit.energy
+    figures[1, _CABLES] += _BOTH_WAYS * _BITS * kit.port_rate * kit.energy
     return figures
 
 

@@ -40,13 +40,14 @@ class Fabric:
     'RI(4)@package:250_FC(8)@node:62.5'
 
     Options are names of `OPTIONS`, with their values as written. Plans are those of the workloads that leave some open.
-    The NPU is named where the problem has several to choose from.
+    The NPU is named where the problem has several to choose from; `spares` are the spare NPUs.
     """
 
     dimensions: tuple[Dimension, ...]
     options: tuple[tuple[str, str], ...] = ()
     plans: tuple[str, ...] = ()
     npu: str | None = None
+    spares: int = 0
 
     @property
     def npus(self) -> int:
@@ -56,6 +57,7 @@ class Fabric:
     def __str__(self) -> str:
         network = "_".join(str(dimension) for dimension in self.dimensions)
         named = [*self.options, *([] if self.npu is None else [(NPU, self.npu)])]
+        named += [(SPARES, str(self.spares))] if self.spares else []
         whole = " ".join([network, *(f"{name}={value}" for name, value in named)])
         return " | ".join([whole, *self.plans])
 
@@ -63,11 +65,16 @@ class Fabric:
 OPTIONS = ("chunks", "scheduler", "algorithms")
 """What may follow a network in the notation, such as ``chunks=64``; see `evo_libra.timing.fidelity`."""
 
+_COUNT = re.compile(r"\d{1,9}", re.ASCII)
+
 NPU = "npu"
 """What names the accelerator in the notation, such as ``npu=h100-80gb``."""
 
+SPARES = "spares"
+"""What gives the number of spare NPUs in the notation, such as ``spares=64``."""
+
 _DIMENSION = re.compile(
-    r"(?P<block>[A-Za-z]+)\((?P<npus>\d{1,9})\)"
+    r"(?P<block>[A-Za-z]+\d*)\((?P<npus>\d{1,9})\)"
     r"(?:@(?P<technology>[A-Za-z][A-Za-z0-9.-]*))?"
     r"(?::(?P<bandwidth>\d{1,15}(?:\.\d{1,300})?(?:[eE][+-]?\d{1,2})?))?"
 )
@@ -86,19 +93,28 @@ def parse_fabric(text: str) -> Fabric:
     """
     text = printable(text.strip())
     first, *plans = (part.strip() for part in text.split("|"))
-    network, *options = first.split(" ")
+    network, *words = first.split(" ")
     dimensions = tuple(_parse_dimension(part, text) for part in network.split("_"))
-    given = [_parse_option(option, text) for option in options if option]
+    given = [_parse_option(word, text) for word in words if word]
     npus = [value for name, value in given if name == NPU]
     if len(npus) > 1:
         raise InputError(f"the design '{text}' names {len(npus)} NPUs; all of its NPUs are of one kind")
-    return Fabric(dimensions, tuple(one for one in given if one[0] != NPU), tuple(plans), next(iter(npus), None))
+    options = tuple(one for one in given if one[0] not in (NPU, SPARES))
+    return Fabric(dimensions, options, tuple(plans), next(iter(npus), None), _spares(given, text))
+
+
+def _spares(given: Sequence[tuple[str, str]], text: str) -> int:
+    values = [value for name, value in given if name == SPARES]
+    if len(values) > 1 or not all(_COUNT.fullmatch(value) for value in values):
+        listed = " and ".join(f"{SPARES}={value}" for value in values)
+        raise InputError(f"the design '{text}' has {listed}; write one whole number of spare NPUs, like {SPARES}=64")
+    return int(next(iter(values), "0"))
 
 
 def _parse_option(option: str, text: str) -> tuple[str, str]:
     name, equals, value = option.partition("=")
-    if name not in (*OPTIONS, NPU):
-        raise InputError(f"in the design '{text}': {unknown('option', name, (*OPTIONS, NPU))}")
+    if name not in (*OPTIONS, NPU, SPARES):
+        raise InputError(f"in the design '{text}': {unknown('option', name, (*OPTIONS, NPU, SPARES))}")
     if not (equals and value):
         raise InputError(f"'{option}' in the design '{text}' has no value; write it like {name}=...")
     return name, value
@@ -114,7 +130,8 @@ def _parse_dimension(part: str, text: str) -> Dimension:
     codes = [block.code for block in BLOCKS]
     code = match["block"].upper()
     if code not in codes:
-        names = ", ".join(f"{block.code} ({block.name})" for block in BLOCKS)
+        names = ", ".join(f"{block.code} ({block.name})" for block in BLOCKS if block.code.isalpha())
+        names += ", and fat trees by their oversubscription, such as CL4 or SW2"
         nearest = suggestion(code, codes)
         raise InputError(f"unknown block '{match['block']}' in the design '{text}'; allowed: {names}{nearest}")
     npus = int(match["npus"])

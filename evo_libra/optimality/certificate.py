@@ -109,8 +109,8 @@ def certify(problem: Problem, front: Front, seconds: float | None = None) -> Cer
     block and plan, and on lower bounds computed in doubles from dual multipliers. It leaves out lower limits of time,
     which can only lower the bounds. Over a large space it ends after some `seconds`, or by itself.
 
-    Where there are not too many networks of whole ports, each of these is timed, under every plan that no bound
-    excludes, and the proof is exact.
+    Of whole ports, where these are not too many, every network is looked at under the problem's own time, with every
+    plan and way to run collectives that no bound excludes, and the proof is exact.
 
     Raises
     ------
@@ -142,7 +142,6 @@ def certificates(problem: Problem, front: Front, seconds: float | None = None) -
         raise InputError("a certificate needs a front of time against cost; this one minimises something else")
     if not len(front):
         raise InputError("the front is empty: there is nothing to certify")
-    relaxed = problem.relaxed()
     time = front.frame[TIME.column].to_numpy() * TIME.scale
     cost = front.frame[COST.column].to_numpy() * COST.scale
     order = np.lexsort((time, cost))
@@ -150,7 +149,9 @@ def certificates(problem: Problem, front: Front, seconds: float | None = None) -
     until = None if seconds is None else clock.monotonic() + seconds
     if (found := _of_whole_ports(problem, designs, until)) is not None:
         yield found
-    elif len(problem.structures) > ENUMERATED or _many_pairs(relaxed):
+        return
+    relaxed = problem.relaxed()
+    if len(problem.structures) > ENUMERATED or _many_pairs(relaxed):
         yield from _branched(relaxed, designs, None if until is None or seconds is None else until - 0.5 * seconds)
     else:
         yield _enumerated(relaxed, designs)
@@ -176,8 +177,8 @@ def _of_whole_ports(problem: Problem, designs: _Designs, until: float | None) ->
     cost = np.unique(np.concatenate([steps, steps[1:] * (1.0 - _BELOW), [last * (1.0 + _BELOW)]]))
     best, worst = np.array([fastest, first]), np.array([float(ideal.time[reached[0]]), last])
     proven = _Bounds(ideal.at, cost, fastest, best, worst)
-    networks = len(ideal.cost)
-    return replace(_certificate(problem, designs, proven, ideal.timed, ideal.waiting, 0), networks=networks)
+    found = _certificate(problem, designs, proven, ideal.timed, ideal.waiting, 0)
+    return replace(found, networks=ideal.networks)
 
 
 def _enumerated(problem: Problem, designs: _Designs) -> Certificate:

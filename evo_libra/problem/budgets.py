@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from evo_libra.arrays import TILE
 from evo_libra.problem.allocate import TrafficTable, shrunk
 from evo_libra.problem.constraints import Constraint
 from evo_libra.problem.plans import ways_of
@@ -26,11 +27,13 @@ def useful_budgets(
         highest = pricing.max_cost()
         return max(float(pricing.lowest_price * npus * pricing.low.min()), highest / _DECADES), highest
     designs = pricing.topologies(np.arange(len(table)), pricing.cheapest(table.technology))
-    highest = 0.0
-    for plan in ways_of(traffic.time, constraints).T:
-        # How groups lie decides which bandwidths are of use, and no other option of a plan.
-        mine = replace(designs, plan=np.repeat(plan[:, None], len(table), axis=1))
-        mine = mine.select(np.flatnonzero(traffic.fits(mine))) if len(plan) else mine
+    # How groups lie decides which bandwidths are of use, and no other option of a plan.
+    ways, highest = ways_of(traffic.time, constraints), 0.0
+    for start in range(0, ways.shape[1] * len(table), TILE):
+        pairs = np.arange(start, min(start + TILE, ways.shape[1] * len(table)))
+        way, place = np.divmod(pairs, len(table))
+        mine = replace(designs.select(place), plan=ways[:, way])
+        mine = mine.select(np.flatnonzero(traffic.fits(mine))) if len(ways) else mine
         full = shrunk(traffic.program(mine), mine.high)
         # A gene for a block that is more expensive than the cheapest one reaches as far.
         highest = max(highest, float((pricing.max_prices(mine) * full).sum(axis=0).max(initial=0.0)))

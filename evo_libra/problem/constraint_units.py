@@ -9,8 +9,11 @@ _SIZES: dict[str, dict[str, float]] = {
     "cost": {"USD": 1.0, "kUSD": 1e3, "MUSD": 1e6},
     "time": {"s": 1.0, "ms": 1e-3, "us": 1e-6},
     "power": {"W": 1.0, "kW": 1e3, "MW": 1e6},
+    "cost of tokens": {"USD/Mtoken": 1.0},
     "energy": {"J": 1.0, "kJ": 1e3, "MJ": 1e6},
     "throughput": {"token/s": 1.0, "ktoken/s": 1e3, "Mtoken/s": 1e6},
+    "rate": {"iteration/s": 1.0, "iteration/h": 1 / 3600, "iteration/day": 1 / 86400},
+    "share": {"%": 1e-2},
     "memory": {"GB": 1e9, "MB": 1e6, "TB": 1e12},
     "time times cost": {"USD s": 1.0, "kUSD s": 1e3, "MUSD s": 1e6},
 }

@@ -18,6 +18,7 @@ from evo_libra.problem.figures import Figures
 from evo_libra.problem.objectives import unit_of
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import COST, TIME, SearchProblem
+from evo_libra.workload.serving.serving_step import ServingStep
 from evo_libra.workload.step.training_step import TrainingStep
 
 
@@ -61,10 +62,10 @@ def _breach(constraint: Constraint, figures: Figures, one: Population) -> str:
 
 
 def _what_needs_memory(problem: Problem, limit: float) -> list[str]:
-    """Return the training steps of pinned plans that need more bytes of an NPU, with what would fit each of them."""
+    """Return what of pinned plans needs more bytes of an NPU, with what would fit each of them."""
     found = []
     for step in (loop.workload for loop in problem.time.loops):
-        if isinstance(step, TrainingStep) and step.total_memory > limit:
+        if isinstance(step, TrainingStep | ServingStep) and step.total_memory > limit:
             used = sorted(step.memory.items(), key=lambda item: -item[1])
             classes = ", ".join(f"{kind} {bytes_ / GIGA:.1f}" for kind, bytes_ in used if bytes_ >= _SHOWN * GIGA)
             found.append(

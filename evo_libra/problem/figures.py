@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +27,11 @@ class TotalCostOfOwnership:
     price: float
     pue: float
 
+    @property
+    def seconds(self) -> float:
+        """Seconds of operation."""
+        return _HOURS_PER_YEAR * 3600.0 * self.years
+
     def cost(self, watts: FloatArray) -> FloatArray:
         """Return the USD of (n,) W."""
         return np.asarray(watts / _KILO * self.pue * self.price * _HOURS_PER_YEAR * self.years)
@@ -36,7 +42,8 @@ class Figures:
     """The figures of n designs that objectives are computed from.
 
     They are (n,) s of an iteration, USD and W, and (d, n) sizes, blocks and B/s per NPU; of an NPU (n,) or (1,) bytes
-    that plans may use, W under load and USD, where the file names it and sources give them.
+    that plans may use, W under load and USD, where the file names it and sources give them; (n,) the useful share of
+    time under failures, where something asks for it, and (n,) or (1,) spare NPUs, which cost and W have in them.
 
     In scenarios, time and cost are (s, n), tokens (s, 1), and USD of an NPU (s, n) or (s, 1); see `Scenarios`.
     """
@@ -52,17 +59,42 @@ class Figures:
     npu_capacity: FloatArray | None = None
     npu_watts: FloatArray | None = None
     npu_price: FloatArray | None = None
+    useful: FloatArray | None = None
+    spares: IntArray | None = None
     scenarios: Figures | None = None
+    served: ServedFigures | None = None
+
+    @property
+    def bought_npus(self) -> IntArray:
+        """(n,) NPUs with the spare ones."""
+        npus = self.npus.prod(axis=0)
+        return npus if self.spares is None else np.asarray(npus + self.spares)
+
+
+@dataclass(frozen=True)
+class ServedFigures:
+    """(n,) s to the first token, and of each further one, of the workload where it is the longest."""
+
+    first: FloatArray
+    token: FloatArray
+
+
+def served_figures(first: Sequence[FloatArray], token: Sequence[FloatArray]) -> ServedFigures | None:
+    """Return the figures of workloads with (n,) times; None where none is served."""
+    if not first:
+        return None
+    return ServedFigures(np.maximum.reduce(list(first)), np.maximum.reduce(list(token)))
 
 
 @dataclass(frozen=True)
 class TrainingFigures:
-    """What objectives of training steps need beside time: see `Figures`.
+    """What objectives of training steps and serving need beside time: see `Figures`.
 
     Attributes
     ----------
     memory : (n,) or (1,) bytes of an NPU.
-    tokens : of an iteration, those of each workload times its weight; None where some workload has none.
+    tokens : (n,), or one number for all, of an iteration: those of each workload times its weight; None where some
+        workload has none.
     """
 
     memory: FloatArray

@@ -10,7 +10,16 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.network.blocks.registry import BLOCKS
-from evo_libra.problem.figures import Figures, TotalCostOfOwnership, TrainingFigures
+from evo_libra.problem.figure_values import (
+    energy_per_token,
+    known,
+    memory,
+    system_cost,
+    tokens_per_second,
+    usd_per_million_tokens,
+    users,
+)
+from evo_libra.problem.figures import Figures, TotalCostOfOwnership
 from evo_libra.problem.statistics import STATISTICS, Statistic
 
 _MEGA = 1e6
@@ -88,43 +97,13 @@ def _cut_rows(designs: Coefficients) -> list[FloatArray]:
     return [np.where(each == d, designs.cuts, 0.0) for d in place]
 
 
-def _known(tco: TotalCostOfOwnership | None) -> TotalCostOfOwnership:
-    assert tco is not None, "the loader has looked"  # noqa: S101 - our mistake
-    return tco
-
-
-def _trained(figures: Figures) -> TrainingFigures:
-    assert figures.training is not None, "the loader has looked"  # noqa: S101 - our mistake
-    return figures.training
-
-
-def _tokens(figures: Figures) -> float | FloatArray:
-    tokens = _trained(figures).tokens
-    assert tokens is not None, "the loader has looked"  # noqa: S101 - our mistake
-    return tokens
-
-
-def _memory(figures: Figures) -> FloatArray:
-    return np.broadcast_to(_trained(figures).memory, figures.time.shape)
-
-
-def _tokens_per_second(figures: Figures) -> FloatArray:
-    return np.asarray(_tokens(figures) / figures.time)
-
-
-def _energy_per_token(figures: Figures) -> FloatArray:
-    assert figures.npu_watts is not None, "the loader has looked"  # noqa: S101 - our mistake
-    npus = figures.npus.prod(axis=0) * figures.npu_watts
-    return np.asarray((figures.watts + npus) * figures.time / _tokens(figures))
-
-
-def _system_cost(figures: Figures) -> FloatArray:
-    assert figures.npu_price is not None, "the loader has looked"  # noqa: S101 - our mistake
-    return np.asarray(figures.cost + figures.npus.prod(axis=0) * figures.npu_price)
+def _useful(figures: Figures) -> FloatArray:
+    assert figures.useful is not None, "the loader has looked"  # noqa: S101 - our mistake
+    return figures.useful
 
 
 def _tco_per_bandwidth(designs: Coefficients, tco: TotalCostOfOwnership | None) -> FloatArray:
-    return np.asarray(designs.price + float(_known(tco).cost(np.ones(1))[0]) * designs.watts)
+    return np.asarray(designs.price + float(known(tco).cost(np.ones(1))[0]) * designs.watts)
 
 
 @dataclass(frozen=True)
@@ -140,10 +119,12 @@ class Measure:
     inverse : of this much of the value, over the value, is what is minimised; None where the value itself is.
     power, timed, owned : whether it needs the power of a network, which only catalogues of parts know; the iteration
         time, so that it is larger where an iteration is more work; the total cost of ownership.
-    trained, drawn : whether some workload has to be a training step, and each of them where it is of tokens; whether it
-        needs the power of an NPU.
+    trained, drawn : whether some workload has to be a training step or served, and each of them where it is of tokens;
+        whether it needs the power of an NPU.
+    served : whether some workload has to be served, of which it is a time that users see.
     priced : whether it needs the price of an NPU.
     paid : whether it depends on the prices of parts.
+    failing : whether it needs failures of parts, which only catalogues of parts know.
     statistic : over which scenarios it is taken; None of the figure at stated prices and weights.
     summed : (d, n) coefficients whose product with the bandwidths sums to the value, where parts come in any fraction.
         The value then depends on cost and power alone.
@@ -160,8 +141,10 @@ class Measure:
     owned: bool = False
     trained: bool = False
     drawn: bool = False
+    served: bool = False
     priced: bool = False
     paid: bool = False
+    failing: bool = False
     statistic: Statistic | None = None
     summed: Callable[[Coefficients, TotalCostOfOwnership | None], FloatArray] | None = None
     smallest: Callable[[Coefficients], list[FloatArray]] | None = None
@@ -170,6 +153,11 @@ class Measure:
         """Return (n,) in SI what is minimised."""
         value = self.value(figures)
         return value if self.inverse is None else np.asarray(self.inverse / value)
+
+    @property
+    def of_times(self) -> bool:
+        """Whether it depends on times."""
+        return self.timed or self.served
 
     @property
     def uncertain(self) -> bool:
@@ -208,12 +196,12 @@ _TABLE = (
     Measure(
         Objective("system-cost", "system_cost_usd", 1.0, "cost of network and NPUs [USD]"),
         "price of the network and of the problem's NPUs, each at the middle of its price range",
-        "cost", _system_cost, priced=True, paid=True,
+        "cost", system_cost, priced=True, paid=True,
     ),
     Measure(
         Objective("tco", "tco_usd", 1.0, "total cost of ownership [USD]"),
         "cost, and the energy of `tco.years` at `usd_per_kWh` and `pue`; parts only",
-        "cost", lambda figures: figures.cost + _known(figures.tco).cost(figures.watts), power=True, owned=True,
+        "cost", lambda figures: figures.cost + known(figures.tco).cost(figures.watts), power=True, owned=True,
         paid=True, summed=_tco_per_bandwidth,
     ),
     Measure(
@@ -233,18 +221,48 @@ _TABLE = (
     ),
     Measure(
         Objective("tokens-per-s", "s_per_Mtoken", 1.0, "time of a million tokens [s]"),
-        "time of a million tokens of training, the inverse of the tokens per second that constraints limit",
-        "throughput", _tokens_per_second, inverse=_MEGA, timed=True, trained=True,
+        "time of a million tokens of training or answers, the inverse of the tokens per second that constraints limit",
+        "throughput", tokens_per_second, inverse=_MEGA, timed=True, trained=True,
     ),
     Measure(
         Objective("memory", "memory_GB", 1e9, "memory of an NPU [GB]"),
-        "memory that a training step needs of an NPU",
-        "memory", _memory, trained=True,
+        "memory that training or serving needs of an NPU",
+        "memory", memory, trained=True,
     ),
     Measure(
         Objective("energy-per-token", "energy_per_token_J", 1.0, "energy of a token [J]"),
-        "energy of NPUs under load and network, over the tokens of training; parts and NPUs with a power only",
-        "energy", _energy_per_token, power=True, timed=True, trained=True, drawn=True,
+        "energy of NPUs under load and network, over the tokens of training or of answers; parts and NPUs with a power "
+        "only",
+        "energy", energy_per_token, power=True, timed=True, trained=True, drawn=True,
+    ),
+    Measure(
+        Objective("usd-per-Mtoken", "cost_per_Mtoken_usd", 1.0, "cost of a million tokens [USD]"),
+        "price of network and NPUs over `tco.years`, and their energy, for the time of a million tokens; parts, and "
+        "NPUs with price and power only",
+        "cost of tokens", usd_per_million_tokens, power=True, timed=True, owned=True, trained=True, drawn=True,
+        priced=True, paid=True,
+    ),
+    Measure(
+        Objective("ttft", "ttft_ms", 1e-3, "time to the first token [ms]"),
+        "time to the first token of an answer: exact for one user, for several the upper end of a range; of the "
+        "workload where it is the longest",
+        "time", lambda figures: users(figures).first, served=True,
+    ),
+    Measure(
+        Objective("tpot", "tpot_ms", 1e-3, "time per output token [ms]"),
+        "time of each further token of an answer, of the workload where it is the longest",
+        "time", lambda figures: users(figures).token, served=True,
+    ),
+    Measure(
+        Objective("goodput", "useful_iteration_ms", 1e-3, "time of a useful iteration [ms]"),
+        "time of an iteration with all that failures cost, the inverse of the useful iterations per second that "
+        "constraints limit; parts only",
+        "rate", lambda figures: _useful(figures) / figures.time, inverse=1.0, timed=True, failing=True,
+    ),
+    Measure(
+        Objective("useful-share", "time_per_useful_time", 1.0, "time per useful time"),
+        "time over what of it is useful, the inverse of the share of useful time that constraints limit; parts only",
+        "share", _useful, inverse=1.0, failing=True,
     ),
 )  # fmt: skip
 PLAIN: Mapping[str, Measure] = {measure.objective.name: measure for measure in _TABLE}

@@ -23,14 +23,15 @@ MAX_PLANS = 1_000_000
 
 @dataclass(frozen=True)
 class Members:
-    """Which of n items have each label."""
+    """Which of n items have each label; of so many labels the last ones may have none."""
 
     label: IntArray
+    labels: int = 0
 
     @cached_property
     def _by_label(self) -> tuple[IntArray, IntArray, IntArray]:
         """The items in the order of their labels, and where each label begins and how many items it has."""
-        count = np.bincount(self.label)
+        count = np.bincount(self.label, minlength=self.labels)
         return np.argsort(self.label, kind="stable"), np.cumsum(count) - count, count
 
     @property
@@ -126,16 +127,23 @@ def useful_plans(time: TimeModel, constraints: Sequence[Constraint]) -> UsefulPl
 
     An `InputError` says that the workloads leave too many open together, or that none meets the limits of memory.
     """
-    tables = [loop for loop in time.loops if isinstance(loop.workload, PlanTable)]
-    kept, ways = [], []
-    for loop in tables:
-        assert isinstance(loop.workload, PlanTable), "they were chosen"  # noqa: S101 - our mistake
+    check_time_decides(time, constraints)
+    kept = []
+    for loop in time.loops:
+        if not isinstance(loop.workload, PlanTable):
+            continue
         assert isinstance(loop.time, TabulatedTime), "plans are tables"  # noqa: S101 - our mistake
-        fits = fitting(loop.workload, constraints)
-        way = loop.workload.placements[2]
-        mine = undominated(loop.time, way, fits)
-        kept.append(mine)
-        ways.append(way)
+        kept.append(undominated(loop.time, loop.workload.placements[2], fitting(loop.workload, constraints)))
+    return _together(time, kept)
+
+
+def all_plans(time: TimeModel, constraints: Sequence[Constraint]) -> UsefulPlans:
+    """Return all plans that fit the memory; an `InputError` as for `useful_plans`."""
+    return _together(time, [fitting(table, constraints) for table in time.tables])
+
+
+def _together(time: TimeModel, kept: Sequence[IntArray]) -> UsefulPlans:
+    """Return each combination of some plans of each table."""
     count = prod(map(len, kept))
     if count > MAX_PLANS:
         raise InputError(f"the workloads leave {count:,} plans open together, too many to look at each")
@@ -144,7 +152,20 @@ def useful_plans(time: TimeModel, constraints: Sequence[Constraint]) -> UsefulPl
     if not kept:
         return UsefulPlans(time, no_plans(1), _groups(time, no_plans(1), ()))
     plans = _of_one_npu(time.tables, np.array(np.meshgrid(*kept, indexing="ij")).reshape(len(kept), -1))
-    return UsefulPlans(time, plans, _groups(time, plans, ways))
+    return UsefulPlans(time, plans, _groups(time, plans, [table.placements[2] for table in time.tables]))
+
+
+def check_time_decides(time: TimeModel, constraints: Sequence[Constraint]) -> None:
+    """Refuse limits that a plan of serving may meet although another one beats its time on every network."""
+    if not time.serves:
+        return
+    for constraint in constraints:
+        measure = constraint.measure
+        if measure is not None and (measure.served or (measure.trained and constraint.quantity != "memory")):
+            raise InputError(
+                f"plans of serving are left out by the time of a request alone, and '{constraint.text}' limits "
+                f"{constraint.quantity}, which a slower plan may meet; nsga2 searches it"
+            )
 
 
 def _of_one_npu(tables: Sequence[PlanTable], plans: IntArray) -> IntArray:

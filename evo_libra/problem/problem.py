@@ -13,14 +13,17 @@ from evo_libra.arrays import TILE, FloatArray, IntArray, Population, columns
 from evo_libra.errors import InputError
 from evo_libra.network.bill import inner_npus
 from evo_libra.network.catalog.technologies import Catalog, again
-from evo_libra.network.fabric import Fabric, fabrics_of, parse_fabric, population_of
+from evo_libra.network.fabric import Fabric
 from evo_libra.problem.allocate import TrafficTable
 from evo_libra.problem.budgets import useful_budgets
 from evo_libra.problem.constraints import BANDWIDTH, Constraint, violation
-from evo_libra.problem.figures import Figures, TotalCostOfOwnership, TrainingFigures
+from evo_libra.problem.faults import Faults
+from evo_libra.problem.figures import Figures, TotalCostOfOwnership, TrainingFigures, served_figures
+from evo_libra.problem.network_faults import NetworkFaults
 from evo_libra.problem.npu_choice import NpuChoice
-from evo_libra.problem.objectives import MEASURES, values
-from evo_libra.problem.pricing.catalog import pricing_of, with_own_technologies
+from evo_libra.problem.objectives import MEASURES, Measure, values
+from evo_libra.problem.pricing.catalog import pricing_of
+from evo_libra.problem.pricing.parts import BillOfMaterials
 from evo_libra.problem.pricing.pricing import DimensionChoice, Pricing, Topologies
 from evo_libra.problem.protocol import Evaluation, Genome, Objective, SearchSettings
 from evo_libra.problem.scenarios import Scenarios
@@ -28,12 +31,15 @@ from evo_libra.problem.sections.bandwidth import bandwidth_section
 from evo_libra.problem.sections.collectives import CollectiveSection
 from evo_libra.problem.sections.plan import PlanSection
 from evo_libra.problem.sections.section import Draft, Rules, Sections
+from evo_libra.problem.sections.spares import SparesSection
 from evo_libra.problem.sections.topology import BlockSection, StructureSection
 from evo_libra.problem.space import CountedStructures, Space
+from evo_libra.problem.time_models.loops import Times, no_times
 from evo_libra.problem.time_models.time_model import TimeModel
-from evo_libra.problem.written_designs import check_fabric, dimension_columns, npus_of, plan_columns, plans_of
+from evo_libra.problem.written_designs import Notation
+from evo_libra.workload.step.plan_table import PlanTable
 
-SECTIONS = (StructureSection, BlockSection, PlanSection.of, CollectiveSection.of, bandwidth_section)
+SECTIONS = (StructureSection, BlockSection, PlanSection.of, CollectiveSection.of, SparesSection.of, bandwidth_section)
 """The kinds of sections of a genome, in order."""
 
 
@@ -50,9 +56,10 @@ class Problem:
     spec : the validated problem file as plain data.
     optimal : whether bandwidths are solved for instead of being genes; parts then come in any fraction.
     tco : figures of the total cost of ownership, where the file has some.
-    training : memory and tokens of training steps, where some workload is one; the tokens where every one is.
+    training : memory and tokens of training steps and serving, where some workload is one; the tokens where each is.
     npu : the accelerators that designs may have, where the file names one or several.
     scenarios : of uncertain prices and weights, where an objective or a constraint is over scenarios.
+    faults : failures, checkpoints and spares, where the file has some.
     """
 
     name: str
@@ -71,6 +78,18 @@ class Problem:
     training: TrainingFigures | None = None
     npu: NpuChoice | None = None
     scenarios: Scenarios | None = None
+    faults: Faults | None = None
+
+    def __repr__(self) -> str:
+        dimensions = f"{len(self.choices)} dimension{'s' if len(self.choices) > 1 else ''} at most"
+        workloads = ", ".join(loop.workload.name for loop in self.time.loops)
+        return (
+            f"Problem('{self.name}', {self.npus:,} NPUs, {dimensions}, {len(self.structures):,} structures,\n"
+            f"  technologies: {', '.join(dict.fromkeys(self.catalog.names))}\n"
+            f"  workloads: {workloads}\n"
+            f"  objectives: {', '.join(objective.name for objective in self.objectives)}\n"
+            f"  constraints: {', '.join(constraint.text for constraint in self.constraints) or 'none'})"
+        )
 
     def relaxed(self) -> Problem:
         """Return the problem that bounds this one from below: LIBRA's time, parts in any fraction, solved bandwidths.
@@ -111,7 +130,12 @@ class Problem:
     def sections(self) -> Sections:
         """The sections of the genome."""
         budgets = self.budgets() if self.optimal and self.buys else None
-        rules = Rules(self.choices, self.pricing, self.time, self.traffic, self.constraints, self.optimal, budgets)
+        if budgets is not None and self.faults is not None:
+            budgets = budgets[0], budgets[1] * (1.0 + max(self.faults.spares) / self.npus)
+        spares = (0,) if self.faults is None else self.faults.spares
+        rules = Rules(
+            self.choices, self.pricing, self.time, self.traffic, self.constraints, self.optimal, budgets, spares
+        )
         return Sections.of(rules, SECTIONS)
 
     @property
@@ -121,8 +145,25 @@ class Problem:
 
     @cached_property
     def _powered(self) -> bool:
+        return any(measure.power for measure in self._measures)
+
+    @property
+    def _measures(self) -> list[Measure]:
+        """All that objectives and constraints ask for; not kept, as problems are sent to processes and these cannot."""
         names = [o.name for o in self.objectives] + [c.quantity for c in self.constraints if c.quantity != BANDWIDTH]
-        return any(MEASURES[name].power for name in names)
+        return [MEASURES[name] for name in names]
+
+    @cached_property
+    def _failing(self) -> bool:
+        return any(measure.failing for measure in self._measures)
+
+    @cached_property
+    def network_faults(self) -> NetworkFaults | None:
+        """Failures of networks, and of what runs on them; None where the file has none."""
+        if self.faults is None:
+            return None
+        assert isinstance(self.pricing, BillOfMaterials), "the loader has looked"  # noqa: S101 - our mistake
+        return NetworkFaults(self.pricing, self.faults)
 
     def budgets(self) -> tuple[float, float]:
         """Return the smallest and the largest budget in USD that can make a difference, linear constraints aside."""
@@ -134,17 +175,22 @@ class Problem:
 
     def encode(
         self, structure: IntArray, block: IntArray, bandwidth: FloatArray, budget: FloatArray,
-        plan: IntArray | None = None,
+        plan: IntArray | None = None, collectives: IntArray | None = None, spares: IntArray | None = None,
     ) -> FloatArray:  # fmt: skip
-        """Return the (g, n) genes of designs of a problem under LIBRA's time.
+        """Return the (g, n) genes of designs.
 
         They have (n,) structures, (d, n) places of blocks among their choices, and (d, n) B/s within the box, the best
         ones for (n,) USD; the budget is only used where bandwidths are solved for. Where plans are open, there are
-        (w, n) places of theirs.
+        (w, n) places of theirs, and under another time than LIBRA's (k, n) genes of how collectives run. Without (n,)
+        spare NPUs they have the fewest.
         """
-        draft = Draft(structure=structure, block=block, bandwidth=bandwidth, budget=budget)
-        if plan is not None:
-            draft = replace(draft, topologies=replace(self.pricing.topologies(structure, block), plan=plan))
+        draft = Draft(structure=structure, block=block, bandwidth=bandwidth, budget=budget, spares=spares)
+        if plan is not None or self.time.fidelity is not None:
+            networks = self.pricing.topologies(structure, block)
+            draft = replace(draft, topologies=networks if plan is None else replace(networks, plan=plan))
+        if self.time.fidelity is not None and collectives is not None:
+            schedule = self.time.fidelity.schedule(collectives, draft.networks.block)
+            draft = replace(draft, schedule=schedule)
         return self.sections.encode(draft)
 
     def evaluate_genes(self, genes: FloatArray) -> Evaluation:
@@ -174,24 +220,42 @@ class Problem:
     def _evaluation(
         self, designs: Population, topologies: Topologies, traffic: FloatArray, *, in_box: bool = False
     ) -> Evaluation:
-        figures = self._figures(designs, topologies, self.time.workload_times(designs, traffic), power=self._powered)
+        figures = self._figures(
+            designs, topologies, self.time.times(designs, traffic), power=self._powered, failing=self._failing
+        )
         objectives = values(self.objectives, figures)
         return Evaluation(objectives, self._violation(designs, topologies, figures, in_box=in_box))
 
     def _figures(
-        self, designs: Population, topologies: Topologies, times: Sequence[FloatArray], *, power: bool = True
-    ) -> Figures:
+        self, designs: Population, topologies: Topologies, times: Times, *, power: bool = True,
+        failing: bool = True,
+    ) -> Figures:  # fmt: skip
         cost, watts = topologies.totals(designs.bandwidth, power=power)
-        own = () if self.npu is None else self.npu.figures(designs.technology)
+        faults = self.network_faults if failing else None
+        useful = None if faults is None else faults.useful(topologies, designs.bandwidth, designs.spares)
+        capacity, drawn, price = (None,) * 3 if self.npu is None else self.npu.figures(designs.technology)
         stated = Figures(
-            self.time.weighted(times), cost, watts, designs.npus, designs.block, designs.bandwidth, self.tco,
-            self.trained(designs), *own,
+            self.time.weighted(times.workloads), cost, watts, designs.npus, designs.block, designs.bandwidth, self.tco,
+            self.trained(designs), capacity, drawn, price, useful, designs.spares,
+            served=served_figures(times.first, times.token),
         )  # fmt: skip
         if self.scenarios is None:
             return stated
         bought = self.pricing.pieces(topologies, designs.bandwidth, self.scenarios.parts)
+        if designs.spares is not None:
+            bought = bought * self.of_spares(designs)
         npu = None if self.npu is None else self.npu.place(designs.technology)
-        return replace(stated, scenarios=self.scenarios.figures(stated, bought, times, npu))
+        tokens = self.time.tokens(designs)
+        return replace(stated, scenarios=self.scenarios.figures(stated, bought, times.workloads, npu, tokens))
+
+    def of_spares(self, designs: Population) -> FloatArray:
+        """Return (n,) bought networks per working one, as spares have as much network as NPUs at work."""
+        return np.asarray(1.0 + (0 if designs.spares is None else designs.spares) / np.full(len(designs), self.npus))
+
+    def built(self, designs: Population) -> Topologies:
+        """Return the topologies of designs, at the prices and watts of networks for all NPUs and the spare ones."""
+        found = self.pricing.built(designs)
+        return found if designs.spares is None else found.times(self.of_spares(designs))
 
     def _violation(
         self, designs: Population, topologies: Topologies, figures: Figures, *, in_box: bool = False
@@ -206,17 +270,20 @@ class Problem:
     def violation(self, designs: Population) -> FloatArray:
         """Return (n,) the violation that `evaluate` returns; no times are computed unless a constraint needs them."""
         limited = [MEASURES[c.quantity] for c in self.constraints if c.quantity != BANDWIDTH]
-        figures = self.measure(designs, timed=any(measure.timed for measure in limited))
-        return self._violation(designs, self.pricing.built(designs), figures) + self.unbuildable(designs)
+        figures = self.measure(designs, timed=any(measure.of_times for measure in limited))
+        return self._violation(designs, self.built(designs), figures) + self.unbuildable(designs)
 
     def trained(self, designs: Population) -> TrainingFigures | None:
         """Return memory and tokens of training steps, with the memory that the plans of designs need."""
         if self.training is None or not self.time.tables:
             return self.training
-        memory = self.training.memory
-        for table, plan in zip(self.time.tables, designs.plans, strict=True):
+        memory, tokens = self.training.memory, self.training.tokens
+        loops = [loop for loop in self.time.loops if isinstance(loop.workload, PlanTable)]
+        for loop, table, plan in zip(loops, self.time.tables, designs.plans, strict=True):
             memory = np.maximum(memory, columns(table.memory, plan))
-        return replace(self.training, memory=memory)
+            if tokens is not None and len(table.tokens) > 1:
+                tokens = tokens + loop.weight * columns(table.tokens, plan)
+        return replace(self.training, memory=memory, tokens=tokens)
 
     def pinned(self, designs: Population) -> Problem:
         """Return the problem with the plans of the first design, where some are open."""
@@ -226,8 +293,8 @@ class Problem:
 
     def measure(self, designs: Population, *, timed: bool = True) -> Figures:
         """Return the figures of designs that all objectives are computed from; times only if they are asked for."""
-        times = self.time.workload_times(designs) if timed else [np.zeros(len(designs)) for _ in self.time.loops]
-        return self._figures(designs, self.pricing.built(designs), times)
+        times = self.time.times(designs) if timed else no_times(self.time.loops, len(designs))
+        return self._figures(designs, self.built(designs), times)
 
     def excess(self, constraint: Constraint, figures: Figures, designs: Population) -> FloatArray:
         """Return (n,) the relative violation of a constraint by designs, whose figures are known."""
@@ -263,42 +330,22 @@ class Problem:
         """
         population = designs if isinstance(designs, Population) else self.read(designs)
         traffic = self.time.traffic(population.npus, population.technology, population.plan)
-        found = self.evaluate_prepared(population, self.pricing.built(population), traffic)
+        found = self.evaluate_prepared(population, self.built(population), traffic)
         return replace(found, violation=found.violation + self.unbuildable(population))
+
+    @cached_property
+    def notation(self) -> Notation:
+        """How designs are written and read."""
+        return Notation(self.npus, len(self.choices), self.catalog, self.time, self.npu, self.faults is not None)
 
     def read(self, designs: str | Sequence[str]) -> Population:
         """Return the networks of designs in the notation; `evaluate` names the errors."""
-        fabrics = [parse_fabric(text) for text in ([designs] if isinstance(designs, str) else designs)]
-        for fabric in fabrics:
-            check_fabric(fabric, self.npus, len(self.choices), self.catalog.technologies)
-        npus = npus_of(fabrics, self.npu)
-        population = population_of(fabrics, self.catalog.names, len(self.choices))
-        population = with_own_technologies(population, self.catalog, npus)
-        population = replace(population, plan=plans_of(fabrics, self.time.tables, npus))
-        population = replace(population, schedule=self.time.schedule(fabrics, population.block))
-        for fabric, fits in zip(fabrics, self.time.fits(population.npus, population.plan), strict=True):
-            if not fits:
-                degrees = (pair for loop in self.time.loops for pair in loop.degrees.items())
-                groups = ", ".join(dict.fromkeys(f"{n} {group}" for group, n in degrees))
-                raise InputError(f"the dimensions of the design '{fabric}' cannot hold the process groups {groups}")
-        return population
+        return self.notation.read(designs)
 
     def fabrics(self, population: Population) -> list[Fabric]:
         """Return networks as records, with the options that the problem leaves open of how collectives run on them."""
-        found = self.time.named(fabrics_of(population, self.catalog.names), population)
-        if self.npu is not None and self.npu.several:
-            names = self.npu.named(population.technology)
-            found = [replace(fabric, npu=name) for fabric, name in zip(found, names, strict=True)]
-        if not self.time.tables:
-            return found
-        texts = zip(*plan_columns(population, self.time.tables).values(), strict=True)
-        return [replace(fabric, plans=plans) for fabric, plans in zip(found, texts, strict=True)]
+        return self.notation.fabrics(population)
 
     def describe(self, genes: FloatArray) -> Mapping[str, list[Any]]:
         """Return the columns that describe designs: the notation, and each part of each dimension."""
-        population = self.decode(genes)
-        found: dict[str, list[Any]] = {"design": list(map(str, self.fabrics(population)))}
-        if self.npu is not None and self.npu.several:
-            found["npu"] = self.npu.named(population.technology)
-        found |= self.time.columns(population)
-        return found | plan_columns(population, self.time.tables) | dimension_columns(population, self.catalog.names)
+        return self.notation.describe(self.decode(genes))

@@ -109,13 +109,15 @@ class SearchSettings:
     """Default settings of a search, as for `evo_libra.searching.generations.search`.
 
     `memetic` is the share of the evaluations that are designs with better bandwidths; None for the engine's default.
+    `engine_choice` is why `auto` chose the engine; empty where it was named.
     """
 
-    engine: str = "nsga2"
+    engine: str = "auto"
     evaluations: int = 50_000
     population: int = 650
     seed: int = 0
     memetic: float | None = None
+    engine_choice: str = ""
 
 
 @runtime_checkable

@@ -21,6 +21,7 @@ from evo_libra.timing.fidelity import Fidelity
 from evo_libra.timing.names import Policy, Scheduler
 from evo_libra.timing.quirks import WARNED, Quirk
 from evo_libra.timing.trace_time import TracedWorkload
+from evo_libra.workload.serving.serving_step import ServingStep
 from evo_libra.workload.step.iteration import step_iteration
 from evo_libra.workload.step.training_step import TrainingStep
 from evo_libra.workload.training import Merging
@@ -116,7 +117,7 @@ def _collectives(loop: WeightedLoop) -> list[tuple[Collective, str, int]]:
         for owner, collective, group, size in loop.workload.collectives():
             each.setdefault(owner, []).append((collective, group, size))
         return max(each.values(), key=len, default=[])
-    if isinstance(loop.workload, TrainingStep):
+    if isinstance(loop.workload, TrainingStep | ServingStep):
         streams = step_iteration(loop.workload.time, loop.degrees, Merging.NONE).streams
         return [(load.collective, group, load.size) for group, load in streams if isinstance(load, SizedCollective)]
     assert isinstance(loop.workload, Workload), "plans are pinned"  # noqa: S101 - our mistake

@@ -26,18 +26,21 @@ class Scenarios:
     parts : names of the parts whose prices are uncertain.
     price : (part, s) USD of a piece of each of them.
     weight : (w, s) factor on the time of each workload.
-    tokens : (s,) tokens of an iteration; 0 where workloads have none.
     npu_price : (a, s) USD of each accelerator; 0 where its price is certain or unknown.
     """
 
     parts: tuple[str, ...]
     price: FloatArray
     weight: FloatArray
-    tokens: FloatArray
     npu_price: FloatArray
 
     def figures(
-        self, stated: Figures, bought: FloatArray, times: Sequence[FloatArray], npu: IntArray | None
+        self,
+        stated: Figures,
+        bought: FloatArray,
+        times: Sequence[FloatArray],
+        npu: IntArray | None,
+        tokens: Sequence[FloatArray],
     ) -> Figures:
         """Return the figures of n designs in each scenario.
 
@@ -47,13 +50,15 @@ class Scenarios:
         bought : (part, n) pieces of each part.
         times : (n,) seconds of each workload.
         npu : (n,) or (1,) accelerator of each design; None where the file names none.
+        tokens : (n,) or (1,) of an iteration of each workload; 0 where it has none.
         """
         vary = np.flatnonzero(self.weight.any(axis=1))
         known = np.array([times[w] for w in vary.tolist()]).reshape(len(vary), len(stated.time))
         time = _changed(stated.time, self.weight[vary], known)
         training, price = stated.training, stated.npu_price
         if training is not None and training.tokens is not None:
-            training = replace(training, tokens=(training.tokens + self.tokens)[:, None])
+            each = np.array(np.broadcast_arrays(np.zeros(1), *(tokens[w] for w in vary.tolist())))[1:]
+            training = replace(training, tokens=_changed(np.atleast_1d(training.tokens), self.weight[vary], each))
         if price is not None and npu is not None:
             price = price + self.npu_price[npu].T
         cost = _changed(stated.cost, self.price, bought)

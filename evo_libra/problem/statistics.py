@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 
 import numpy as np
 
@@ -34,9 +34,10 @@ class Statistic:
 
 
 def _mean(values: FloatArray) -> FloatArray:
-    # About the stated figure, so that figures that do not vary keep every bit.
-    stated = values[_VALUE]
-    return np.asarray(stated + (values[len(NAMED) :] - stated).mean(axis=0))
+    # About the stated figure, so that figures that do not vary keep every bit. One scenario after the other: a mean
+    # beside an axis of length 1 rounds otherwise, so that a design alone would have another one.
+    stated, drawn = values[_VALUE], values[len(NAMED) :]
+    return np.asarray(stated + reduce(np.add, drawn - stated) / len(drawn))
 
 
 def _quantile(values: FloatArray, share: float) -> FloatArray:

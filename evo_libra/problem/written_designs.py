@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,78 @@ import numpy as np
 from evo_libra.arrays import GIGA, IntArray, Population
 from evo_libra.errors import InputError, counted, unknown
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
-from evo_libra.network.catalog.technologies import Technology
-from evo_libra.network.fabric import NPU, Fabric
+from evo_libra.network.catalog.technologies import Catalog, Technology
+from evo_libra.network.fabric import NPU, Fabric, fabrics_of, parse_fabric, population_of
 from evo_libra.problem.npu_choice import NpuChoice
+from evo_libra.problem.pricing.catalog import with_own_technologies
+from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.workload.step.plan_table import PlanTable
+
+
+@dataclass(frozen=True)
+class Notation:
+    """How the designs of a problem are written and read.
+
+    Attributes
+    ----------
+    npus, depth : NPUs of every design, and the most dimensions.
+    catalog : the technologies.
+    time : which plans there are, and ways to run collectives.
+    npu : the accelerators that designs may have, where the problem names some.
+    failing : whether the problem says what fails, so that designs may have spares.
+    """
+
+    npus: int
+    depth: int
+    catalog: Catalog
+    time: TimeModel
+    npu: NpuChoice | None
+    failing: bool
+
+    def read(self, designs: str | Sequence[str]) -> Population:
+        """Return the networks of (n,) designs, bandwidths in B/s.
+
+        An `InputError` says which design cannot be read, has another number of NPUs, or cannot hold a process group.
+        """
+        fabrics = [parse_fabric(text) for text in ([designs] if isinstance(designs, str) else designs)]
+        for fabric in fabrics:
+            check_fabric(fabric, self.npus, self.depth, self.catalog.technologies)
+        npus = npus_of(fabrics, self.npu)
+        population = population_of(fabrics, self.catalog.names, self.depth)
+        population = with_own_technologies(population, self.catalog, npus)
+        population = replace(population, plan=plans_of(fabrics, self.time.tables, npus))
+        population = replace(population, schedule=self.time.schedule(fabrics, population.block))
+        population = replace(population, spares=spares_of(fabrics, known=self.failing))
+        for fabric, fits in zip(fabrics, self.time.fits(population.npus, population.plan), strict=True):
+            if not fits:
+                degrees = (pair for loop in self.time.loops for pair in loop.degrees.items())
+                groups = ", ".join(dict.fromkeys(f"{n} {group}" for group, n in degrees))
+                raise InputError(f"the dimensions of the design '{fabric}' cannot hold the process groups {groups}")
+        return population
+
+    def fabrics(self, population: Population) -> list[Fabric]:
+        """Return networks as records, with the options that the problem leaves open of how collectives run on them."""
+        found = self.time.named(fabrics_of(population, self.catalog.names), population)
+        if self.npu is not None and self.npu.several:
+            names = self.npu.named(population.technology)
+            found = [replace(fabric, npu=name) for fabric, name in zip(found, names, strict=True)]
+        if population.spares is not None:
+            spares = population.spares.tolist()
+            found = [replace(fabric, spares=count) for fabric, count in zip(found, spares, strict=True)]
+        if not self.time.tables:
+            return found
+        texts = zip(*plan_columns(population, self.time.tables).values(), strict=True)
+        return [replace(fabric, plans=plans) for fabric, plans in zip(found, texts, strict=True)]
+
+    def describe(self, population: Population) -> Mapping[str, list[Any]]:
+        """Return the columns that describe designs: the notation, and each part of each dimension."""
+        found: dict[str, list[Any]] = {"design": list(map(str, self.fabrics(population)))}
+        if self.npu is not None and self.npu.several:
+            found["npu"] = self.npu.named(population.technology)
+        if population.spares is not None:
+            found["spares"] = population.spares.tolist()
+        found |= self.time.columns(population)
+        return found | plan_columns(population, self.time.tables) | dimension_columns(population, self.catalog.names)
 
 
 def check_fabric(fabric: Fabric, npus: int, depth: int, technologies: Sequence[Technology]) -> None:
@@ -46,6 +114,19 @@ def npus_of(fabrics: Sequence[Fabric], choice: NpuChoice | None) -> list[str | N
         if fabric.npu is None and len(names) > 1:
             raise InputError(f"the design '{fabric}' has no NPU; write it like '... {NPU}={names[0]}'")
     return [fabric.npu if len(names) > 1 else None for fabric in fabrics]
+
+
+def spares_of(fabrics: Sequence[Fabric], *, known: bool) -> IntArray | None:
+    """Return (n,) the spare NPUs that designs name; None where none does.
+
+    An `InputError` says that there are some although the failures are not `known`.
+    """
+    if not any(fabric.spares for fabric in fabrics):
+        return None
+    if not known:
+        first = next(fabric for fabric in fabrics if fabric.spares)
+        raise InputError(f"the design '{first}' has spares, and the problem has no key 'faults', which says what fails")
+    return np.array([fabric.spares for fabric in fabrics], dtype=np.int64)
 
 
 def plans_of(fabrics: Sequence[Fabric], tables: Sequence[PlanTable], npus: Sequence[str | None]) -> IntArray | None:

@@ -9,7 +9,10 @@ from typing import Any
 from evo_libra.errors import InputError
 from evo_libra.front.front import Front, front_of
 from evo_libra.problem.designs import best_bandwidths
+from evo_libra.problem.file.registry import load_problem
+from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchProblem, SearchSettings
+from evo_libra.searching.automatic import AUTO, choose
 from evo_libra.searching.engine import Engine
 from evo_libra.searching.loop import NO_OPTIONS, MemeticStep, SearchLoop, SearchOptions, Snapshot, passes_multiple
 from evo_libra.searching.registry import ENGINES, load_engine
@@ -24,7 +27,8 @@ def memetic_share(problem: SearchProblem, engine: str, share: float | None = Non
     """Return the share of its evaluations that a search gives to designs with better bandwidths.
 
     That is `share`, else what the settings of the problem say, else what was measured to pay with the engine where the
-    problem has exact bandwidths; see `tests/benchmarks/memetic.py`. Deterministic engines have none by default.
+    problem has exact bandwidths; see `tests/benchmarks/memetic.py`. Deterministic engines have none by default, and
+    neither have whole ports: the best bandwidths are rounded to them, and what is left of the gain does not pay.
     """
     if share is not None:
         return share
@@ -33,7 +37,8 @@ def memetic_share(problem: SearchProblem, engine: str, share: float | None = Non
         return 0.0
     if problem.settings.memetic is not None:
         return problem.settings.memetic
-    return 0.0 if entry is None else entry.memetic
+    whole = isinstance(problem, Problem) and problem.pricing.whole
+    return 0.0 if entry is None or whole else entry.memetic
 
 
 def memetic_step(problem: SearchProblem, share: float) -> MemeticStep | None:
@@ -90,19 +95,30 @@ def generations(
     return Generations(problem, engine, population, seed, options).snapshots(evaluations, resume)
 
 
-def settle(problem: SearchProblem, **asked: Any) -> SearchSettings:  # noqa: ANN401 - those of SearchSettings
+def settle(problem: SearchProblem, searched: str = "", **asked: Any) -> SearchSettings:  # noqa: ANN401 - those of SearchSettings
     """Return the settings of a search: as asked, and where that is None as the problem has them.
 
-    Every way to start a search takes its defaults from here.
+    Every way to start a search takes its defaults from here. `searched` names a setting that only a search has, so that
+    the engine has to be one; empty where there is none.
     """
     chosen = replace(problem.settings, **{key: value for key, value in asked.items() if value is not None})
+    if chosen.engine == AUTO:
+        searched = searched or ("a memetic step" if asked.get("memetic") else "")
+        engine, choice = choose(problem, chosen.evaluations, searched=searched)
+        chosen = replace(chosen, engine=engine, engine_choice=choice)
     if chosen.engine == "optimize" and asked.get("evaluations") is None:
         chosen = replace(chosen, evaluations=1)  # it has no more to ask for
     return replace(chosen, memetic=memetic_share(problem, chosen.engine, asked.get("memetic")))
 
 
+def _searched(options: SearchOptions) -> str:
+    """Return the name of an option that only a search has; empty where there is none."""
+    given = {"restarts": options.restarts, "a start": options.first is not None, "a memetic step": options.improve}
+    return next((name for name, one in given.items() if one), "")
+
+
 def search(
-    problem: SearchProblem,
+    problem: SearchProblem | str,
     *,
     engine: str | Engine | None = None,
     evaluations: int | None = None,
@@ -114,11 +130,11 @@ def search(
 ) -> Front:
     """Search a problem and return the front of everything that was evaluated.
 
-    Raises `InputError` if there is no such engine, or a number is not above 0.
+    Raises `InputError` if there is no such problem or engine, or a number is not above 0.
 
     Parameters
     ----------
-    problem : the problem.
+    problem : the problem, or what names one for `load_problem`.
     engine : name of an engine, or an engine. The settings of the problem replace None here and below.
     evaluations : designs to evaluate.
     population : designs per generation.
@@ -127,14 +143,14 @@ def search(
     options : how the search starts and stops, and its memetic step if `memetic` does not say.
     on_generation : called after each generation.
 
-    >>> from evo_libra import load_problem
-    >>> front = search(load_problem("gpt3-4k"), evaluations=4000, seed=1)
+    >>> front = search("gpt3-4k", evaluations=4000, seed=1)
     >>> len(front) > 50
     True
     """
+    problem = load_problem(problem) if isinstance(problem, str) else problem
     named = engine is None or isinstance(engine, str)
     asked = {"evaluations": evaluations, "population": population, "seed": seed, "memetic": memetic}
-    settings = settle(problem, engine=engine if named else "", **asked)
+    settings = settle(problem, _searched(options), engine=engine if named else "", **asked)
     if settings.evaluations < 1 or settings.population < 4 or settings.seed < 0:  # noqa: PLR2004 - two pairs of parents
         raise InputError("evaluations of at least 1, a population of at least 4 and a seed of at least 0 are needed")
     chosen = load_engine(settings.engine, problem) if engine is None or isinstance(engine, str) else engine

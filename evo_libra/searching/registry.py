@@ -12,6 +12,7 @@ from typing import Any, cast
 from evo_libra.errors import EngineError, unknown
 from evo_libra.problem.file.registry import import_object
 from evo_libra.problem.protocol import SearchProblem
+from evo_libra.searching.automatic import AUTO, PROOF, SEARCH
 from evo_libra.searching.engine import Engine
 
 ENTRY_POINTS = "evo_libra.engines"
@@ -85,9 +86,12 @@ def load_engine(name: str, problem: SearchProblem) -> Engine:
 
     Raises
     ------
-    EngineError : there is no such engine, or one of a user's own cannot be loaded.
+    EngineError : there is no such engine, or one of a user's own cannot be loaded; `auto` is none, but a choice that
+        `evo_libra.searching.generations.settle` makes.
     InputError : it cannot search this problem.
     """
+    if name == AUTO:
+        raise EngineError(f"auto chooses between {PROOF} and {SEARCH} for a search; name one of them here")
     if name not in ENGINES:  # A look at the entry points takes as long as a short search.
         return _users_engine(name, problem)
     module, _, path = ENGINES[name].home.partition(":")
@@ -110,7 +114,7 @@ def _users_engine(name: str, problem: SearchProblem) -> Engine:
 def _users_function(name: str, problem: SearchProblem) -> Callable[[SearchProblem], object]:
     found = entry_points(group=ENTRY_POINTS)
     if not is_code(name) and name not in found.names:
-        raise EngineError(unknown("engine", name, engine_names()))
+        raise EngineError(unknown("engine", name, (AUTO, *engine_names())))
     try:
         make = found[name].load() if name in found.names else import_object(name)
     except (ImportError, AttributeError, ValueError) as error:

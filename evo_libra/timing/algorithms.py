@@ -6,6 +6,7 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.collective import Collective
+from evo_libra.network.blocks.block import Levels
 from evo_libra.timing.collectives.phase import FULLY_CONNECTED, LINE, RING, UPPER
 
 RING_ALGORITHM, DIRECT, HALVING_DOUBLING = range(3)
@@ -38,3 +39,13 @@ def link_bandwidth(bandwidth: FloatArray, algorithm: IntArray, block: IntArray, 
     """
     spread = ((algorithm == DIRECT) & (UPPER[block] == 0)) | (block == FULLY_CONNECTED)
     return np.asarray(np.where(spread, bandwidth / np.maximum(extent - 1, 1), bandwidth))
+
+
+def leaving(levels: Levels, algorithm: IntArray, extent: IntArray) -> FloatArray:
+    """Return the (d, n) share of an NPU's bandwidth that messages have on fat trees while all groups send.
+
+    Direct algorithms send to all members at a time, and rings to the next one. Halving and doubling sends to one
+    member after the other, near ones and far ones: see `evo_libra.timing.collectives.phase.Link.step`.
+    """
+    near = np.where(algorithm == RING_ALGORITHM, levels.ring_share(extent), 1.0)
+    return np.where(algorithm == DIRECT, levels.exchange_share(extent), near)

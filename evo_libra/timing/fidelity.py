@@ -27,7 +27,14 @@ from evo_libra.timing.collectives.system import Choice, System
 from evo_libra.timing.collectives.themis import MAX_ORDERED
 from evo_libra.timing.collectives.themis_paper import Fabrics, paper_time
 from evo_libra.timing.names import ALGORITHMS, SCHEDULERS, Policy, Scheduler
-from evo_libra.timing.phase_dimensions import PHASE_BLOCK, PhaseDimensions, leaves, message_latency
+from evo_libra.timing.phase_dimensions import (
+    PHASE_BLOCK,
+    SITED,
+    PhaseDimensions,
+    leaves,
+    levels_of,
+    message_latency,
+)
 from evo_libra.units import bytes_per_ns
 from evo_libra.workload.training import Message
 
@@ -235,12 +242,14 @@ class Fidelity:
         stride, latency = np.ones_like(extent) if stride is None else stride, self.link_latency(designs)
         asked = RING_ALGORITHM if algorithm is None else algorithm
         if algorithm is not None and share is not None:  # collectives on trees see to that level by level
-            share = np.where(UPPER[designs.block] > 0, 1.0, share)
-        return PhaseDimensions(
+            share = np.where((UPPER[designs.block] > 0) | SITED[designs.block], 1.0, share)
+        found = PhaseDimensions(
             PHASE_BLOCK[designs.block], designs.npus, extent, stride, per_npu if share is None else per_npu * share,
             latency, np.broadcast_to(asked, extent.shape), leaves(designs.block, extent, stride, designs.npus),
             self._leaf_latency(designs, latency),
-        ).divided(designs.block, per_npu)  # fmt: skip
+        )  # fmt: skip
+        found = replace(found, **levels_of(designs, self.kits, extent, stride, found.leaf))
+        return found.divided(designs.block, per_npu)
 
     def link_latency(self, designs: Population) -> FloatArray:
         """Return (d, n) ns of a link; of kits, of a message between neighbours over the hops that it is charged."""
@@ -258,7 +267,11 @@ class Fidelity:
     ) -> FloatArray:
         schedule, policy = _of(designs), self.policy_of(scheduler)
         if scheduler is Scheduler.THEMIS_PAPER:
-            fabrics = Fabrics(found.block, found.extent, bytes_per_ns(found.bandwidth), found.latency)
+            bandwidth, levels = found.bandwidth, found.levels
+            if levels is not None:
+                exchanged = collective is Collective.ALL_TO_ALL
+                bandwidth = bandwidth * (levels.exchange_share if exchanged else levels.shrinking_share)(found.extent)
+            fabrics = Fabrics(found.block, found.extent, bytes_per_ns(bandwidth), found.latency)
             if policy is Policy.SMALLEST_FIRST:
                 policy = Policy.SMALLEST_CHUNK_FIRST
             return paper_time(collective, size, fabrics, chunks=schedule.chunks, policy=policy) * NANO

@@ -5,15 +5,18 @@ What a block says of its inner dimensions decides: see `evo_libra.network.blocks
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population, cases
 from evo_libra.network.bill import inner_npus
 from evo_libra.network.blocks import Kit
+from evo_libra.network.blocks.block import Levels
 from evo_libra.network.blocks.registry import BLOCKS
-from evo_libra.timing.algorithms import link_bandwidth
+from evo_libra.timing.algorithms import HALVING_DOUBLING, leaving, link_bandwidth
 from evo_libra.timing.collectives.phase import FULLY_CONNECTED, LINE, RING, SWITCH, UPPER, Link
 from evo_libra.timing.collectives.tree_phase import IN_NETWORK
 from evo_libra.units import nanoseconds
@@ -31,6 +34,8 @@ ONE_ALGORITHM = tuple(np.flatnonzero(np.isin(PHASE_BLOCK, (RING, LINE)) | IN_NET
 """Blocks that run one algorithm, whatever is asked for: rings and lines run ring, and switches reduce."""
 OPTICAL = np.array([block.switch_kind == "ocs" for block in BLOCKS])
 """(b,) whether the circuits of a block are set for each kind of group."""
+SITED = np.array([block.sited for block in BLOCKS])
+"""(b,) whether groups in a block have levels that depend on what it is built of."""
 DIVIDED = np.array([block.divided for block in BLOCKS])
 """(b,) whether a block has inner dimensions."""
 
@@ -47,6 +52,7 @@ class PhaseDimensions:
     latency : (d, n) ns of a link.
     algorithm : (d, n) index into `evo_libra.timing.names.ALGORITHMS`.
     leaf : (d, n) NPUs of a group in each first-level switch of a tree; `leaf_latency` : (d, n) ns of a message there.
+    pod, upper, top, uniform : (d, n), with `leaf` the `levels` of groups, where there are fat trees.
     """
 
     block: IntArray
@@ -58,15 +64,39 @@ class PhaseDimensions:
     algorithm: IntArray
     leaf: IntArray
     leaf_latency: FloatArray
+    pod: IntArray | None = None
+    upper: FloatArray | None = None
+    top: FloatArray | None = None
+    uniform: FloatArray | None = None
+
+    @property
+    def levels(self) -> Levels | None:
+        """The levels of groups on fat trees; None where there are none."""
+        if self.pod is None or self.upper is None or self.top is None or self.uniform is None:
+            return None
+        return Levels(self.leaf, self.pod, self.upper, self.top, self.uniform)
+
+    @property
+    def arrays(self) -> dict[str, Any]:
+        """Its arrays, by name."""
+        return {name: values for name, values in vars(self).items() if values is not None}
 
     def select(self, designs: IntArray) -> PhaseDimensions:
         """Return the dimensions of some designs."""
-        return PhaseDimensions(**{name: values[:, designs] for name, values in vars(self).items()})
+        return PhaseDimensions(**{name: values[:, designs] for name, values in self.arrays.items()})
 
     def links(self) -> list[Link]:
         """Return the links of collectives, with the bandwidth of an NPU shared among those that send at a time."""
-        bandwidth = link_bandwidth(self.bandwidth, self.algorithm, self.block, self.extent)
+        levels = self.levels
+        whole = self.bandwidth if levels is None else self.bandwidth * leaving(levels, self.algorithm, self.extent)
+        bandwidth = link_bandwidth(whole, self.algorithm, self.block, self.extent)
         links = [Link(*row) for row in zip(self.block, self.extent, bandwidth, self.latency, strict=True)]
+        if levels is not None:
+            # Of rings and direct algorithms, the bandwidth says all.
+            parts = [np.where(self.algorithm == HALVING_DOUBLING, part, 1.0) for part in (levels.upper, levels.top)]
+            rows = zip(links, self.leaf, self.leaf_latency, levels.pod, *parts, strict=True)
+            names = ("leaf", "leaf_latency", "pod", "upper", "top")
+            return [replace(link, **dict(zip(names, row, strict=True))) for link, *row in rows]
         if (UPPER[self.block] > 0).any():
             rows = zip(links, self.leaf, self.leaf_latency, strict=True)
             return [replace(link, leaf=leaf, leaf_latency=latency) for link, leaf, latency in rows]
@@ -89,9 +119,13 @@ class PhaseDimensions:
     def links_between(self, source: int, target: int) -> list[Link]:
         """Return the links of a message between two NPUs; between the switches of a tree it has an NPU's part."""
         inside = np.cumprod(self.npus, axis=0) // self.npus
-        first, second = (npu // inside % self.npus // np.maximum(self.leaf, 1) for npu in (source, target))
+        places = [npu // inside % self.npus for npu in (source, target)]
+        first, second = (place // np.maximum(self.leaf, 1) for place in places)
         near = first == second
         part = np.where((UPPER[self.block] > 0) & ~near, UPPER[self.block], 1.0)
+        if (levels := self.levels) is not None:
+            first, second = (place // np.maximum(levels.pod, 1) for place in places)
+            part *= np.where(near, 1.0, np.where(first == second, levels.upper, levels.top))
         return replace(self, bandwidth=self.bandwidth * part).message_links(near)
 
     def divided(self, block: IntArray, bandwidth: FloatArray) -> PhaseDimensions:
@@ -105,7 +139,7 @@ class PhaseDimensions:
         rows: list[dict[str, IntArray | FloatArray]] = []
         for d in range(len(block)):
             rows += self._row(d, block[d], bandwidth[d], mine[d])
-        stacked = {name: np.array([row[name] for row in rows]) for name in vars(self)}
+        stacked = {name: np.array([row[name] for row in rows]) for name in self.arrays}
         # Few designs use all of the rows: what follows is quicker with as few as the one with most of them needs.
         unused = stacked["extent"] == 1
         order = np.argsort(unused, axis=0, kind="stable")[: max(int((~unused).sum(axis=0).max()), 1)]
@@ -115,7 +149,7 @@ class PhaseDimensions:
         self, d: int, block: IntArray, bandwidth: FloatArray, mine: BoolArray
     ) -> list[dict[str, IntArray | FloatArray]]:
         """Return a dimension as the rows that its inner dimensions take, one where no design has any."""
-        plain = {name: values[d] for name, values in vars(self).items()}
+        plain = {name: values[d] for name, values in self.arrays.items()}
         if not mine.any():
             return [plain]
         rows = [{name: values.copy() for name, values in plain.items()}]
@@ -142,6 +176,27 @@ def leaves(block: IntArray, extent: IntArray, stride: IntArray, npus: IntArray) 
     for kind in np.unique(block[tree]).tolist():
         mine = tree & (block == kind)
         found[mine] = BLOCKS[kind].inner(extent[mine], stride[mine], npus[mine]).extent[0]
+    return found
+
+
+def levels_of(
+    designs: Population, kits: Sequence[Kit], extent: IntArray, stride: IntArray, leaf: IntArray
+) -> dict[str, Any]:
+    """Return `Levels` of (d, n) groups on the fat trees of some kits, by name; nothing where there are none.
+
+    Elsewhere groups are in one pod and have (d, n) NPUs under a leaf.
+    """
+    sited = SITED[designs.block] & (extent > 1)
+    if not sited.any():
+        return {}
+    whole, inside = np.ones(extent.shape), inner_npus(designs.npus)
+    found: dict[str, Any] = {"leaf": leaf.copy(), "pod": extent.copy(), "upper": whole, "top": whole.copy()}
+    found["uniform"] = np.zeros(extent.shape)
+    for k in np.unique(designs.technology[sited]).tolist():
+        mine = sited & (designs.technology == k)
+        block = BLOCKS[kits[k].block].at(kits[k], inside[mine])
+        for name, values in vars(block.levels(extent[mine], stride[mine], designs.npus[mine])).items():
+            found[name][mine] = values
     return found
 
 

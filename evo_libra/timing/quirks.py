@@ -58,8 +58,8 @@ GROUPS_AS_RINGS = Quirk(
 )
 ONE_DIMENSION_GROUPS = Quirk(
     "one-dimension-groups",
-    "On a network of one dimension ASTRA-sim crashes after it has printed all times of a run with process groups that "
-    "hold a part of it.",
+    "On a network of one dimension ASTRA-sim may crash at the end of a run with process groups that hold a part of it, "
+    "and the last lines `finished` may be lost.",
 )
 ONE_COLLECTIVE_AT_A_TIME = Quirk(
     "one-collective-at-a-time",
@@ -93,6 +93,22 @@ _NOTED = {
     ),
     "first-dimension-only": "A message between NPUs that differ in several dimensions is charged the first one alone.",
     "reduced-at-half-size": "Halving-doubling reduces what it receives in a step with the size of the step after it.",
+    "gathered-twice-half": (
+        "Halving-doubling halves once too often in an all-reduce: of shares with an odd number of bytes it gathers a "
+        "byte less."
+    ),
+    "lists-reduce-twice": (
+        "On a network of one dimension, more than two listed members with a direct algorithm reduce both halves of an "
+        "all-reduce."
+    ),
+    "open-files": (
+        "ASTRA-sim keeps about as many files open as there are NPUs. Where fewer are allowed, it ends without a "
+        "message."
+    ),
+    "collective-at-time-zero": (
+        "With an endpoint-delay of 0, ASTRA-sim stops on an assertion where a trace begins with a collective."
+    ),
+    "local-memory-tracking": ("With track-local-mem, no NPU finishes the example traces that come with ASTRA-sim."),
     "whole-chunks": (
         "Bytes that are left over when a collective is cut make one more whole chunk, but under a greedy scheduler."
     ),
@@ -113,6 +129,9 @@ WARNED = (
 )  # fmt: skip
 """Quirks that a prediction warns of, in this order."""
 
+AT_ZERO, TRACKING = "collective-at-time-zero", "local-memory-tracking"
+"""Names of quirks that exports and notices of files tell, too."""
+
 OF_SCHEDULERS = WARNED[:5]
 """Those that lie in the scheduler and the policy."""
 
@@ -122,3 +141,8 @@ QUIRKS = (
     *(Quirk(name, sentence, Handling.NOTED) for name, sentence in _NOTED.items()),
 )
 """All that are known."""
+
+
+def sentence_of(name: str) -> str:
+    """Return the sentence of a quirk."""
+    return next(quirk.sentence for quirk in QUIRKS if quirk.name == name)

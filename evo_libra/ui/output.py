@@ -7,17 +7,42 @@ from __future__ import annotations
 
 import io
 import json
-import math
 import os
 import re
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
+from evo_libra.quantities import money_text, money_unit, number, time_text, time_unit
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, ProgressColumn
     from rich.text import Text
+
+__all__ = [
+    "STEERING",
+    "CleanStream",
+    "bandwidth_text",
+    "clean_streams",
+    "cleaned",
+    "duration",
+    "groups_text",
+    "label_of",
+    "money_text",
+    "money_unit",
+    "new_console",
+    "number",
+    "print_folded",
+    "print_json",
+    "print_styled",
+    "print_table",
+    "progress_bar",
+    "short_design",
+    "size_of_iteration",
+    "time_text",
+    "time_unit",
+]
 
 STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Characters that a terminal obeys instead of showing them, those that turn the direction of writing, and halves."""
@@ -151,37 +176,6 @@ def duration(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
-_UNITS = (
-    ("ns", 1e-6, 1e-3), ("us", 1e-3, 1.0), ("ms", 1.0, 1e4), ("s", 1e3, 6e5), ("min", 6e4, 3.6e7),
-    ("h", 3.6e6, 1.728e8), ("d", 8.64e7, 6.3e10), ("years", 3.15576e10, math.inf),
-)  # fmt: skip
-"""Units of time with their milliseconds, and the milliseconds from which on the next one reads better."""
-
-
-def time_unit(milliseconds: float) -> tuple[str, float]:
-    """Return the unit in which a time reads best, and its milliseconds.
-
-    >>> time_unit(0.0002), time_unit(58.098), time_unit(1.2e11)
-    (('ns', 1e-06), ('ms', 1.0), ('years', 31557600000.0))
-    """
-    return next(((name, size) for name, size, end in _UNITS if milliseconds < end), ("ms", 1.0))
-
-
-def time_text(milliseconds: float) -> str:
-    """Return a time for reading, in a unit that suits it.
-
-    >>> time_text(58.0981), time_text(12_345), time_text(0.25)
-    ('58.0981 ms', '12.345 s', '250 us')
-    """
-    name, size = time_unit(milliseconds)
-    return f"{milliseconds / size:.6g} {name}"
-
-
-def number(value: float) -> str:
-    """Return a figure for reading."""
-    return f"{value:,.0f}" if abs(value) >= 1e5 else f"{value:.5g}"  # noqa: PLR2004 - large figures read better whole
-
-
 def size_of_iteration(workload: Mapping[str, Any]) -> str:
     """Return how much one iteration of a workload is, for reading; empty where nothing is known.
 
@@ -225,13 +219,26 @@ def print_folded(*sentences: object) -> None:
 
 
 def short_design(design: str) -> str:
-    """Return the notation with bandwidths to four digits, for reading; files keep them all."""
+    """Return the notation with bandwidths to ten digits, which evaluate to the same figures; files keep them all.
+
+    >>> short_design("RI(4)@chip:699.9999999999995_SW(32)@pod:51.66666666666664 chunks=4")
+    'RI(4)@chip:700_SW(32)@pod:51.66666667 chunks=4'
+    """
     network, *options = design.split(" ")
     parts = []
     for part in network.split("_"):
         head, colon, bandwidth = part.partition(":")
-        parts.append(f"{head}{colon}{float(bandwidth):.4g}" if colon else part)
+        parts.append(f"{head}{colon}{bandwidth_text(float(bandwidth))}" if colon else part)
     return " ".join(["_".join(parts), *options])
+
+
+def bandwidth_text(gigabytes: float) -> str:
+    """Return GB/s to ten digits: rounded so, a design has the same figures and keeps all limits.
+
+    >>> bandwidth_text(213.3333333333332), bandwidth_text(1234567.0), bandwidth_text(0.0000125)
+    ('213.3333333', '1234567', '1.25e-05')
+    """
+    return f"{gigabytes:.10g}"
 
 
 _LABELS = {"time_ms": "iteration time [ms]", "cost_usd": "network cost [USD]"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,16 @@ def _fat_trees() -> Iterator[PublishedRow]:
         yield PublishedRow(f"cost of cables, {gpus} GPUs", theirs["cable_usd"], usd["link"] + usd["uplink"], "USD")
 
 
+def _super_pods() -> Iterator[PublishedRow]:
+    together, published_counts = replace(RAIL, block=BLOCK_NAMES.index("fat-tree")), value("superpod.b200")
+    sizes = next(row["inputs"]["gpus"] for row in figures() if row["id"] == "superpod.b200")
+    for gpus, switches, cables in zip(sizes, *published_counts.values(), strict=True):
+        items, _, _ = rails(together, gpus)
+        yield PublishedRow(f"switches, {gpus} GPUs", switches, items["switch"], "")
+        yield PublishedRow(f"cables of nodes, {gpus} GPUs", gpus, items["link"], "")
+        yield PublishedRow(f"cables of switches, {gpus} GPUs", cables, items["uplink"], "")
+
+
 def _optical() -> Iterator[PublishedRow]:
     row = next(row for row in figures() if row["id"].startswith("opus."))
     _, usd, watts = rails(optical(row["inputs"]), row["inputs"]["gpus"])
@@ -91,6 +102,8 @@ def _direct_links() -> Iterator[PublishedRow]:
 FABRICS = (
     PublishedSource("fat-trees", "networks", "H100 Freakonomics (2024): eight rails of 64-port switches", _fat_trees,
            note="with the prices of that sheet"),
+    PublishedSource("super-pods", "networks", "NVIDIA (2025): DGX SuperPOD of B200, switches and cables", _super_pods,
+           note="one fat tree of 64-port switches over all GPUs"),
     PublishedSource("optical-rails", "networks", "Opus (arXiv 2602.12521): optical rails of H200", _optical,
            note="with the prices and powers of that paper"),
     PublishedSource("direct-links", "networks", "ml-engineering (Bekman): bandwidth of a pair of MI300X", _direct_links,

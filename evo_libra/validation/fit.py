@@ -1,4 +1,4 @@
-"""The fitted constants of a training step, fitted again on the public rows."""
+"""The fitted constants of training steps and of serving, fitted again on the public rows."""
 
 from __future__ import annotations
 
@@ -9,6 +9,13 @@ from typing import Any
 import numpy as np
 
 from evo_libra.arrays import FloatArray
+from evo_libra.validation.serving import (
+    ServingRow,
+    request_seconds,
+    serving_rows,
+    serving_setup_of,
+    with_constants,
+)
 from evo_libra.validation.source import Errors, PublishedRow, errors_of
 from evo_libra.validation.training import (
     TrainingRow,
@@ -19,6 +26,8 @@ from evo_libra.validation.training import (
     training_rows,
     without_factor,
 )
+from evo_libra.workload.serving.serving_setup import ServingSetup
+from evo_libra.workload.serving.stacks import HOP, LAYER
 from evo_libra.workload.step.stacks import STACKS
 from evo_libra.workload.step.training_setup import GEMM_OF_ISOLATED, MEMORY_OF_PEAK, Setup
 
@@ -36,6 +45,10 @@ _START = (0.8, 0.7)
 """Where fits begin: away from the constants, so that they have to be found."""
 
 _START_OF_FIGURES = 0.7
+
+_START_OF_SERVING = (40.0, 15.0)
+
+_MICRO = 1e-6
 
 
 @dataclass(frozen=True)
@@ -62,11 +75,16 @@ class Half:
 
 @dataclass(frozen=True)
 class Refit:
-    """Constants and figures of software after a fit on all rows, and what fits on half of the rows say of the rest."""
+    """Constants and figures of software after a fit on all rows, and what fits on half of the rows say of the rest.
+
+    `serving` are the constants of serving, and `unseen` what fits on some models or accelerators say of others.
+    """
 
     constants: tuple[Constant, ...]
     software: tuple[Constant, ...]
     halves: tuple[Half, ...]
+    serving: tuple[Constant, ...] = ()
+    unseen: tuple[Half, ...] = ()
 
 
 def refit() -> Refit:
@@ -79,7 +97,40 @@ def refit() -> Refit:
         Constant("MEMORY_OF_PEAK", MEMORY_OF_PEAK, memory),
     )
     halves = (_half("odd", rows[::2], rows[1::2]), _half("even", rows[1::2], rows[::2]))
-    return Refit(constants, _factors(found), halves)
+    return Refit(constants, _factors(found), halves, _serving_constants(), _unseen())
+
+
+def fitted_serving(rows: Sequence[ServingRow]) -> FloatArray:
+    """Return the (2,) constants of serving with the least squares of logarithmic errors of some rows, in us."""
+    setups = [serving_setup_of(row) for row in rows]
+
+    def squares(at: FloatArray) -> float:
+        found = [with_constants(setup, at * _MICRO) for setup in setups]
+        return float(np.sum(_log_errors(_requests(rows, found)) ** 2))
+
+    return _minimum(squares, _START_OF_SERVING, 1e-3)
+
+
+def _requests(rows: Sequence[ServingRow], setups: Sequence[ServingSetup]) -> list[PublishedRow]:
+    pairs = zip(rows, setups, strict=True)
+    return [PublishedRow(row["id"], row["latency_s"], request_seconds(row, setup), "s") for row, setup in pairs]
+
+
+def _serving_constants() -> tuple[Constant, ...]:
+    layer, hop = fitted_serving(serving_rows()) * _MICRO
+    return Constant("LAYER", LAYER, float(layer)), Constant("HOP", HOP, float(hop))
+
+
+def _unseen() -> tuple[Half, ...]:
+    """Return what fits on 7B and 13B say of 70B, and those on A100 of H100."""
+    found = []
+    for tested, held in (("70B", lambda row: "70b" in row["model"]), ("H100", lambda row: row["npu"] == "h100-80gb")):
+        rows = serving_rows()
+        at = fitted_serving([row for row in rows if not held(row)]) * _MICRO
+        test = [row for row in rows if held(row)]
+        errors = errors_of(_requests(test, [with_constants(serving_setup_of(row), at) for row in test]))
+        found.append(Half(tested, errors))
+    return tuple(found)
 
 
 def fitted_constants(rows: Sequence[TrainingRow]) -> FloatArray:
@@ -135,8 +186,8 @@ def _half(tested: str, fit: Sequence[TrainingRow], test: Sequence[TrainingRow]) 
     return Half(tested, errors_of(_compared(test, [_at(without_factor(setup_of(row)), found) for row in test])))
 
 
-def _minimum(loss: Callable[[FloatArray], float], start: Sequence[float]) -> FloatArray:
+def _minimum(loss: Callable[[FloatArray], float], start: Sequence[float], near: float = 1e-4) -> FloatArray:
     from scipy.optimize import minimize  # noqa: PLC0415 - takes a third of a second, and only a refit needs it
 
-    found = minimize(loss, start, method="Nelder-Mead", options={"xatol": 1e-4, "fatol": 1e-7, "maxiter": 400})
+    found = minimize(loss, start, method="Nelder-Mead", options={"xatol": near, "fatol": 1e-7, "maxiter": 400})
     return np.asarray(found.x)

@@ -77,7 +77,7 @@ def counts(kit: Kit, block: str, domain: int) -> FloatArray:
 def networks(kit: Kit) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the items of the network for all GPUs, of rails of two tiers, and of rails of one."""
     return (
-        counts(kit, "any-to-any", TWO_TIERS),
+        counts(kit, "fat-tree", TWO_TIERS),
         counts(kit, "switch", TWO_TIERS),
         counts(kit, "switch", ONE_TIER),
     )

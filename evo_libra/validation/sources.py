@@ -8,14 +8,18 @@ from evo_libra.errors import InputError, suggestion
 from evo_libra.validation.footprints import FOOTPRINTS
 from evo_libra.validation.kernels import KERNELS
 from evo_libra.validation.networks import NETWORKS
+from evo_libra.validation.reliability import RELIABILITY
+from evo_libra.validation.serving import SERVING
 from evo_libra.validation.source import PublishedSource
 from evo_libra.validation.training import TRAINING
 
 SOURCES: tuple[PublishedSource, ...] = (
     *TRAINING,
+    *SERVING,
     *FOOTPRINTS,
     *KERNELS,
     *NETWORKS,
+    *RELIABILITY,
 )
 """Every source, those of a group one after the other."""
 
@@ -23,9 +27,10 @@ NOT_MODELLED = (
     "Stages of a pipeline that differ in their layers: all of them take the time and memory of the longest one.",
     "Tensors that software frees before the backward pass, as Llama 3's did; here its 405B exceeds their 80 GB.",
     "Stragglers: every accelerator takes the same time.",
-    "Checkpoints that are written, failures and restarts.",
+    "Checkpoints that are written, failures and restarts, but for the rows on failures.",
     "Loading of data.",
     "Contention between groups that share a link.",
+    "Serving: time in queues before a request is taken on, and prompts that share a prefix.",
     "Power caps, except as far as they are in the fitted factor of products.",
 )
 """What no figure here contains, a sentence each."""

@@ -30,6 +30,15 @@ from evo_libra.timing.names import ALGORITHMS, SCHEDULERS, Policy
 
 RING, FULLY_CONNECTED, SWITCH = range(3)
 EVERY = np.array([[0, 0, 0], [1, 0, 2], [2, 0, 1]])
+A2A = Collective.ALL_TO_ALL
+
+
+def one_at_a_time(dimension: int, npus: int) -> str:
+    """Return what is told of a switch whose all-to-all runs direct1."""
+    return (
+        f"dimension {dimension}, a switch of {npus} NPUs: its all-to-all runs direct1, one message after the other; in "
+        "a design an NPU sends all of them at once, and latency counts once"
+    )
 
 
 def through_files(network: NetworkFile, system: SystemFile) -> tuple[NetworkFile, SystemFile]:
@@ -71,8 +80,9 @@ def test_what_is_exported_comes_back(case: tuple[Fidelity, Population]) -> None:
     fidelity, design = case
     cluster = cluster_of(fidelity, design)
     found = read_cluster(*through_files(cluster.network, cluster.system))
-    assert found.without == ()
     used = np.flatnonzero(design.npus[:, 0] > 1)
+    apart = [d for d, row in enumerate(cluster.system.system.implementations[A2A]) if row == ONE_AT_A_TIME]
+    assert found.without == tuple(one_at_a_time(d, int(design.npus[used[d], 0])) for d in apart)
     assert [dimension.npus for dimension in found.fabric.dimensions] == design.npus[used, 0].tolist()
     assert [dimension.block for dimension in found.fabric.dimensions] == design.block[used, 0].tolist()
     bandwidth = [dimension.bandwidth for dimension in found.fabric.dimensions]
@@ -140,9 +150,12 @@ def read(network: dict[str, Any] | None = None, system: dict[str, Any] | None = 
     return read_cluster(links, parse_system(parse_source(json.dumps(SYSTEM | (system or {})), "system.json"), links))
 
 
+ONE_AT_A_TIME_EACH = (one_at_a_time(0, 8), one_at_a_time(1, 4))
+
+
 def test_a_cluster_that_a_problem_file_can_say() -> None:
     found = read()
-    assert found.without == ()
+    assert found.without == ONE_AT_A_TIME_EACH  # but for these
     assert str(found.fabric) == "SW(8)@dim0:214.7483648_SW(4)@dim1:53.6870912"
     assert dict(found.time) == {
         "model": "astra", "chunks": 4, "endpoint_delay_ns": 10, "local_memory_GBps": 50.0, "active_chunks": 1,
@@ -166,9 +179,36 @@ MEANS = "what a problem file calls halving-doubling would run"
     ({"replay-only": 1}, "replay-only"),
 ])  # fmt: skip
 def test_what_a_problem_file_cannot_say_is_told(system: dict[str, Any], sentence: str) -> None:
-    without = read(system=system).without
-    assert len(without) == 1
-    assert sentence in without[0]
+    (without,) = set(read(system=system).without) - set(ONE_AT_A_TIME_EACH)
+    assert sentence in without
+
+
+def test_an_all_to_all_of_one_message_at_a_time_takes_another_time_than_a_design() -> None:
+    network = {"topology": ["Switch"], "npus_count": [8], "bandwidth": [200], "latency": [500]}
+    rows = {key: value[:1] for key, value in ROWS.items()}
+    links = parse_network(parse_source(json.dumps(network), "network.yml"))
+    file = parse_system(parse_source(json.dumps(SYSTEM | rows | {"preferred-dataset-splits": 1}), "a"), links)
+    found = read_cluster(links, file)
+    assert found.without == ONE_AT_A_TIME_EACH[:1]
+    with TemporaryDirectory() as name:
+        for path, text in zip(("a.yaml", "b.yaml"), problem_texts(found, "a", "b.yaml"), strict=True):
+            (Path(name) / path).write_text(text)
+        problem = load_problem(f"{name}/a.yaml")
+    assert isinstance(problem, Problem)
+    fidelity, design = problem.time.fidelity, problem.read(str(found.fabric))
+    assert fidelity is not None
+    here = fidelity.seconds(A2A, 2**20, design.npus, design)[0] * 1e9
+    # Six latencies of two hops more, each with a delay, and as many roundings.
+    assert collective_time(A2A, 2**20, links.links, file.system)[0] - here == pytest.approx(6 * 1010, abs=7)
+
+
+def test_a_cluster_without_algorithms_of_an_all_reduce_is_told() -> None:
+    links = parse_network(parse_source(json.dumps(NETWORK), "network.yml"))
+    keys = {key: value for key, value in SYSTEM.items() if key != "all-reduce-implementation"}
+    file = parse_system(parse_source(json.dumps(keys), "system.json"), links)
+    assert file.notices == ("all-reduce-implementation: missing, so that no trace with an all-reduce can run",)
+    sentence = "there are no algorithms of an all-reduce; in a design they say what bandwidths mean"
+    assert sentence in read_cluster(links, file).without
 
 
 @pytest.mark.parametrize("key", ["preferred-dataset-splits", "active-chunks-per-dimension", "endpoint-delay"])

@@ -30,10 +30,11 @@ from evo_libra.front.front import Front
 from evo_libra.front.rescore import rescore
 from evo_libra.problem.allocate import program_for
 from evo_libra.problem.designs import genes_of
+from evo_libra.problem.faults import LEAST
 from evo_libra.problem.file.registry import with_time
 from evo_libra.problem.problem import Problem
 
-EQUAL = 1e-12
+EQUAL, NEARLY = 1e-12, 1e-9
 BOUND = 1e-9
 """Bounds are of programs that are solved to about that."""
 
@@ -196,11 +197,25 @@ def _check_parts(problem: Problem, population: Population, objectives: FloatArra
     for n in np.unique(np.linspace(0, len(population) - 1, 3).round().astype(int)):
         parts = explain(problem, population.select([n]))
         cost = sum(one["cost_usd"] for one in parts["dimensions"])
-        np.testing.assert_allclose(cost, objectives[names.index("cost"), n], rtol=EQUAL)
+        spares = parts.get("faults", {}).get("spares", {"cost_usd": 0.0})["cost_usd"]
+        np.testing.assert_allclose(cost + spares, objectives[names.index("cost"), n], rtol=EQUAL)
+        _check_shares(parts, objectives[:, n], names)
         if "bill" in parts:
             np.testing.assert_allclose(sum(row["cost_usd"] for row in parts["bill"]), cost, rtol=EQUAL)
         time = sum(one["weight"] * one["time_ms"] for one in parts["workloads"])
         np.testing.assert_allclose(time / 1e3, objectives[names.index("time"), n], rtol=EQUAL)
+
+
+def _check_shares(parts: Mapping[str, Any], objectives: FloatArray, names: Sequence[str]) -> None:
+    """Check that the useful time of a breakdown is what the objectives under failures come from."""
+    if "faults" not in parts:
+        return
+    useful = max(parts["faults"]["time_shares"]["useful"], LEAST)
+    if "useful-share" in names:
+        np.testing.assert_allclose(1.0 / useful, objectives[names.index("useful-share")], rtol=NEARLY)
+    if "goodput" in names:
+        time = objectives[names.index("time")]
+        np.testing.assert_allclose(time / useful, objectives[names.index("goodput")], rtol=NEARLY)
 
 
 def _check_bound(problem: Problem, population: Population, objectives: FloatArray) -> None:

@@ -219,7 +219,7 @@ def steps_of(algorithm: str, collective: str, size: int, members: int, place: in
     if collective != "all-gather":
         # What is received is reduced with the size of the message behind it.
         found = [([place ^ (1 << i)], size >> (i + 1), size >> (i + 2) if i + 1 < bits else 0) for i in range(bits)]
-        size //= members
+        size = 2 * (size // (2 * members))  # an all-reduce halves once too often
     if collective != "reduce-scatter":
         found += [([place ^ (members >> (i + 1))], size << i, 0) for i in range(bits)]
     return found

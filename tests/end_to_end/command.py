@@ -1,19 +1,18 @@
-"""The command: how tests run it, in this process or in one of its own, and wait for what it does."""
+"""The command: how tests run it, in this process or in one of its own."""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import json
-import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
 
 import pytest
+from patience import run_to_end
 
 from evo_libra.ui.cli import main
 from evo_libra.ui.commands.application import execute
@@ -75,9 +74,7 @@ def run(folder: Path, *words: object, code: int = 0) -> Done:
 
 def run_process(folder: Path, *words: object, code: int = 0) -> Done:
     """Run the program as `run` does, in a process of its own."""
-    done = subprocess.run(
-        [COMMAND, *_words(words)], cwd=folder, capture_output=True, text=True, timeout=180, check=False
-    )
+    done = run_to_end([COMMAND, *_words(words)], cwd=folder)
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
     return Done(done.stdout, done.stderr, code)
@@ -113,11 +110,3 @@ def options(values: Mapping[str, object]) -> list[str]:
 def sets(assignments: Iterable[str]) -> list[str]:
     """Return assignments as options of a command."""
     return [word for assignment in assignments for word in ("--set", assignment)]
-
-
-def wait_for(condition: Callable[[], object]) -> None:
-    """Wait until something is so; that it does not come is a failure."""
-    deadline = time.monotonic() + 90
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)

@@ -1,9 +1,14 @@
-"""How much of a property is tried: a part of its examples in a test run of minutes, all of them under `.ci/run`."""
+"""How much of a property is tried, and how much work something may be.
+
+A test run of minutes tries a part of the examples of a property, `.ci/run` tries all of them.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import pytest
@@ -12,6 +17,15 @@ from hypothesis import settings
 Test = TypeVar("Test", bound=Callable[..., object])
 THOROUGH = "EVO_LIBRA_THOROUGH" in os.environ
 PART = 5
+LITTLE_SECONDS = 5.0
+
+
+@contextmanager
+def little_work() -> Iterator[None]:
+    """Fail if something takes this thread long; what a busy machine keeps it waiting does not count."""
+    begun = time.thread_time()
+    yield
+    assert time.thread_time() - begun < LITTLE_SECONDS
 
 
 def costly(examples: int, **options: Any) -> Callable[[Test], Test]:

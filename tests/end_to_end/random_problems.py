@@ -25,7 +25,7 @@ TECHNOLOGIES = {
         "ici-v5e": ["torus-2d"],
         "ici-v4": ["torus-3d"],
         "copper-400g": ["ring", "switch"],
-        "optics-400g": ["ring", "switch", "any-to-any", "ocs-rail"],
+        "optics-400g": ["ring", "switch", "fat-tree", "ocs-rail"],
     },
     "wafer": {"wafer-mesh": ["mesh-2d"], "wafer-fred": ["fred-a", "fred-b", "fred-c", "fred-d"]},
 }
@@ -77,7 +77,8 @@ def write_problem(folder: Path, pick: Pick) -> Path:
     npus = pick([16, 32, 48, 64, 128])
     workloads = [_workload(folder, pick, npus, n) for n in range(pick([1, 1, 2]))]
     solved = time == "libra" and not any("trace" in workload for workload in workloads)
-    trained = all("training" in workload for workload in workloads)
+    trained = all("training" in workload or "serving" in workload for workload in workloads)
+    served = any("serving" in workload for workload in workloads)
     data = {
         "name": "drawn",
         "npus": npus,
@@ -85,19 +86,35 @@ def write_problem(folder: Path, pick: Pick) -> Path:
         "workloads": workloads,
         "time": _without_overlap(_time(pick, time, kind)) if trained else _time(pick, time, kind),
         "objectives": _objectives(pick, watts=kind == "parts-2024", trained=trained),
-        **({"npu": _npu(pick, workloads)} if any("training" in workload for workload in workloads) else {}),
+        **({"npu": _npu(pick, workloads)} if trained or served or _trains(workloads) else {}),
         "tco": {"years": 3, "usd_per_kWh": 0.1, "pue": 1.2},
         "constraints": pick([[], [], ["bw[0] >= bw[1]"], ["sum(bw) <= 2000 GB/s"], ["cost <= 9e9 USD"]]),
         "bandwidth": _bandwidth(pick, kind, solved=solved),
     }
     if kind not in TECHNOLOGIES:
         del data["tco"]
+    elif pick([True, False]):
+        data["faults"] = _faults(pick, npus)
+        data["objectives"] += pick([[], ["goodput"], ["useful-share"]])
+    if data["bandwidth"] != "optimal" and served:
+        data["objectives"] += pick([[], ["ttft"], ["tpot"], ["tpot", "ttft"]])
     if data["bandwidth"] != "optimal" and pick([True, False]):
         data["objectives"] += _over_scenarios(pick, priced=kind == "parts-2024", workloads=workloads)
         data["uncertainty"] = {"scenarios": pick([1, 2, 20]), "seed": pick([0, 7])}
     path = folder / "drawn.yaml"
     path.write_text(json.dumps(data))
     return path
+
+
+def _trains(workloads: Sequence[Mapping[str, Any]]) -> bool:
+    return any("training" in workload for workload in workloads)
+
+
+def _faults(pick: Pick, npus: int) -> dict[str, Any]:
+    more = {"interval_s": pick([None, 600]), "per_year": pick([None, {"npu": 3, "switch": 0}])}
+    spares = pick([0, npus // 8, [0, 1, npus // 4], [npus // 2]])
+    known = {"checkpoint_s": pick([0, 20]), "restart_s": pick([0, 300]), "host_npus": pick([1, 8]), "spares": spares}
+    return known | {key: value for key, value in more.items() if value is not None}
 
 
 def _npu(pick: Pick, workloads: Sequence[Mapping[str, Any]]) -> Any:
@@ -122,7 +139,9 @@ def _parts(pick: Pick, known: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     technologies = shuffled(pick, some(pick, list(known)))
     blocks = dict.fromkeys(block for name in technologies for block in known[name])
     domains = pick(["products", "any", {technologies[0]: [4, 8, 16]}])
-    return {"technologies": technologies, "blocks": some(pick, list(blocks)), "domains": domains}
+    ratios = pick([[], [], [2], [4, [1, 2], 8]])
+    found = {"technologies": technologies, "blocks": some(pick, list(blocks)), "domains": domains}
+    return found | ({"oversubscription": ratios} if ratios else {})
 
 
 def _technology(pick: Pick) -> dict[str, Any]:
@@ -132,11 +151,15 @@ def _technology(pick: Pick) -> dict[str, Any]:
 
 
 def _workload(folder: Path, pick: Pick, npus: int, n: int) -> dict[str, Any]:
-    kind = pick(["gpt-3-libra", "moe", "dlrm-libra", "text", "resnet-50-libra", "trace", "trained", "trained"])
+    kind = pick(
+        ["gpt-3-libra", "moe", "dlrm-libra", "text", "resnet-50-libra", "trace", "trained", "trained", "served"]
+    )
     weight = {"weight": pick([1, 0.3, {"low": 0.2, "value": 0.5, "high": 3}])}
     tp = pick([degree for degree in (1, 2, 4, 8, 16) if npus % degree == 0])
-    if kind in ("trace", "trained"):
-        return (_trace(folder, pick, npus, n) if kind == "trace" else _trained(pick, npus)) | weight
+    whole = {"trace": lambda: _trace(folder, pick, npus, n), "trained": lambda: _trained(pick, npus),
+             "served": lambda: _served(pick)}  # fmt: skip
+    if kind in whole:
+        return whole[kind]() | weight
     if kind == "dlrm-libra":
         return {"model": kind, "compute_TFLOPS": 234, **weight}
     if kind == "resnet-50-libra":
@@ -162,11 +185,6 @@ def _trained(pick: Pick, npus: int) -> dict[str, Any]:
         "tp": pick([1, 2, 4, [1, 2, 4]]), "cp": pick([1, 2]), "pp": pick([1, 2, "any"]),
         "ep": pick([1, 2, [1, 2]]) if routed else 1,
     }  # fmt: skip
-    generator = {
-        "kind": "decoder", "layers": 4, "hidden": 1024, "heads": 8, "kv_heads": 4, "feed_forward": 2816, "gated": True,
-        "vocabulary": 32000,
-    }  # fmt: skip
-    experts = {"experts": {"count": 8, "per_token": 2, "feed_forward": 1408}} if routed else {}
     training = {
         "sequence": 2048,
         "global_batch": 4 * npus,
@@ -177,7 +195,31 @@ def _trained(pick: Pick, npus: int) -> dict[str, Any]:
         "order": pick([["tp", "cp", "dp", "pp"], ["tp", "pp", "cp", "dp"]]),
     }  # fmt: skip
     plan["vp"] = pick([1, 2, "any"]) if plan["pp"] == 2 else 1
-    return {"name": "decoder", "generator": {**generator, **experts}, "training": training, "parallelism": plan}
+    return {"name": "decoder", "generator": _decoder(routed=routed), "training": training, "parallelism": plan}
+
+
+def _decoder(*, routed: bool) -> dict[str, Any]:
+    generator = {
+        "kind": "decoder", "layers": 4, "hidden": 1024, "heads": 8, "kv_heads": 4, "feed_forward": 2816, "gated": True,
+        "vocabulary": 32000,
+    }  # fmt: skip
+    return {**generator, **({"experts": {"count": 8, "per_token": 2, "feed_forward": 1408}} if routed else {})}
+
+
+def _served(pick: Pick) -> dict[str, Any]:
+    routed = pick([True, False])
+    serving = {
+        "input": pick([100, 2000]),
+        "output": pick([2, 300]),
+        "concurrency": pick([1, 8, [1, 4, 32]]),
+        "weights": pick(["bf16", "int4", ["bf16", "fp8"]]),
+        "kv_cache": pick(["bf16", ["bf16", "fp8", "int8"]]),
+        "prefill": pick([0, 0.25, [0, 0.25, 0.5]]),
+    }
+    plan = {"tp": pick([1, 2, [1, 2, 4], "any"]), "pp": pick([1, [1, 2], "any"])}
+    if routed:
+        plan["ep"] = pick([1, 2, [1, 2]])
+    return {"name": "served", "generator": _decoder(routed=routed), "serving": serving, "parallelism": plan}
 
 
 def _groups(pick: Pick, groups: Sequence[tuple[str, int]]) -> Any:
@@ -235,7 +277,11 @@ def _time(pick: Pick, model: str, kind: str) -> Any:
 
 def _objectives(pick: Pick, *, watts: bool, trained: bool) -> list[str]:
     more = ["power", "energy", "tco", "bisection"] if watts else ["time-cost", "bisection"]
-    more += ["tokens-per-s", "memory", "system-cost", *(["energy-per-token"] if watts else [])] if trained else []
+    more += (
+        ["tokens-per-s", "memory", "system-cost", *(["energy-per-token", "usd-per-Mtoken"] if watts else [])]
+        if trained
+        else []
+    )
     return ["time", "cost", *pick([[], [], [], [pick(more)], more[:2]])]
 
 

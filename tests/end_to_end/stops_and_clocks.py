@@ -25,7 +25,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import psutil
-from command import COMMAND, wait_for
+from command import COMMAND
+from patience import code_of, wait_for
 
 ROOT = Path(__file__).parents[2]
 DASK = str(Path(sys.executable).parent / "dask")
@@ -97,7 +98,7 @@ def batch(
     process = subprocess.Popen(command, cwd=folder, env={**os.environ, **(env or {})})
     wait_for(lambda: len(list(folder.glob(f"{out}/*/*/checkpoint.npz"))) >= 2)
     yield process
-    if process.wait(timeout=300):
+    if code_of(process):
         raise SystemExit(f"{out}: the batch has failed")
     if fronts(folder, out) != fronts(folder, "straight"):
         raise SystemExit(f"{out}: the fronts differ")

@@ -14,7 +14,8 @@ from typing import Any
 
 import psutil
 import pytest
-from command import COMMAND, process_json, run, run_json, run_process, wait_for
+from command import COMMAND, process_json, run, run_json, run_process
+from patience import code_of, ended, wait_for
 
 from evo_libra.experiment.execution.private_cluster import new_credentials
 from evo_libra.experiment.store.messages import request
@@ -157,7 +158,8 @@ def test_a_run_that_fails_is_marked_and_the_batch_goes_on(work: Path) -> None:
     (work / "batch.yaml").write_text("runs:\n  good: {problem: gpt3-4k, evaluations: 200}\n"
                                      "  bad: {problem: 'steered:problem', evaluations: 200}\n")  # fmt: skip
     (work / "raise").touch()
-    found = run_json(work, "run", "batch.yaml", "--workers", "0", code=3)
+    # A process that has run this problem before knows the scale of its objectives, and fails later.
+    found = process_json(work, "run", "batch.yaml", "--workers", "0", code=3)
     assert (found["done"], found["failed"]) == (1, 1)
     (failure,) = found["failures"]
     assert failure["error"] == "RuntimeError: no luck today"
@@ -203,7 +205,7 @@ def test_ctrl_c_keeps_the_work_and_the_same_command_goes_on_to_the_same_bytes(wo
     process = subprocess.Popen(words, cwd=work, stderr=subprocess.PIPE, text=True, start_new_session=True)
     wait_for(lambda: list(work.glob("results/*/*/checkpoint.npz")))
     os.killpg(process.pid, signal.SIGINT)  # as the terminal does: to the whole group
-    _, message = process.communicate(timeout=60)
+    _, message = ended(process)
     assert process.returncode == 130
     assert "the same command continues" in message
     assert "Traceback" not in message
@@ -221,7 +223,7 @@ def test_two_batches_share_runs_that_are_executed_once(work: Path) -> None:
     (work / "other.yaml").write_text(BATCH.replace("[1, 2, 3, 4]", "[4, 3, 2, 1, 5]"))
     batches = [subprocess.Popen([COMMAND, "run", name, "--workers", "1"], cwd=work, stderr=subprocess.DEVNULL)
                for name in ("batch.yaml", "other.yaml")]  # fmt: skip
-    assert [batch.wait(timeout=120) for batch in batches] == [0, 0]
+    assert [code_of(batch) for batch in batches] == [0, 0]
     assert done(work) == 5
     logs = [path.read_text() for path in work.glob("results/*/*/events.jsonl")]
     assert [log.count('"started"') for log in logs] == [1] * 5
@@ -259,7 +261,7 @@ def test_requests_reach_a_batch_that_runs(work: Path) -> None:
     assert process.poll() is None  # the paused one is waited for
     request(second, "retry")
     request(running, "resume")
-    assert process.wait(timeout=60) == 0
+    assert code_of(process) == 0
     assert len(refreshed("status:done")) == 4
     assert not list((work / "results" / ".control").iterdir())
     catalogue.close()
@@ -300,7 +302,7 @@ def test_a_scheduler_whose_workers_are_killed_loses_nothing(work: Path) -> None:
         wait_for(lambda: len(list(work.glob("results/*/*/checkpoint.npz"))) >= 2)
         workers[0].kill()
         (work / "sleep").write_text("0.01")
-        assert process.wait(timeout=120) == 0
+        assert code_of(process) == 0
         assert run_json(work, "run", "batch.yaml", "--scheduler", file, *tls)["skipped"] == 4
     assert fronts(work) == expected
     assert sum("resumed" in path.read_text() for path in work.glob("results/*/*/run.log")) >= 1
@@ -348,7 +350,7 @@ def test_a_batch_on_a_scheduler_without_workers_ends_when_it_is_told_to(work: Pa
             request(work / "results", ".batches/batch", "stop")
         else:
             process.send_signal(number)
-        _, told = process.communicate(timeout=60)
+        _, told = ended(process)
     assert process.returncode == 130
     assert "stopping; runs at work keep a checkpoint" in told
     assert not list((work / "results" / ".control").iterdir())

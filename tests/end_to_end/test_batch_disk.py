@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from command import COMMAND
+from patience import run_to_end
 
 BATCH = "problem: problems.two_tier:problem\nengines: random\npopulation: 50\nevaluations: 300\nrepeats: 40\n"
 
@@ -17,9 +18,7 @@ def alone(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a script with mounts of its own."""
     words = ["unshare", "--user", "--map-root-user", "--mount", "bash", "-euc", script]
     environment = {**os.environ, "COMMAND": COMMAND, "EVO_LIBRA_CACHE": str(folder / "cache")}
-    return subprocess.run(
-        words, cwd=folder, env=environment, capture_output=True, text=True, timeout=180, check=False
-    )  # fmt: skip
+    return run_to_end(words, cwd=folder, env=environment)
 
 
 @pytest.fixture
@@ -105,5 +104,5 @@ def test_a_read_only_folder_is_told_in_one_sentence(work: Path) -> None:
 def test_a_file_in_the_way_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     words = [COMMAND, "search", "gpt3-4k", "--evaluations", "650", "--out", "file"]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    done = run_to_end(words, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (2, "evo-libra: file is no folder of results: it is a file\n")

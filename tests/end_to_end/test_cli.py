@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pytest
-from command import COMMAND, run, run_json, wait_for
+from command import COMMAND, run, run_json
+from patience import ended, run_to_end, wait_for
 
 from evo_libra.ui.commands.references import comparison
 
@@ -95,7 +96,7 @@ def test_catalogues_of_parts_are_listed_with_their_figures_and_sources(tmp_path:
     own = run_json(tmp_path, "catalog", "ours.yaml")["parts_catalogs"]["ours"]
     assert own["parts"]["dac-400g"]["price_usd"] == {"low": 1, "value": 2.5, "high": 4}
     assert own["parts"]["optics-400g"] == everything["parts_catalogs"]["parts-2024"]["parts"]["optics-400g"]
-    assert own["technologies"]["optics-400g"]["blocks"] == ["ring", "switch", "any-to-any", "ocs-rail"]
+    assert own["technologies"]["optics-400g"]["blocks"] == ["ring", "switch", "fat-tree", "ocs-rail"]
     shown = run(tmp_path, "catalog", "ours.yaml").stdout
     assert "dac-400g (2026): quotation of May" in shown
     assert max(map(len, shown.splitlines())) <= 80
@@ -120,7 +121,8 @@ def test_reference_designs_are_listed_and_stand_beside_a_front(tmp_path: Path) -
 
 def test_a_bill_of_materials_is_printed(tmp_path: Path) -> None:
     design = "FC(4)@nvlink4:150_FC(8)@nvlink4:175_RI(2)@nvlink4:100_SW(64)@optics-400g:100"
-    asked = ["evaluate", "moe-4k", "--design", design, "--set", "objectives=[time, cost, power]"]
+    wide = ["--set", "fabric.domains=any", "--set", "fabric.blocks=[fully-connected, ring, switch]"]
+    asked = ["evaluate", "moe-4k", "--design", design, "--set", "objectives=[time, cost, power]", *wide]
     found = run_json(tmp_path, *asked)
     bill = found["breakdown"]["bill"]
     assert sum(row["cost_usd"] for row in bill) == pytest.approx(found["cost_usd"], abs=0.005)
@@ -129,7 +131,10 @@ def test_a_bill_of_materials_is_printed(tmp_path: Path) -> None:
     assert switches == {"switch-400g": 128}
     shown = run(tmp_path, *asked).stdout
     assert f"{found['cost_usd']:,.2f}" in shown
-    assert "network power [kW]  261.18" in shown
+    assert found["power_kW"] == pytest.approx(sum(row["power_W"] for row in bill) / 1e3)
+    assert "network power [kW]  462.7" in shown
+    assert [(row["part"], row["idle_W"]) for row in bill if row["idle_W"] is not None] == [("nic-400g", 8192 * 18)]
+    assert "147,456.0" in shown
     assert "\u2026" not in shown
 
 
@@ -187,7 +192,7 @@ def test_a_stopped_search_keeps_its_work_and_goes_on_to_the_same_bytes(tmp_path:
     process = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, env=environment)
     wait_for(lambda: list(tmp_path.glob("stopped/*/*/checkpoint.npz")))
     process.send_signal(number)
-    _, message = process.communicate(timeout=60)
+    _, message = ended(process)
     assert process.returncode == code
     (folder,) = tmp_path.glob("stopped/*/*")
     assert not (folder / "done.json").exists()
@@ -217,7 +222,7 @@ def test_resume_goes_on_with_an_interrupted_run_in_its_folder(tmp_path: Path) ->
     process = subprocess.Popen([COMMAND, *words], cwd=tmp_path, stderr=subprocess.DEVNULL)
     wait_for(lambda: list(tmp_path.glob("results/*/*/checkpoint.npz")))
     process.kill()
-    process.wait(timeout=60)
+    ended(process)
     (folder,) = tmp_path.glob("results/*/*")
     found = run_json(tmp_path, *words, "--resume")
     assert tmp_path / found["result"] == folder
@@ -245,7 +250,8 @@ def test_problem_named_by_entry_point(tmp_path: Path) -> None:
     (info / "entry_points.txt").write_text("[evo_libra.problems]\nmy-two-tier = two_tier:problem\n")
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     words = [COMMAND, "search", "my-two-tier", "--evaluations", "500", "--json"]
-    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True, timeout=60)
+    done = run_to_end(words, cwd=tmp_path, env=environment)
+    assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["evaluations"] == 500
 
 
@@ -306,7 +312,7 @@ def test_a_stopped_proof_keeps_its_bound(tmp_path: Path) -> None:
     while process.poll() is None and psutil.Process(process.pid).cpu_times().user < 6.0:
         time.sleep(0.1)
     process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=60)
+    output, _ = ended(process)
     assert process.returncode == 130
     proof = json.loads(output)
     assert proof["rests_on"]["structures"] > 10**7

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -50,7 +51,8 @@ def test_a_front_goes_to_astra_sim_and_comes_back(tmp_path: Path) -> None:
 
     files = ("--network", "out/network.yml", "--system", "out/system.json")
     found = run_json(tmp_path, "import", *files, "--problem", "back.yaml")
-    assert (found["npus"], found["without_counterpart"], found["notices"]) == (64, [], [])
+    assert (found["npus"], found["notices"]) == (64, [])
+    assert all("one message after the other" in sentence for sentence in found["without_counterpart"])
     assert found["time"]["latency_ns"] == 500
     assert [part.split("@")[0] for part in found["design"].split("_")] == [
         part.split("@")[0] for part in row["design"].split("_")
@@ -70,6 +72,35 @@ def test_a_front_goes_to_astra_sim_and_comes_back(tmp_path: Path) -> None:
                 tmp_path / name,
             )
     assert sorted(path.name for path in tmp_path.glob("back*")) == ["back.catalog.yaml", "back.yaml"]
+
+
+def test_the_time_that_is_set_is_exported(tmp_path: Path) -> None:
+    words = ("export", "--design", "FC(4)@chiplet:250_SW(16)@pod:20", "--problem", "gpt3-4k", *SMALL)
+    latency = ("--set", "time.latency_ns=500")
+    found = [
+        run_json(tmp_path, *words, "--astra-sim", name, *time, *latency)
+        for name, time in (("a", ("--time", "astra")), ("b", ("--set", "time.model=astra")))
+    ]
+    assert found[1] == {**found[0], "folder": "b"}
+    for time in ((), ("--set", "time.model=libra"), ("--set", "time=libra")):
+        with pytest.raises(InputError, match="give --time astra"):
+            call(*words, "--astra-sim", tmp_path / "c", *time)
+    with pytest.raises(InputError, match=r"time\.model: found 'astrra'"):
+        call(*words, "--astra-sim", tmp_path / "c", "--set", "time.model=astrra")
+
+
+@pytest.mark.parametrize("name", ["2024", "true", "null", "1e3", "0x10", "2024-01-01", "no"])
+def test_imported_problems_may_be_named_like_numbers(tmp_path: Path, name: str) -> None:
+    rows = {f"{collective}-implementation": ["ring"] for collective in ("all-reduce", "all-gather", "reduce-scatter")}
+    rows["all-to-all-implementation"] = ["ring"]
+    (tmp_path / "network.yml").write_text(
+        "topology: [ Ring ]\nnpus_count: [ 4 ]\nbandwidth: [ 50 ]\nlatency: [ 500 ]\n"
+    )
+    keys = {"preferred-dataset-splits": 1, "collective-optimization": "baseline", "local-mem-bw": 50, **rows}
+    (tmp_path / "system.json").write_text(json.dumps(keys))
+    files = ("--network", tmp_path / "network.yml", "--system", tmp_path / "system.json")
+    call("import", *files, "--problem", tmp_path / f"{name}.yaml")
+    assert load_problem(str(tmp_path / f"{name}.yaml")).name == name
 
 
 def test_a_design_in_the_notation_is_told_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,6 +26,7 @@ from typing import NamedTuple
 
 import pytest
 from command import own_modules
+from patience import code_of
 
 from evo_libra.ui.commands.application import run
 
@@ -38,7 +39,7 @@ _BLOCK = re.compile(
 )
 _FILE = re.compile(r"<!-- file: (?P<name>\S+) \+ (?P<text>.*?) -->")
 _EXAMPLE = re.compile(r"```python\n(.*?)```", re.DOTALL)
-_SECONDS = 300
+_COMMENT = re.compile(r"(^|\s)#\s.*")  # as shells have it: the # of last#12 begins none
 _LEAVING = {"--detach", "--scheduler", "ui"}
 _OF_SHELLS = {"|", "&", "&&", "||", ">", "<", ";", "$tls"}
 
@@ -96,7 +97,7 @@ def run_block(block: Block, folder: Path) -> None:
 def parts_of(text: str) -> Iterator[list[str] | str]:
     """Yield the commands of a block one after the other: the words of those of this program, text for a shell."""
     lines = text.replace("\\\n", " ").splitlines()
-    commands = [words for line in lines if (words := shlex.split(line, comments=True))]
+    commands = [words for line in lines if (words := shlex.split(_COMMENT.sub("", line)))]
     if any(words[0] != "evo-libra" or _OF_SHELLS & set(words) for words in commands):
         yield text
         return
@@ -120,7 +121,7 @@ def in_shell(text: str, folder: Path) -> tuple[int, str]:
         env={**os.environ, "PATH": path, "HOME": str(folder)}, stdin=subprocess.DEVNULL, stdout=file, stderr=file,
     ) as shell:  # fmt: skip
         try:
-            code = shell.wait(_SECONDS)
+            code = code_of(shell)
         finally:
             if _is_there(shell.pid):
                 os.killpg(shell.pid, signal.SIGKILL)

@@ -16,8 +16,9 @@ from typing import Any
 
 import psutil
 import pytest
-from command import COMMAND, call, process_json, run, run_json, run_process, wait_for
+from command import COMMAND, call, process_json, run, run_json, run_process
 from distributed.comm import connect
+from patience import ended, wait_for
 
 from evo_libra.errors import InputError
 from evo_libra.experiment.execution.private_cluster import new_credentials, security_of
@@ -65,7 +66,7 @@ def at_work(folder: Path, *words: str) -> Iterator[psutil.Process]:
         yield psutil.Process(process.pid)
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(timeout=60)
+        ended(process)
 
 
 def listening(program: psutil.Process) -> list[tuple[str, int]]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from command import COMMAND, run
+from patience import code_of, wait_for
 
 SIMULATOR = """
 import os, time
@@ -56,13 +56,10 @@ def calls(folder: Path) -> int:
 
 def killed(folder: Path, number: int, *words: str, after: int) -> int:
     process = subprocess.Popen([COMMAND, *words], cwd=folder, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
-    while calls(folder) < after:
-        assert time.monotonic() < deadline
-        assert process.poll() is None
-        time.sleep(0.02)
+    wait_for(lambda: calls(folder) >= after or process.poll() is not None)
+    assert process.poll() is None
     process.send_signal(number)
-    return process.wait(timeout=60)
+    return code_of(process)
 
 
 def test_designs_that_fail_are_told_and_kept(folder: Path) -> None:

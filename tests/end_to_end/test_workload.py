@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from command import COMMAND, call
+from patience import run_to_end
 
 from evo_libra.chakra.trace import CollectiveType, Metadata
 from evo_libra.chakra.write import collective_node, write_trace
@@ -21,7 +22,7 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "chakra"
 
 def show(*words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
     command = [COMMAND, "workload", "show", *words]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = run_to_end(command)
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
     return done

@@ -7,53 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from effects_off import edited, in_boxes, load, variants, with_free_optics, without_domain_sizes
-from every_design import designs_of, exact_front
 from real_fabrics import combination_of, exact, in_any_fraction, reached, topology_of
 
 from evo_libra import search
-from evo_libra.front.archive import non_dominated
 from evo_libra.problem.pricing.catalog import kits_of
-from evo_libra.problem.problem import Problem
-
-
-@pytest.fixture(scope="module")
-def small() -> Problem:
-    return load("dense-1k", ["npus=32", "workloads[0].parallelism.tp=4", "fabric.max_dimensions=3"])
-
-
-def test_every_design_is_there_once_and_can_be_built(small: Problem) -> None:
-    seen = set()
-    for structure, bandwidth in designs_of(small):
-        seen |= {(int(s), *column) for s, column in zip(structure, bandwidth.T.tolist(), strict=True)}
-    count = sum(bandwidth.shape[1] for _, bandwidth in designs_of(small))
-    assert len(seen) == count
-    # Random legal designs are among them.
-    genes = small.genome.sample(np.random.default_rng(0), 500)
-    legal = np.flatnonzero(small.evaluate_genes(genes).violation <= 0)
-    designs = small.decode(genes[:, legal])
-    for n, gene in enumerate(legal):
-        bandwidth = np.where(designs.npus[:, n] > 1, designs.bandwidth[:, n], 0.0)
-        assert (int(genes[0, gene]), *bandwidth.tolist()) in seen
-
-
-def test_the_exact_front_is_that_of_all_designs_under_the_problems_own_time(small: Problem) -> None:
-    """LIBRA's time leaves out designs only that another one beats."""
-    designs, worth, count = exact_front(small)
-    assert count > 1000
-    every = []
-    for structure, bandwidth in designs_of(small):
-        topologies = small.pricing.topologies(structure, np.zeros_like(small.structures.look_up(structure)[0]))
-        level, share = bandwidth.sum(axis=0), bandwidth / bandwidth.sum(axis=0)
-        with np.errstate(divide="ignore"):
-            head = np.vstack([structure, np.zeros_like(topologies.npus), np.log(level), np.log(share)])
-        found = small.evaluate_genes(small.genome.repair(head))
-        every.append(found.objectives[:, found.violation <= 0])
-    together = np.concatenate(every, axis=1)
-    best = np.unique(together[:, non_dominated(together)].round(12), axis=1)
-    _, first = np.unique(best[1], return_index=True)
-    np.testing.assert_allclose(np.sort(worth[1]), np.sort(best[1, first]), rtol=1e-9)
-    np.testing.assert_allclose(np.sort(worth[0]), np.sort(best[0, first]), rtol=1e-9)
-    np.testing.assert_allclose(small.evaluate(designs).objectives, worth, rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["wafer-20", "dense-32k"])

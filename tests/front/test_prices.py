@@ -12,10 +12,11 @@ import pytest
 from evo_libra import load_problem, search
 from evo_libra.errors import InputError
 from evo_libra.front.front import Front
-from evo_libra.front.prices import SCORES, Score, price_front
+from evo_libra.front.prices import SCORES, Score, kept_share, price_front
 from evo_libra.network.bill import parts_of
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.scenarios import draw
+from evo_libra.problem.statistics import NAMED
 
 SETTINGS = ["npus=512", "fabric={catalog: parts-2024, max_dimensions: 3}", "bandwidth=ports"]
 DRAWN = 200
@@ -117,3 +118,37 @@ def test_prices_need_parts_and_time(problem: Problem, front: Front) -> None:
         price_front(front, linear, 10, 0)
     with pytest.raises(InputError, match="no objective of the front"):
         price_front(Front(pl.DataFrame({"cost_usd": [1.0]}), ("cost_usd",)), problem, 10, 0)
+
+
+def test_kept_shares_count_scenarios_one_by_one(problem: Problem, front: Front) -> None:
+    found = price_front(front, problem, DRAWN, 0)
+    drawn = found.cost[:, len(NAMED) :]
+    time = found.frame["time_ms"].to_numpy()
+    counts = [
+        sum(all(drawn[n, s] <= drawn[m, s] for m in np.flatnonzero(time <= time[n])) for s in range(drawn.shape[1]))
+        for n in range(len(time))
+    ]
+    np.testing.assert_allclose(kept_share(found), np.array(counts) / drawn.shape[1])
+
+
+def test_the_range_of_an_nvswitch_moves_the_front() -> None:
+    """Nobody publishes its price: the scenarios draw it from its whole range, and the front is not the same for all."""
+    problem = load_problem("dense-1k")
+    assert isinstance(problem, Problem)
+    front = search(problem, evaluations=2000, population=100, seed=0)
+    found = price_front(front, problem, DRAWN, 0)
+    place = found.parts.index("nvswitch3")
+    switch = parts_of(problem.pricing.kits)["nvswitch3"]
+    drawn = found.prices[place, 3:]
+    assert (found.prices[place, :3] == [switch.price.low, switch.price.value, switch.price.high]).all()
+    assert drawn.min() < 0.2 * switch.price.high
+    assert drawn.max() > 0.8 * switch.price.high
+    assert ((switch.price.low <= drawn) & (drawn <= switch.price.high)).all()
+    # With every other price as stated, the cheapest design that is as fast as another one depends on the switch.
+    time, others = found.frame["time_ms"].to_numpy(), found.prices[:, 1].copy()
+    kept = set()
+    for price in (switch.price.low, switch.price.high):
+        others[place] = price
+        cost = found.pieces.T @ others
+        kept.add(tuple(np.flatnonzero([not ((time <= time[n]) & (cost < cost[n])).any() for n in range(len(time))])))
+    assert len(kept) == 2

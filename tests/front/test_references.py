@@ -39,6 +39,7 @@ def point(time: float, cost: float, name: str = "some") -> ReferencePoint:
         ("mixtral-8x7b-256", ["dgx-h100-superpod", "rail-only-h100"]),
         ("mixed-models-4k", ["dgx-h100-superpod", "rail-only-h100"]),
         ("gpt3-4k", []),
+        ("llama3-405b-16k", ["dgx-h100-superpod", "meta-roce-24k", "rail-only-h100"]),
         ("wafer-20", []),
     ],
 )
@@ -53,6 +54,21 @@ def test_their_figures_are_those_of_evaluate(name: str, found: list[str]) -> Non
         assert one.figures == {"time_ms": time / TIME.scale, "cost_usd": cost / COST.scale}
 
 
+@pytest.mark.parametrize("limit", ["ttft <= 2 s", "tpot <= 14 ms"])
+def test_a_served_workload_has_the_balanced_plan(limit: str) -> None:
+    """No other plan of the same network and accelerator that keeps the limits has a lesser product of objectives."""
+    problem = load("llama3-70b-serving", f"constraints=['{limit}']")
+    points = reference_points(problem)
+    assert {one.name for one in points} == {"rail-only-h100"}
+    (table,) = problem.time.tables
+    for one in points:
+        network, npu = one.design.partition(" | ")[0], one.design.partition(" | ")[0].partition("npu=")[2]
+        texts = [table.texts[n] for n in np.flatnonzero(table.npu == table.npus.index(npu))]
+        others = problem.evaluate([f"{network} | {text}" for text in texts])
+        mine = np.prod(problem.evaluate(one.design).objectives[:, 0])
+        assert mine == pytest.approx(np.prod(others.objectives[:, others.violation == 0], axis=0).min(), rel=1e-12)
+
+
 def test_what_does_not_fit_is_left_out() -> None:
     base = "dense-1k"
     assert [one.name for one in reference_points(load(base, "fabric.blocks=[ring, switch]"))] == ["rail-only-h100"]
@@ -60,7 +76,7 @@ def test_what_does_not_fit_is_left_out() -> None:
         reference_points(load(base, "fabric.technologies=[copper-400g, optics-400g]", "fabric.blocks=[ring, switch]"))
         == []
     )
-    assert reference_points(load(base, "constraints=['cost <= 15 MUSD']")) == []
+    assert reference_points(load(base, "constraints=['cost <= 9 MUSD']")) == []
     tpu = load("dense-32k", "npus=4096", "npu=[h100-80gb, tpu-v4]")
     designs = {one.name: one.design for one in reference_points(tpu)}
     assert designs["tpu-v4-slice"] == "TC(4096)@ici-v4:270 npu=tpu-v4"
@@ -75,8 +91,10 @@ def test_a_design_has_the_names_of_a_catalogue() -> None:
         ("rail-only-h100", "infiniband-ndr:50"),
         ("rail-only-h100", "roce-400g:50"),
     ]
-    # InfiniBand by its name is built of the same parts.
-    assert [one.figures for one in found[:2]] == [one.figures for one in reference_points(load("dense-4k"))]
+    # InfiniBand by its name is built of the same parts, but for copper within racks.
+    others = reference_points(load("dense-4k"))
+    assert [one.figures["time_ms"] for one in found[:2]] == [one.figures["time_ms"] for one in others]
+    assert all(one.figures["cost_usd"] < other.figures["cost_usd"] for one, other in zip(found, others, strict=False))
 
 
 @pytest.mark.parametrize("name", ["mixtral-8x7b-256", "mixed-models-4k"])
@@ -132,3 +150,24 @@ def test_every_reference_has_a_name_in_the_plot() -> None:
     assert pictures[0].getvalue() != pictures[1].getvalue()
     rows = reference_rows(points, front)
     assert all({"name", "design", "time_ms", "cost_usd", CHEAPER, FASTER, "source", "year"} == set(row) for row in rows)
+
+
+def test_oversubscribed_clusters_are_shown_where_their_ratio_is_offered() -> None:
+    def names(*assignments: str) -> list[str]:
+        return [one.name for one in reference_points(load("dense-4k", "time=libra", *assignments))]
+
+    meta = ("npus=24576", "fabric.technologies=[nvlink4, optics-400g]")
+    assert names(*meta) == ["rail-only-h100"]
+    assert names(*meta, "fabric.oversubscription=[[1, 7]]") == ["meta-roce-24k", "rail-only-h100"]
+    racks = (
+        "npus=4608",
+        "npu=gb200",
+        "fabric.technologies=[nvlink5, optics-400g]",
+        "fabric.blocks=[switch, fat-tree]",
+    )
+    assert names(*racks) == ["dgx-gb200-superpod"]
+    assert names(*racks, "fabric.oversubscription=[2]") == ["dgx-gb200-superpod", "nvl72-2to1"]
+    points = reference_points(load("dense-4k", "time=libra", *racks, "fabric.oversubscription=[2]"))
+    full, half = (point.figures for point in points)
+    assert half["cost_usd"] < full["cost_usd"]
+    assert half["time_ms"] >= full["time_ms"]

@@ -27,8 +27,8 @@ from evo_libra.network.catalog.parts import load_parts
 from evo_libra.validation import fabrics
 from evo_libra.validation.fabrics import NODE, RAIL, kit, part
 
-ANY_TO_ANY = BLOCK_NAMES.index("any-to-any")
-LINK, UPLINK, TRANSCEIVER, NIC, SWITCHES = range(len(ITEMS))
+FAT_TREE = BLOCK_NAMES.index("fat-tree")
+LINK, UPLINK, TRANSCEIVER, NIC, SWITCHES, *_ = range(len(ITEMS))
 
 
 def column(*values: int) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -48,10 +48,10 @@ def test_eight_rails_of_64_ports(row: dict[str, Any]) -> None:
     assert usd["transceiver"] == usd["nic"] == 0
 
 
-def test_any_to_any_is_one_network_over_all_npus() -> None:
-    kits = [NODE, replace(RAIL, block=ANY_TO_ANY)]
+def test_a_fat_tree_is_one_network_over_all_npus() -> None:
+    kits = [NODE, replace(RAIL, block=FAT_TREE)]
     items = bill(kits, column(0, 1), column(256, 128), column(1, 1))[:, 1, 0]
-    assert items.tolist() == [32768, 2 * 32768, 0, 0, 5 * 32768 / 64]
+    assert items.tolist() == [32768, 2 * 32768, 0, 0, 5 * 32768 / 64, 0, 0]
     # Whatever the domain, the network is the same.
     assert bill(kits, column(0, 1), column(8, 4096), column(1, 1))[:, 1, 0].tolist() == items.tolist()
 
@@ -79,7 +79,7 @@ def test_the_uplinks_of_a_tree_are_whole() -> None:
 
 def test_energy_is_spent_both_ways_on_every_link() -> None:
     one = replace(kit("switch", links=part("link", 0, 3.0), switch=part("switch", 0, 100.0, 64)), energy=2e-12)
-    assert part_figures(one)[1].tolist() == pytest.approx([3.0 + 2 * 8 * 50e9 * 2e-12, 1.6, 0, 0, 100.0])
+    assert part_figures(one)[1].tolist() == pytest.approx([4.6, 1.6, 0, 0, 100.0, 1.6, 1.6])
 
 
 def test_prices_have_scenarios() -> None:

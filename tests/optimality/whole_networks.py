@@ -15,7 +15,7 @@ from evo_libra.problem.problem import Problem
 def whole_networks(problem: Problem) -> FloatArray:
     """Return the (2, n) objectives of all feasible networks of parts: every structure with every number of ports.
 
-    Where a workload leaves its plan open, of every network with every plan.
+    Where a workload leaves its plan open, of every network with every plan, and with every way to run collectives.
     """
     assert isinstance(problem.pricing, BillOfMaterials)
     found = []
@@ -30,7 +30,7 @@ def whole_networks(problem: Problem) -> FloatArray:
         shape = bandwidth.shape
         block = np.broadcast_to(np.array([[kit.block for kit in problem.pricing.kits]]).T[technology[:, 0]], shape)
         designs = Population(np.broadcast_to(npus, shape), block, np.broadcast_to(technology, shape), bandwidth)
-        evaluation = problem.evaluate(under_every_plan(problem, designs))
+        evaluation = problem.evaluate(under_every_schedule(problem, under_every_plan(problem, designs)))
         found.append(evaluation.objectives[:, evaluation.violation <= 0])
     return np.concatenate(found, axis=1)
 
@@ -43,3 +43,15 @@ def under_every_plan(problem: Problem, networks: Population) -> Population:
     network, plan = np.indices((len(networks), len(table))).reshape(2, -1)
     designs = replace(networks.select(network), plan=plan[None])
     return designs.select(np.flatnonzero(problem.time.fits(designs.npus, designs.plan, designs.technology)))
+
+
+def under_every_schedule(problem: Problem, designs: Population) -> Population:
+    """Return designs with every way to run collectives, where the time model has some."""
+    fidelity = problem.time.fidelity
+    if fidelity is None:
+        return designs
+    choices = [range(highest + 1) for _, highest in fidelity.genes(len(problem.choices))]
+    rows = list(itertools.product(*choices))
+    genes = np.array(rows, dtype=np.int64).reshape(len(rows), len(choices)).T
+    every = designs.select(np.repeat(np.arange(len(designs)), genes.shape[1]))
+    return replace(every, schedule=fidelity.schedule(np.tile(genes, len(designs)), every.block))

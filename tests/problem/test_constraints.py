@@ -30,16 +30,18 @@ from evo_libra.problem.problem import Problem
 from evo_libra.ui.commands.application import run
 
 OWNED = "tco={years: 4, usd_per_kWh: 0.1, pue: 1.3}"
+FAULTS = "faults={checkpoint_s: 10, restart_s: 100, spares: [0, 8, 16]}"
 EXAMPLES = int(os.environ.get("EVO_LIBRA_EXAMPLES", "8"))
 """Random problems; the environment variable asks for more."""
 SEEDS = st.integers(0, 2**32 - 1)
 SIZES = {kind: (unit, size) for unit, (kind, size) in reversed(UNITS.items())}
 """The first unit of each kind, and its size in SI."""
 
+ANY = ("fabric.domains=any", "fabric.max_dimensions=3")
 PROBLEMS = {
-    "ports": ("dense-1k", ("npus=128", "time=libra", OWNED, "fabric.max_dimensions=3")),
-    "parts, optimal": ("dense-1k", ("npus=128", "time=libra", OWNED, "fabric.max_dimensions=3", "bandwidth=optimal")),
-    "astra": ("dense-1k", ("npus=64", "time={model: astra, chunks: 8}", OWNED, "fabric.max_dimensions=2")),
+    "ports": ("dense-1k", ("npus=128", "time=libra", OWNED, FAULTS, *ANY)),
+    "parts, optimal": ("dense-1k", ("npus=128", "time=libra", OWNED, FAULTS, *ANY, "bandwidth=optimal")),
+    "astra": ("dense-1k", ("npus=64", "time={model: astra, chunks: 8}", OWNED, FAULTS, "fabric.max_dimensions=2")),
     "search": ("gpt3-4k", ("npus=256",)),
     "optimal": ("gpt3-4k", ("npus=256", "bandwidth.mode=optimal")),
     "trained": ("gpt3-175b-1536", (OWNED,)),
@@ -73,6 +75,8 @@ def limitable(kind: str) -> list[str]:
         if (known.pricing.kits or not measure.power)
         and (known.training or not measure.trained)
         and (known.npu or not measure.priced)
+        and (known.faults or not measure.failing)
+        and not measure.served
     ]
 
 
@@ -252,7 +256,8 @@ def test_what_a_constraint_cannot_be_is_told() -> None:
         "bisection >= 3 ms": "it compares bisection with a number of time; allowed: TB/s, GB/s, MB/s",
         "energy <= 5": "5 has no unit",
         "power + cost <= 3 MW": "it compares cost and power; one of bandwidth, time, cost, power, system-cost, tco, "
-        "energy, time-cost, bisection, tokens-per-s, memory, energy-per-token is needed",
+        "energy, time-cost, bisection, tokens-per-s, memory, energy-per-token, usd-per-Mtoken, ttft, tpot, goodput, "
+        "useful-share is needed",
         "powr <= 2 MW": "did you mean 'power'",
         "power <= 2 MWh": "unknown unit 'MWh'",
         "tco <= 5 MUSD": "needs the key 'tco'",
@@ -351,7 +356,7 @@ def test_an_equal_split_that_cannot_be_built_is_not_printed(capsys: pytest.Captu
 
 def test_the_docs_list_the_unit_of_every_objective() -> None:
     text = (Path(__file__).parents[2] / "docs" / "how-to" / "constraints.md").read_text()
-    limits = dict(re.findall(r"^\| `([a-z-]+)` \| ([^|]+) \|", text, re.MULTILINE))
+    limits = dict(re.findall(r"^\| `([A-Za-z-]+)` \| ([^|]+) \|", text, re.MULTILINE))
     assert limits == {name: units_of(measure.unit) for name, measure in PLAIN.items()}
 
 

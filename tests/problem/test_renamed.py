@@ -32,6 +32,7 @@ def refused(folder: Path, problem: str, *assignments: str) -> list[str]:
     ("new", "old", "told"),
     [
         ("[time, cost]", "[time, ownership]", "'ownership' is now called 'tco'"),
+        ("[nvlink4]}", "[nvlink4], blocks: [any-to-any]}", "'any-to-any' is now called 'fat-tree'"),
         ("tco: {", "ownership: {", "the key 'ownership' is now called 'tco'"),
         ("bandwidth: ports", "bandwidth: lanes", "'lanes' is now called 'ports'"),
         ("bandwidth: ports", "bandwidth: {mode: lanes}", "'lanes' is now called 'ports'"),

@@ -9,6 +9,7 @@ from evo_libra import load_problem, search
 from evo_libra.problem.problem import Problem
 
 PLANNED = ("llama3-405b-16k", "deepseek-v3-2k", "mixtral-8x7b-256", "megatron-1t-3072", "mixed-models-4k")
+SERVED = ("llama3-70b-serving", "deepseek-v3-serving", "llama2-70b-xeon")
 SHIPPED = ("dense-1k", "dense-4k", "dense-32k", "moe-4k", "dlrm-1k-parts", "wafer-20", *PLANNED)
 
 
@@ -52,3 +53,19 @@ def test_the_published_plan_for_a_trillion_weights_takes_the_published_time() ->
     count *= 1 + sequence / (6 * hidden) + vocabulary / (16 * layers * hidden)
     assert found.violation == 0
     assert found.objectives[0] == pytest.approx(count / (3072 * 163e12), rel=0.02)
+
+
+@pytest.mark.parametrize("name", SERVED)
+def test_a_search_finds_what_more_users_and_fewer_dollars_cost(name: str) -> None:
+    problem = load_problem(name)
+    assert isinstance(problem, Problem)
+    front = search(problem, evaluations=5000, population=200, seed=0)
+    rows = front.rows()
+    assert len(rows) > 5
+    again = problem.evaluate([str(row["design"]) for row in rows])
+    assert (again.violation == 0).all()
+    np.testing.assert_allclose(again.objectives[0], [row["tpot_ms"] * 1e-3 for row in rows], rtol=1e-12)
+    np.testing.assert_allclose(again.objectives[1], [row["cost_per_Mtoken_usd"] for row in rows], rtol=1e-12)
+    fastest, cheapest = (min(rows, key=lambda row: float(row[key])) for key in ("tpot_ms", "cost_per_Mtoken_usd"))
+    assert float(cheapest["cost_per_Mtoken_usd"]) < 0.1 * float(fastest["cost_per_Mtoken_usd"])
+    assert float(cheapest["tpot_ms"]) < 15 * float(fastest["tpot_ms"])

@@ -24,7 +24,7 @@ PROBLEMS = {
              "fabric.blocks=[torus-2d, torus-3d, switch]"),
     "tori-dense": ("dense-4k", WIRED, "npus=512", "fabric.technologies=[ici-v5e, optics-400g]",
                    "fabric.blocks=[torus-2d, switch]"),
-    "hypercube": ("moe-4k", WIRED, "npus=512", "fabric.blocks=[hypercube, switch]"),
+    "hypercube": ("moe-4k", WIRED, "npus=512", "fabric.domains=any", "fabric.blocks=[hypercube, switch]"),
     "ocs": ("moe-4k", "npus=512", "fabric.blocks=[ring, switch, ocs-rail]"),
     "fred": ("wafer-20", "fabric.technologies=[wafer-fred]", "fabric.blocks=[fred-a, fred-b, fred-c, fred-d]"),
     "wafer": ("wafer-20",),
@@ -35,7 +35,8 @@ PROBLEMS = {
 @cache
 def problem_of(kind: str, model: str = "astra") -> Problem:
     name, *assignments = PROBLEMS[kind]
-    found = load_problem(name, [*assignments, f"time={{model: {model}, latency_ns: 250, chunks: 8}}"])
+    time = f"time={{model: {model}, latency_ns: 250, chunks: 8, ocs_setting_us: 20}}"
+    found = load_problem(name, [*assignments, time])
     assert isinstance(found, Problem)
     return found
 

@@ -113,6 +113,30 @@ def test_a_pipeline_is_timed_searched_and_explained(tmp_path: Path) -> None:
     assert delayed.evaluate("RI(2)@chiplet:10_SW(2)@pod:1").objectives[0, 0] > seconds
 
 
+def test_circuits_of_messages_are_set_where_other_traffic_shares_them(tmp_path: Path) -> None:
+    """All messages go two NPUs on: circuits that stay, unless the all-reduce needs others of the same switch."""
+    pipeline(tmp_path)
+    problem(tmp_path, 4, WORKLOAD)
+    fabric = "fabric={catalog: parts-2024, technologies: [optics-400g], blocks: [ring, ocs-rail], domains: any}"
+    fixed, slow = (
+        load_problem(str(tmp_path / "problem.yaml"), [
+            fabric, "bandwidth=ports", f"time={{model: astra, latency_ns: 250, chunks: 1, ocs_setting_us: {setting}}}",
+        ]) for setting in (0, 1000)
+    )  # fmt: skip
+    assert isinstance(fixed, Problem)
+    assert isinstance(slow, Problem)
+    rates = "@optics-400g:50"
+    designs = [f"RI(2){rates}_OC(2){rates}", f"OC(2){rates}_OC(2){rates}", f"OC(4){rates}"]
+    more = slow.time(slow.read(designs)) - fixed.time(fixed.read(designs))
+    # An all-reduce and a message, one after the other.
+    np.testing.assert_allclose(more, [0.0, 0.0, 2e-3], atol=1e-12)
+    assert slow.time.lower_bound is not None
+    assert (slow.time.lower_bound(slow.read(designs)) <= slow.time(slow.read(designs))).all()
+    (entry,) = explain(slow, slow.read(designs[2]))["workloads"][0]["messages"]
+    (usual,) = explain(fixed, fixed.read(designs[2]))["workloads"][0]["messages"]
+    assert entry["time_ms"] - usual["time_ms"] == pytest.approx(1.0 * entry["count"])
+
+
 def test_messages_are_in_the_breakdown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pipeline(tmp_path)
     design, size = "RI(2)@chiplet:10_SW(2)@pod:1", 2**16

@@ -407,10 +407,10 @@ def test_an_npu_of_ones_own_replaces_figures_and_is_part_of_the_problem(tmp_path
         ({"npu": "mi300x"}, "for fused attention, as no source gives them; unfused does without"),
         (
             {"objectives": ["time", "tokens-per-s"], "workloads": [{"model": "dlrm-mlperf", "training": SAMPLES}]},
-            "tokens-per-s is of training steps of language models: a recommendation model has no tokens",
+            "tokens-per-s is of training and serving language models: a recommendation model has no tokens",
         ),
         ({"workloads": workload_of(compute_TFLOPS=200)}, "compute_TFLOPS: a training step computes its times"),
-        ({"workloads": [{"model": "llama-3-8b"}]}, "the key 'training' is needed"),
+        ({"workloads": [{"model": "llama-3-8b"}]}, "the key 'training' or 'serving' is needed"),
         (
             {"workloads": [{"model": "gpt-3-libra", "training": TRAINING}]},
             "'gpt-3-libra' is a table of some layers; models that are trained as a whole: gpt-3-175b",
@@ -424,7 +424,7 @@ def test_an_npu_of_ones_own_replaces_figures_and_is_part_of_the_problem(tmp_path
             {"objectives": ["time", "tokens-per-s"], "workloads": [
                 {"model": "gpt-3-libra", "compute_TFLOPS": 200, "parallelism": {"tp": 8}}
             ]},
-            "tokens-per-s is of training steps: every workload needs the key 'training'",
+            "tokens-per-s is of training steps and serving: every workload needs the key 'training' or 'serving'",
         ),
         ({"time": {"model": "libra", "efficiency": {"nvlink": 0.8}}}, "unknown technology 'nvlink'"),
         ({"workloads": workload_of({"order": ["tp", "cp", "dp", "dp"]})}, "each of tp, cp, dp and pp is needed once"),

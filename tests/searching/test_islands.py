@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from patience import ended, wait_for
 
 from evo_libra import load_problem
 from evo_libra.arrays import FloatArray
@@ -216,20 +216,15 @@ def test_epoch_whose_process_dies_is_lived_again(tmp_path: Path, frail: Any, mon
 def test_processes_end_with_the_search(tmp_path: Path, frail: Any, number: int) -> None:
     assert frail.Frail
     process = subprocess.Popen([sys.executable, "frail.py"], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 600
-    while not (tmp_path / "epochs").exists() or len(list(tmp_path.glob("*.pid"))) < 2:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_for(lambda: (tmp_path / "epochs").exists() and len(list(tmp_path.glob("*.pid"))) >= 2)
     process.send_signal(number)
-    _, output = process.communicate(timeout=600)
+    _, output = ended(process)
     assert process.returncode == -number
     # Python's own word on Ctrl-C, and nothing of the workers.
     assert output.count("Traceback") == (number == signal.SIGINT)
     workers = [int(file.stem) for file in tmp_path.glob("*.pid")]
     assert len(workers) == 2
-    while any(map(alive, workers)):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_for(lambda: not any(map(alive, workers)))
 
 
 def alive(pid: int) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+import textual.app
+import textual.pilot
 from textual.pilot import Pilot
 
 from evo_libra import load_problem
@@ -134,6 +135,35 @@ def store(write_run: Write, tmp_path: Path) -> Path:
     return results
 
 
+def at_work(pump: Any) -> bool:
+    """Tell whether what handles the messages of a widget does anything but wait for the next one."""
+    queue = pump._message_queue  # noqa: SLF001 - nothing else tells
+    waiting = bool(queue.ready_event._waiters)  # noqa: SLF001 - the same
+    return pump.is_running and (not waiting or not queue.empty() or bool(pump._next_callbacks))  # noqa: SLF001 - the same
+
+
+async def quiet(app: TerminalUI) -> None:
+    """Wait until no widget has a message that waits or is worked at, some turns of the event loop long.
+
+    Textual itself waits until the process takes little time of a processor, which a process of a busy machine always
+    does. A message whose handling waits for something else, such as a dialog, is not waited for longer than `TURNS`.
+    """
+    still = 0
+    for _ in range(TURNS):
+        await asyncio.sleep(0.001)
+        screens = [widget for screen in app.screen_stack for widget in screen.walk_children(with_self=True)]
+        still = 0 if any(map(at_work, (app, *screens))) else still + 1
+        if still > STILL:
+            return
+
+
+TURNS, STILL = 2000, 4
+"""Turns of the event loop: how many a message may take, and in how many others come that a message has sent."""
+
+LOOKS = 5000
+"""Looks at something that is waited for, with turns of the event loop in between: then it never comes."""
+
+
 class Driver:
     """A terminal UI without a terminal, and the keys that go to it."""
 
@@ -146,12 +176,13 @@ class Driver:
         lines = self.app.screen._compositor.render_strips()  # noqa: SLF001 - there is no other way to read a screen
         return "\n".join(line.text.rstrip() for line in lines)
 
-    async def until(self, what: Callable[[], object], seconds: float = 20.0) -> None:
+    async def until(self, what: Callable[[], object]) -> None:
         """Wait for something; that it does not come is a failure."""
-        end = time.monotonic() + seconds
-        while not what():
-            assert time.monotonic() < end, f"not in {seconds} s:\n{self.text}"
+        for _ in range(LOOKS):
+            if what():
+                return
             await self.pilot.pause(0.02)
+        raise AssertionError(f"it never comes:\n{self.text}")
 
     def _read(self) -> bool:
         """Return whether the selected run's files are read, and not just glanced at."""
@@ -168,6 +199,8 @@ class Driver:
         """Press keys."""
         await self.pilot.press(*keys)
         await self.pilot.pause()
+        # A screen that has just come has no text before it is laid out; one of a single cell never has any.
+        await self.until(lambda: not self.app.is_running or self.app.size.area == 1 or self.text.strip())
 
     async def type(self, text: str) -> None:
         """Type a text."""
@@ -193,6 +226,9 @@ def drive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Drive:
     def run(test: Callable[[Driver], Coroutine[Any, Any, None]], size: tuple[int, int] = (120, 40), **how: Any) -> None:
         async def body() -> None:
             app = TerminalUI(Path("results"), cache=tmp_path / "cache", updates=20, **how)
+            for module in (textual.app, textual.pilot):
+                monkeypatch.setattr(module, "wait_for_idle", lambda *_: quiet(app))
+            monkeypatch.setattr(Pilot._wait_for_screen, "__defaults__", (None,))  # noqa: SLF001 - 30 s otherwise
             async with app.run_test(size=size) as pilot:
                 driver = Driver(app, pilot)
                 if any((tmp_path / "results").iterdir()):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evo_libra.experiment.results.comparison import compare
-from evo_libra.ui.commands.compare import _show
+from evo_libra.ui.commands.compare import _Problem, _show
 
 
 def test_what_is_not_drawn_is_said_and_no_figure_is_cut_off(
@@ -14,7 +14,8 @@ def test_what_is_not_drawn_is_said_and_no_figure_is_cut_off(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     values = {f"group {n}": [np.array([[1.0 + n, 2.0], [2.0, 1.0 + n]])] for n in range(12)}
-    _show(compare(("time_ms", "cost_usd"), values), values)
+    problem = _Problem("some", {}, ("time_ms", "cost_usd"), {}, values, {}, dict.fromkeys(values, ()), "", {})
+    _show(compare(problem.objectives, values), problem)
     shown = capsys.readouterr().out
     assert shown.count("(not drawn)") == 4
     assert "L  group 11  (not drawn)" in shown

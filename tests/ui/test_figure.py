@@ -15,9 +15,11 @@ import pytest
 from matplotlib.figure import Figure
 from PIL import Image
 
+from evo_libra import Front, search
 from evo_libra.ui.plots import figure as module
 from evo_libra.ui.plots.axes import Series
 from evo_libra.ui.plots.figure import front_figure
+from evo_libra.ui.plots.scatter import knee_of
 
 LABELS: dict[str, Any] = {
     "x_label": "cost [USD]",
@@ -179,7 +181,8 @@ def test_times_are_shown_in_the_unit_that_suits_them(tmp_path: Path, drawn: list
     few = Series(np.array([1e6, 2e6]), np.array([0.0002, 0.0004]), "a")
     written(tmp_path / "figure.svg", [few])
     axes = drawn[0].axes[0]
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("cost [USD]", "time [ns]")
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("cost [MUSD]", "time [ns]")
+    assert axes.lines[0].get_xdata().tolist() == pytest.approx([1, 2])  # type: ignore[union-attr]
     assert axes.lines[0].get_ydata().tolist() == pytest.approx([200, 400])  # type: ignore[union-attr]
     assert {label.get_text() for label in axes.get_yticklabels()} >= {"200", "300", "400"}
 
@@ -206,7 +209,8 @@ def test_all_points_are_inside_the_axes(tmp_path: Path, drawn: list[Figure], *, 
     written(tmp_path / "a.png", [series], log_x=log, log_y=log)
     axes = drawn[0].axes[0]
     assert axes.get_xscale() == axes.get_yscale() == ("log" if log else "linear")
-    inside = axes.transAxes.inverted().transform(axes.transData.transform(np.column_stack([series.x, series.y])))
+    shown = np.column_stack([series.x / 1e6, series.y])
+    inside = axes.transAxes.inverted().transform(axes.transData.transform(shown))
     assert inside.min() > 0
     assert inside.max() < 1
     assert np.ptp(inside, axis=0).min() > 0.9
@@ -229,6 +233,25 @@ def test_the_legend_hides_no_point(tmp_path: Path, drawn: list[Figure], corner: 
     box = legend.get_window_extent()
     places = axes.transData.transform(np.column_stack([series.x, series.y]))
     assert not any(box.contains(x, y) for x, y in places)
+
+
+def test_marked_points_have_a_ring_over_them(tmp_path: Path, drawn: list[Figure]) -> None:
+    series = front(40)
+    mark = Series(series.x[3:4], series.y[3:4], "knee, #3")
+    written(tmp_path / "a.png", [series], mark=mark)
+    ring = drawn[0].axes[0].lines[1]
+    assert (ring.get_markerfacecolor(), ring.get_label()) == ("none", "knee, #3")
+    assert ring.get_xdata().tolist() == pytest.approx([series.x[3] / 1e6])  # type: ignore[union-attr]
+    assert [text.get_text() for text in drawn[0].axes[0].get_legend().get_texts()] == ["RI(4) SW(32)", "knee, #3"]
+
+
+def test_the_picture_of_a_front_marks_its_knee() -> None:
+    found = search("gpt3-4k", evaluations=500)
+    mark = knee_of(found)
+    assert mark is not None
+    assert (mark.x[0], mark.y[0]) == (found.knee()["cost_usd"], found.knee()["time_ms"])
+    assert mark.label == f"knee, #{found.knee()['id']}"
+    assert knee_of(Front(found.frame[:2], found.objectives)) is None
 
 
 def test_a_series_without_a_name_is_not_in_the_legend(tmp_path: Path, drawn: list[Figure]) -> None:

@@ -314,7 +314,8 @@ def test_a_block_that_nothing_builds_is_an_error(say: Say) -> None:
 
 
 def test_a_span_that_is_the_reason_is_named(say: Say) -> None:
-    said = say("search", "moe-4k", "--set", "fabric.technologies=[nvlink4]", "--set", "fabric.blocks=[ring]")
+    wide = ("--set", "fabric.domains=any", "--set", "fabric.technologies=[nvlink4]", "--set", "fabric.blocks=[ring]")
+    said = say("search", "moe-4k", *wide)
     assert "nvlink4 any" not in said
     assert re.search(r"\(nvlink4 \d+ with all inside it\)", said)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import run_to_end
 from textual.pilot import Pilot
 
 from evo_libra.errors import InputError, Mistake
@@ -28,14 +29,12 @@ UI = Path(__file__).parents[2] / "evo_libra" / "ui"
 
 
 def evaluated(folder: Path, *words: str, **options: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [COMMAND, *words], cwd=folder, text=True, timeout=120, check=False, **{"capture_output": True, **options}
-    )
+    return run_to_end([COMMAND, *words], cwd=folder, **options)
 
 
 def shell(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
     words = ["/bin/sh", "-c", line]
-    return subprocess.run(words, cwd=folder, text=True, timeout=120, check=False, capture_output=True)
+    return run_to_end(words, cwd=folder)
 
 
 @pytest.fixture
@@ -107,8 +106,8 @@ def test_the_terminal_ui_draws_no_escape_of_any_file(evil_store: Path, tmp_path:
 
 
 async def _drawn(app: TerminalUI, pilot: Pilot[None]) -> str:
-    for _ in range(50):
-        await pilot.pause(0.05)
+    for _ in range(5000):
+        await pilot.pause(0.02)
         strips = app.screen._compositor.render_strips()  # noqa: SLF001 - what is drawn is kept nowhere else
         text = "\n".join("".join(segment.text for segment in strip) for strip in strips)
         if "owned" in text:
@@ -146,7 +145,7 @@ def test_messages_are_short_and_keep_their_ends(capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize("words", [["catalog"], ["catalog", "--json"], ["--help"]])
 def test_a_full_output_is_one_sentence(tmp_path: Path, words: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
-        done = evaluated(tmp_path, *words, capture_output=False, stdout=full, stderr=subprocess.PIPE)
+        done = evaluated(tmp_path, *words, stdout=full)
     assert done.stderr == "evo-libra: standard output cannot be written: no space left on device\n"
     assert done.returncode == 1
 

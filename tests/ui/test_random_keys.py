@@ -83,7 +83,7 @@ def test_no_keys_end_the_ui(drive: Callable[..., None], seed: int) -> None:
     drive(body)
 
 
-@pytest.mark.parametrize("key", ["n", "e", "O", "c", "ctrl+x", "r", "question_mark", "ctrl+p"])
+@pytest.mark.parametrize("key", ["n", "e", "O", "c", "w", "E", "D", "ctrl+x", "r", "question_mark", "ctrl+p"])
 @pytest.mark.parametrize(
     "answer", [pytest.param("enter", marks=pytest.mark.slow), "escape", pytest.param("ctrl+s", marks=pytest.mark.slow)]
 )
@@ -92,7 +92,7 @@ def test_an_answer_given_twice_counts_once(drive: Callable[..., None], key: str,
     async def body(driver: Any) -> None:
         await driver.press(key)
         press_at_once(driver.app, [answer] * 3)
-        await driver.pilot.pause(0.05)
+        await driver.pilot.pause()
         assert driver.app.is_running
 
     drive(body)
@@ -107,7 +107,7 @@ def test_a_command_chosen_twice_in_the_palette_is_done_once(drive: Callable[...,
         await driver.press("down")
         press_at_once(driver.app, ["enter"] * 3)
         await driver.until(lambda: not isinstance(driver.app.screen, CommandPalette))
-        await driver.pilot.pause(0.05)
+        await driver.pilot.pause()
         assert driver.app.is_running
         assert driver.main.board.state.frozen
 

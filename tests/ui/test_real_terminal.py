@@ -8,11 +8,11 @@ import select
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from patience import code_of, wait_for
 
 termios = pytest.importorskip("termios", reason="there are no terminals")
 pty = pytest.importorskip("pty", reason="there are no pseudo-terminals")
@@ -30,31 +30,43 @@ def shown(store: Path, tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes]
              "EVO_LIBRA_CACHE": str(tmp_path / "cache")},
     )  # fmt: skip
     os.close(outer)
-    seen, end = b"", time.monotonic() + 60
-    while b"interrupted" not in seen:
-        assert time.monotonic() < end, seen[-2000:]
-        if select.select([inner], [], [], 0.1)[0]:
-            seen += os.read(inner, 1 << 16)
+    seen = b""
+
+    def is_drawn() -> bool:
+        nonlocal seen
+        seen += os.read(inner, 1 << 16) if select.select([inner], [], [], 0)[0] else b""
+        return b"interrupted" in seen
+
+    wait_for(is_drawn)
     yield program, inner
     program.kill()
     program.wait()
 
 
+def read_to_end(inner: int) -> bytes:
+    """Return what a program writes to its terminal until nobody is at the other end any more."""
+    found = b""
+    with contextlib.suppress(OSError):
+        while True:
+            wait_for(lambda: select.select([inner], [], [], 0)[0])
+            if not (new := os.read(inner, 1 << 16)):
+                break
+            found += new
+    return found
+
+
 def test_the_ui_ends_with_its_terminal(shown: tuple[subprocess.Popen[bytes], int]) -> None:
     program, inner = shown
     os.close(inner)
-    assert program.wait(timeout=20) == 0
+    assert code_of(program) == 0
 
 
 def test_the_ui_ends_when_it_is_told_to(shown: tuple[subprocess.Popen[bytes], int]) -> None:
     program, inner = shown
     program.send_signal(signal.SIGTERM)
-    last = b""
-    with contextlib.suppress(OSError):  # nobody is at the other end any more
-        while select.select([inner], [], [], 20)[0] and (new := os.read(inner, 1 << 16)):
-            last += new
+    last = read_to_end(inner)
     os.close(inner)
-    assert program.wait(timeout=20) == 0
+    assert code_of(program) == 0
     assert b"\x1b[?1049l" in last  # the terminal is as it was
 
 
@@ -94,11 +106,8 @@ def in_terminal(program: str, *words: str) -> tuple[subprocess.Popen[bytes], int
 def test_an_exception_inside_the_ui_ends_the_process_with_the_terminal_restored(store: Path) -> None:
     process, inner = in_terminal(CRASHING, str(store))
     before = termios.tcgetattr(inner)
-    printed = b""
-    with contextlib.suppress(OSError):  # nobody is at the other end any more
-        while select.select([inner], [], [], 60)[0] and (new := os.read(inner, 1 << 16)):
-            printed += new
-    assert process.wait(timeout=30) == 1
+    printed = read_to_end(inner)
+    assert code_of(process) == 1
     assert printed.rindex(b"\x1b[?1049l") < printed.index(b"a mistake of ours")
     assert termios.tcgetattr(inner)[:4] == before[:4]
     os.close(inner)
@@ -109,4 +118,4 @@ def test_a_process_that_does_not_leave_a_terminal_that_is_gone_is_ended() -> Non
     while b"ready" not in os.read(inner, 1 << 12):
         pass
     os.close(inner)
-    assert process.wait(timeout=60) == 1
+    assert code_of(process) == 1

@@ -411,6 +411,14 @@ def test_ticks_lie_on_the_axis_in_order_and_differ_in_their_labels(
 
 
 @patient
+@given(values=st.lists(positive, min_size=1, max_size=3), log=st.booleans(), cells=st.integers(30, 150))
+def test_an_axis_has_two_ticks_at_least(values: list[float], cells: int, *, log: bool) -> None:
+    x, _ = axes_of([series_of(values, values)], log_x=log, log_y=False)
+    assert len(ticks(x, cells, across=True)) > 1
+    assert len(ticks(x, cells // 4, across=False)) > 1
+
+
+@patient
 @given(any_plot(labels=st.just("a")))
 def test_tick_labels_do_not_touch(case: Plot) -> None:
     series, options = case

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
+from patience import run_to_end
 
 from evo_libra.experiment.run.record import RUN_FIGURES
 from evo_libra.ui.terminal.queue_view import QUEUE, SORTS, queue_rows
@@ -53,7 +53,7 @@ def test_a_glance_imports_neither_frames_nor_searches(store: Path, tmp_path: Pat
     session.look(Wanted(shown=shown))
     session.close()
     command = [sys.executable, "-c", GLANCE, *shown]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
+    done = run_to_end(command, cwd=tmp_path)
     assert done.stdout.splitlines() == ["21 21", ""]
 
 

@@ -195,6 +195,56 @@ def test_copy_is_edited_checked_and_really_run(drive: Drive) -> None:
     drive(look)
 
 
+@pytest.mark.usefixtures("store")
+def test_a_problem_is_completed_edited_and_started(drive: Drive, started: list[Any], tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("problem: gpt3-4k\n")
+
+    async def look(driver: Any) -> None:
+        await driver.press("n")
+        await driver.type("min")
+        await driver.until(lambda: "mine.yaml" in driver.text)
+        assert "dlrm-4k" not in driver.text
+        await driver.press("ctrl+u")
+        await driver.type("dlrm-4")
+        field = driver.app.screen.query_one("#field-file")
+        await driver.until(lambda: field._suggestion == "dlrm-4k")  # noqa: SLF001 - what the right arrow takes
+        await driver.press("right", "enter")
+        assert isinstance(driver.app.screen, Editor)
+        area = driver.app.screen.query_one("#text")
+        assert "name: dlrm-4k\nproblem: dlrm-4k\nengines: nsga2\nevaluations: 50000\n" in area.text
+        good, area.text = area.text, area.text.replace("seeds:", "seed_s:")
+        await driver.press("ctrl+s")
+        await driver.until(lambda: isinstance(driver.app.screen, Editor) and "unknown key 'seed_s'" in driver.text)
+        driver.app.screen.query_one("#text").text = good.replace("seeds: 0", "seeds: 5")
+        await driver.press("ctrl+s")
+        await driver.until(lambda: len(started) == 1)
+
+    drive(look)
+    assert started == [("dlrm-4k.yaml", (), "")]
+
+
+@pytest.mark.parametrize("problem", ["dlrm-4k", "gpt3-4k"])
+def test_a_problem_starts_as_the_same_run_as_its_search(tmp_path: Path, problem: str) -> None:
+    path = launch.write_file(tmp_path, "mine", launch.search_text(problem, "mine"))
+    assert [spec.id for spec in load_experiment(path).runs] == [run_of(origin_of(problem, [])).id]
+
+
+@pytest.mark.usefixtures("store")
+def test_a_problem_that_cannot_be_read_is_said(drive: Drive, started: list[Any], tmp_path: Path) -> None:
+    (tmp_path / "wrong.yaml").write_text("workloads: [\n")
+    (tmp_path / "odd.yaml").write_text("workloads: 3\n")
+
+    async def look(driver: Any) -> None:
+        for name in ("wrong.yaml", "odd.yaml"):
+            await driver.press("n")
+            await driver.type(name)
+            await driver.press("enter")
+            await driver.said(name)
+
+    drive(look)
+    assert not started
+
+
 SEARCHES = {
     "threads": """
         set: {{"constraints": ["sum(bw) <= 900 GB/s"], npus: 4096}}

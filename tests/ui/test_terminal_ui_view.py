@@ -76,7 +76,7 @@ def test_no_more_runs_than_can_be_told_apart(drive: Drive) -> None:
 def test_objectives_axes_zoom_and_fit(drive: Drive) -> None:
     async def look(driver: Any) -> None:
         first = driver.main.board.picture()
-        assert "network cost [USD]" in driver.text.split("\n")[-8] + driver.text.split("\n")[-7]
+        assert "network cost [MUSD]" in driver.text.split("\n")[-8] + driver.text.split("\n")[-7]
         await driver.press("o")
         assert driver.main.board.picture().x_label == "iteration time [ms]"
         await driver.press("O")
@@ -175,7 +175,7 @@ def test_export_writes_tables_figures_and_text(drive: Drive, tmp_path: Path) -> 
     assert table["run"].unique().sort().to_list() == ["gpt3-4k nsga2 s0", "gpt3-4k nsga2 s1"]
     assert json.loads((tmp_path / "new/out.json").read_text()) == table.to_dicts()
     assert (tmp_path / "out.svg").read_text().startswith("<?xml")
-    assert "network cost [USD]" in (tmp_path / "out.txt").read_text()
+    assert "network cost [MUSD]" in (tmp_path / "out.txt").read_text()
 
 
 def test_help_names_every_key_and_palette_does_what_they_do(drive: Drive) -> None:
@@ -221,7 +221,7 @@ def test_copy_keeps_the_design_and_quit_leaves(drive: Drive) -> None:
     async def look(driver: Any) -> None:
         await driver.settled()
         await driver.press("ctrl+y")
-        assert driver.app.clipboard.startswith("RI(4)@chiplet:100_FC(8)@package:22")
+        assert driver.app.clipboard.startswith("RI(4)@chiplet:95_FC(8)@package:21")
         await driver.press("q")
         assert driver.app._exit  # noqa: SLF001 - Textual tells nobody else
 

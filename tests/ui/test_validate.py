@@ -82,7 +82,7 @@ def test_a_fit_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
 def test_an_unknown_group_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["validate", "--group", "trainig"]) == 2
     error = capsys.readouterr().err
-    assert "--group: unknown group or source 'trainig'; allowed: training, footprints, kernels" in error
+    assert "--group: unknown group or source 'trainig'; allowed: training, serving, footprints, kernels" in error
     assert error.endswith("did you mean 'training'?\n")
     assert len(error.splitlines()) == 1
 

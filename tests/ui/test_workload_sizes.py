@@ -66,7 +66,8 @@ def test_the_tables_of_libra_are_called_so(name: str) -> None:
     assert name not in load_models()
     message = f"unknown model '{name}'.*did you mean '{name}-libra'"
     if name in load_decoders():
-        message = f"this is a model as a whole: the key 'training' is needed; its table of layers is {name}-libra"
+        needed = "the key 'training' or 'serving' is needed"
+        message = f"this is a model as a whole: {needed}; its table of layers is {name}-libra"
     with pytest.raises(InputError, match=message):
         load_problem("gpt3-4k", [f"workloads[0].model={name}"])
 

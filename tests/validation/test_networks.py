@@ -29,6 +29,7 @@ LARGEST = {
     "rail-only-fitted": 0.014,
     "rail-only-all-to-all": 0.005,
     "fat-trees": 0.0,
+    "super-pods": 0.0,
     "optical-rails": 4e-3,
     "direct-links": 0.07,
     "libra-time": 1e-12,

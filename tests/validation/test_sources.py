@@ -7,6 +7,8 @@ import pytest
 
 from evo_libra.errors import InputError
 from evo_libra.validation.fit import refit
+from evo_libra.validation.rail_only import ONE_TIER, TWO_TIERS
+from evo_libra.validation.reliability import network_stops
 from evo_libra.validation.source import PublishedRow, errors_of
 from evo_libra.validation.sources import SOURCES, chosen, groups_of
 
@@ -80,3 +82,35 @@ def test_a_name_chooses_a_source_or_all_of_a_group() -> None:
 def test_an_unknown_name_suggests_the_nearest() -> None:
     with pytest.raises(InputError, match=r"unknown group or source 'llama3'.*; did you mean 'llama-3'\?"):
         chosen(("llama3",))
+
+
+FAILURES = {
+    "llama-interruptions": 0.52,
+    "llama-effective-time": 0.02,
+    "meta-mean-times": 2.66,
+    "meta-node-rates": 0.56,
+    "meta-effective-time": 0.015,
+    "rail-only-failures": 1e-12,
+}
+"""Largest relative errors; what they come from is on the page about failures."""
+
+
+def test_failures_are_as_far_from_published_ones_as_the_page_says() -> None:
+    assert tuple(FAILURES) == tuple(source.name for source in SOURCES if source.group == "failures")
+    for name, largest in FAILURES.items():
+        assert errors_of(rows_of(name)).maximum <= largest, name
+
+
+def test_llama_3_is_interrupted_as_often_as_its_paper_says() -> None:
+    *causes, everything = rows_of("llama-interruptions")
+    assert sum(row.published for row in causes) == everything.published == 419
+    assert abs(everything.error) < 0.05
+    for row in causes[:-1]:
+        # Rates of the catalogue have four digits at most.
+        assert abs(row.error) < 1e-3, row
+    assert rows_of("llama-effective-time")[0].ours > 90
+
+
+def test_rails_have_fewer_points_of_failure_with_fewer_switches() -> None:
+    assert network_stops("switch", ONE_TIER) < network_stops("switch", TWO_TIERS)
+    assert network_stops("switch", TWO_TIERS) == pytest.approx(network_stops("fat-tree", TWO_TIERS))

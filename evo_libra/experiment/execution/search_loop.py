@@ -45,7 +45,7 @@ def planned_run(origin: Origin, folder: Path | None = None, *, run_code: bool = 
     start: Names = settings.pop("start_from", None) or ()
     if origin.data is None and not run_code:
         refuse_code(code_of(origin.name), "it")
-    spec = run_of(origin, **settings)
+    spec = run_of(origin, **settings, start_from=start)
     if not run_code:
         refuse_code(code_of("", spec.engine), "it", EngineError)
     problem = build(origin)

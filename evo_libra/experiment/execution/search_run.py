@@ -15,11 +15,12 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.errors import EvoLibraError, InputError
+from evo_libra.experiment.execution.references import keep_references
 from evo_libra.experiment.execution.search_loop import Place, Start, in_this_process, snapshots
 from evo_libra.experiment.run.origin import build, build_afresh, digest_of
 from evo_libra.experiment.run.record import RunFigures
 from evo_libra.experiment.run.spec import RunSpec, manifest_of, spec_of
-from evo_libra.experiment.store.folder import DONE, FRONT, MANIFEST, PLOT, RunFolder
+from evo_libra.experiment.store.folder import DONE, FRONT, MANIFEST, PLOT, REFERENCES, RunFolder
 from evo_libra.experiment.store.messages import Progress, log, tell, tell_progress
 from evo_libra.experiment.store.search_state import Record, designs_files, keep_failures, write_checkpoint
 from evo_libra.files.integrity import canonical_hash, checksum
@@ -115,12 +116,13 @@ def run_search(
     The folder is claimed and made ready; it raises what `RunFolder` does. The scale is for the hypervolume.
     """
     manifest = manifest_of(spec, problem, around.command, folder.path)
-    for name in (FRONT, PLOT, DONE):
+    for name in (FRONT, PLOT, REFERENCES, DONE):
         folder.remove(name)
     last, stopped = start.snapshot, None
     record = Record(folder, problem, last.evaluations if last else 0) if spec.keep == "designs" else None
     loop = snapshots(spec, problem, last, observe=record, place=around.place)
     folder.write_json(MANIFEST, {**manifest, "status": "running"}, sync=False)
+    keep_references(folder, spec, problem)
     journal = _Journal(spec, problem, folder, start, scale, around, record)
     with closing(loop):
         for snapshot in loop:

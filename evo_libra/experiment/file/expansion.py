@@ -113,22 +113,26 @@ class _Runs:
         block = self.block
         words = [f"{key}={json.dumps(value)}" for key, value, _ in variant.changes]
         origin = origin_of(variant.problem, words, folder_of(self.source, variant.place))
-        budgets: Sequence[int | None] = _several(block.evaluations) or [None]
+        # A budget is settled with: the engine `auto` depends on it.
+        budgets = [{"evaluations": one} for one in _several(block.evaluations)] or [{}]
         folder = folder_of(self.source, self._place("start_from"))
         shared = {key: getattr(block, key) for key in SHARED}
         for place, own in self._engines():
             try:
-                first = planned_run(origin, folder, run_code=self.run_code, **{**shared, **own})
+                plans = [
+                    planned_run(origin, folder, run_code=self.run_code, **{**shared, **own, **budget})
+                    for budget in budgets
+                ]
             except EngineError as error:
                 if place is None:
                     raise InputError([replace(mistake, key="search.engine") for mistake in error.mistakes]) from None
                 self.mistakes.append(self.source.mistake(place, f"{error}{variant.words}"))
                 continue
             # Seeds outside, so that runs that can go on from one another follow each other.
-            firsts = _several(block.seeds) or [first.seed]
+            firsts = _several(block.seeds) or [plans[0].seed]
             for seed in dict.fromkeys(one + n for one in firsts for n in range(block.repeats or 1)):
-                for budget in sorted(budget or first.evaluations for budget in budgets):
-                    yield first.varied(seed=seed, evaluations=budget, label=variant.label)
+                for plan in sorted(plans, key=lambda one: one.evaluations):
+                    yield plan.varied(seed=seed, evaluations=plan.evaluations, label=variant.label)
 
     def _engines(self) -> Iterator[tuple[KeyPath | None, dict[str, Any]]]:
         """Yield what is said of each engine, with the place of its name; of the problem's own nothing is."""

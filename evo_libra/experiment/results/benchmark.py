@@ -14,6 +14,7 @@ from evo_libra.arrays import FloatArray
 from evo_libra.errors import EvoLibraError, InputError
 from evo_libra.front.archive import front
 from evo_libra.front.indicators import additive_epsilon, attainment_surfaces, hypervolume, igd_plus
+from evo_libra.optimality.whole_designs import effort_of
 from evo_libra.problem.file.registry import load_problem
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchProblem
@@ -109,9 +110,9 @@ def _figures(runs: Sequence[Run], reference: FloatArray, ideal: FloatArray, nadi
 
 def exact_front(problem: SearchProblem) -> FloatArray:
     """Return the (m, r) exact front, finely sampled. Raises an InputError where it cannot be enumerated."""
-    if isinstance(problem, Problem) and problem.pricing.whole:
+    if isinstance(problem, Problem) and problem.pricing.whole and effort_of(problem) is None:
         # Whole ports are tried around the optimum alone; searches have found better designs.
-        found = f"'{problem.name}' is built of parts in whole ports, whose exact front is not known"
+        found = f"'{problem.name}' has more designs of whole ports than can be looked at, and no exact front is known"
         raise InputError(f"--exact: {found}; leave it out")
     *_, last = generations(
         problem, load_engine("exhaustive", problem), population=EXACT_DESIGNS, seed=0, evaluations=2**62

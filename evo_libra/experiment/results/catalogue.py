@@ -50,6 +50,9 @@ if TYPE_CHECKING:
     from evo_libra.arrays import FloatArray
     from evo_libra.front.front import Front
 
+LAST = "last"
+"""What names the run that changed last."""
+
 _NEAREST = 3
 
 
@@ -164,11 +167,17 @@ class Catalogue:
             return [self._runs[run_id] for run_id in batch.runs if run_id in self._runs]
 
     def find(self, name: str) -> RunRecord:
-        """Return the one run that a path, an id, or a part of an id names."""
+        """Return the one run that a path, an id, or a part of an id names; ``last`` is the run that changed last.
+
+        ``gpt3-4k/last`` is the last one of the runs whose ids begin with ``gpt3-4k/``.
+        """
         path = Path(name)
         with self._lock:
             if name in self._runs:
                 return self._runs[name]
+            mine = [run for run in self._runs.values() if run.id.startswith(name.removesuffix(LAST))]
+            if path.name == LAST and mine:
+                return max(mine, key=lambda run: (run.updated or 0.0, run.id))
             here = [run for run in self._runs.values() if _same(run.folder, path)]
             found = here or [run for run in self._runs.values() if name in run.id]
         if len(found) == 1:

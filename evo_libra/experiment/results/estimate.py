@@ -18,6 +18,7 @@ from evo_libra.experiment.execution.search_loop import snapshots, with_processes
 from evo_libra.experiment.results.catalogue import Catalogue
 from evo_libra.experiment.run.origin import build
 from evo_libra.experiment.run.spec import RunSpec
+from evo_libra.searching.engine import EXHAUSTED
 from evo_libra.searching.evaluation.parallel import ExpensiveProblem
 
 OVERHEAD_SECONDS = 0.02
@@ -67,12 +68,16 @@ def start_seconds(workers: int) -> float:
 
 
 def _earlier(results: Path) -> Mapping[str, float]:
-    """Return evaluations per second of the searches that have finished runs."""
+    """Return evaluations per second of the searches that have finished runs.
+
+    They are those that were asked for: a run whose engine had nothing left to try took all the time that it takes.
+    """
     catalogue = Catalogue.open(results)
     found: dict[str, list[float]] = {}
     for run in catalogue.runs("status:done,stale"):
         if run.wall_s > 0 and run.evaluations:
-            found.setdefault(run.search, []).append(run.evaluations / run.wall_s)
+            count = run.budget if run.ended == EXHAUSTED else run.evaluations
+            found.setdefault(run.search, []).append(count / run.wall_s)
     catalogue.close()
     return {search: median(paces) for search, paces in found.items()}
 
@@ -82,15 +87,17 @@ def _trial(spec: RunSpec) -> float:
     problem = with_processes(spec, build(spec.origin), None, retry=False)
     if isinstance(problem, ExpensiveProblem):
         return _pace_of_processes(problem)
-    first, done = None, 0
-    begun = time.perf_counter()
+    first, done, ended = None, 0, ""
+    begun = start = time.perf_counter()
     with closing(snapshots(replace(spec, islands=1), problem)) as loop:
         for snapshot in loop:
-            done = snapshot.evaluations
+            done, ended = snapshot.evaluations, snapshot.ended
             if first is None and not snapshot.ended:
                 first, begun = done, time.perf_counter()
             if time.perf_counter() - begun > TRIAL_SECONDS:
                 break
+    if ended == EXHAUSTED:
+        return spec.evaluations / max(time.perf_counter() - start, 1e-6)
     return max(done - (first or 0), 1) / max(time.perf_counter() - begun, 1e-6)
 
 

@@ -32,6 +32,7 @@ class Setting:
     key : key of the JSON files of a run; empty for one below ``method``.
     per_engine : an experiment file may give each engine its own value.
     hidden : users do not give it; it follows from another setting.
+    of_searches : only a search has it, so that the engine `auto` searches where it is asked for.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Setting:
     key: str = ""
     per_engine: bool = False
     hidden: bool = False
+    of_searches: bool = False
 
     @property
     def option(self) -> str:
@@ -87,10 +89,12 @@ class Settings:
     """How a run searches; the table that `SETTINGS` lists."""
 
     engine: str = _setting(
-        "search engine: nsga2, nsga3, random, exhaustive, optimize, pymoo:NAME, deap:NAME, or your own module:object, "
-        "whose code is run",
+        "search engine: auto (every design of whole ports where that is cheaper than the evaluations, else nsga2), "
+        "nsga2, nsga3, random, exhaustive, optimize, pymoo:NAME, deap:NAME, or your own module:object, whose code is "
+        "run",
         key="engine",
     )
+    engine_choice: str = _setting("why auto chose the engine; empty where it was named", "", hidden=True, role="place")
     evaluations: int = _setting("designs to evaluate", key="budget", role="budget", low=1, high=2**62)
     population: int = _setting("designs per generation", key="population", low=4, high=2**31, per_engine=True)
     seed: int = _setting(
@@ -98,7 +102,7 @@ class Settings:
     )
     workers: int | None = _setting(
         "processes for designs that take long to evaluate; each evaluates one design at a time, and no design twice",
-        None, key="workers", role="place", low=1, high=4096,
+        None, key="workers", role="place", low=1, high=4096, of_searches=True,
     )  # fmt: skip
     timeout: float | None = _setting(
         "seconds that a design may take in a worker process; a design that takes longer is infeasible",
@@ -108,6 +112,7 @@ class Settings:
         "tell the engine of each design as soon as it is done; the order depends on chance, so the seed does not "
         "decide the front",
         default=False,
+        of_searches=True,
     )
     seconds: float | None = _setting(
         "seconds of work after which the run ends, whatever its evaluations; how far it gets depends on the machine",
@@ -131,11 +136,12 @@ class Settings:
         "evaluations before the first proof of the gap; 10000 when left out", 10_000, low=1, high=2**62
     )
     restarts: int = _setting(
-        "times that a run which stagnates restarts with other random numbers before it ends", 0, low=0, high=10_000
-    )
+        "times that a run which stagnates restarts with other random numbers before it ends",
+        0, low=0, high=10_000, of_searches=True,
+    )  # fmt: skip
     start_from: tuple[str, ...] = _setting(
         "folders of runs, or files of fronts, whose designs the run starts from", (),
-        role="place", asked=str | tuple[str, ...],
+        role="place", asked=str | tuple[str, ...], of_searches=True,
     )  # fmt: skip
     start_digest: str = _setting("SHA-256 of the designs that the run starts from", "", hidden=True)
     memetic: float = _setting(
@@ -145,7 +151,7 @@ class Settings:
     )  # fmt: skip
     islands: int = _setting(
         "searches side by side that exchange designs; each has the whole population",
-        1, low=1, high=4096, per_engine=True,
+        1, low=1, high=4096, per_engine=True, of_searches=True,
     )  # fmt: skip
     keep: Keep = _setting("what is kept: the front alone, or also every design that is evaluated", "front", key="keep")  # noqa: RUF009
 

@@ -113,10 +113,17 @@ def run_of(origin: Origin, **settings: Any) -> RunSpec:  # noqa: ANN401 - as `Se
     asked = {key: value for key, value in settings.items() if value is not None}
     if asked.get("asynchronous") or asked.get("workers"):
         asked = {"memetic": 0.0, **asked}  # an asynchronous search has no generation to improve
-    chosen = {**asked, **asdict(settle(problem, **{one.name: asked.get(one.name) for one in fields(SearchSettings)}))}
+    own = {one.name: asked.get(one.name) for one in fields(SearchSettings)}
+    chosen = {**asked, **asdict(settle(problem, _searched(asked), **own))}
     for name, value in chosen.items():
         SETTINGS[name].check(value)
     return RunSpec(name=problem.name, problem=dict(problem.identity()), origin=origin, **chosen)
+
+
+def _searched(asked: Mapping[str, Any]) -> str:
+    """Return the name of a setting that only a search has, such as islands; empty where none is asked for."""
+    given = (one for one in SETTINGS.values() if one.of_searches and asked.get(one.name) not in (None, one.default))
+    return next((one.option for one in given), "")
 
 
 def manifest_of(spec: RunSpec, problem: SearchProblem, command: Sequence[str], folder: Path) -> dict[str, Any]:

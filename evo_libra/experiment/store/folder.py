@@ -31,11 +31,12 @@ from evo_libra.files.integrity import (
 
 if TYPE_CHECKING:
     from evo_libra.front.front import Front
+    from evo_libra.front.references import ReferencePoint
 
 FRONT, MANIFEST, DONE, CHECKPOINT, PLOT = "front.parquet", "manifest.json", "done.json", "checkpoint.npz", "front.png"
 EVENTS, LOG, FAILED, FAILURES = "events.jsonl", "run.log", "failed.json", "failures.json"
 ATTEMPT, PLAN, RUNNER = "attempt.json", "plan.json", "runner.json"
-DESIGNS = "designs-*.parquet"
+DESIGNS, REFERENCES = "designs-*.parquet", "references.json"
 
 _FIGURE_KINDS = {one.key: get_type_hints(RunFigures)[one.name] for one in RUN_FIGURES}
 _SETTING_KINDS = {one.key: one.kind for one in SETTINGS.values() if one.key}
@@ -61,6 +62,7 @@ _MANIFEST = {
 }  # fmt: skip
 _PLANNED = Fields({**_HEAD, **_MORE, "id": str}, optional=(*_MORE, "experiment"))
 _FAILURE = Fields({"reason": str, "genes": list[float]})
+_REFERENCE = Fields({"name": str, "design": str, "figures": dict[str, float], "source": str, "year": int})
 _FIELDS: dict[str, Fields] = {
     MANIFEST: Fields(_MANIFEST, optional=(*_STATE, *_MORE)),
     DONE: Fields(
@@ -68,6 +70,7 @@ _FIELDS: dict[str, Fields] = {
     ),
     FAILED: Fields({"error": str, "time": float}, optional=("time",)),
     FAILURES: Fields({"designs": list[_FAILURE]}),  # type: ignore[valid-type]
+    REFERENCES: Fields({"designs": list[_REFERENCE]}),  # type: ignore[valid-type]
     ATTEMPT: Fields(
         {"batch": str, "evaluations": int | None, "count": int, "memory_kills": dict[str, int | None]},
         optional=("memory_kills",),
@@ -171,10 +174,17 @@ class RunFolder:
             raise DamagedError(f"{self.path / FRONT} is not the front that the run wrote: its checksum is another one")
         return front
 
+    def read_references(self) -> list[ReferencePoint]:
+        """Return the reference designs of the run's problem; none of a run of a version that did not keep them."""
+        from evo_libra.front.references import ReferencePoint  # noqa: PLC0415 - an index of runs needs no problems
+
+        data = read_file(self.path, REFERENCES)
+        return [ReferencePoint(**one) for one in data["designs"]] if data is not None else []
+
     def clear(self) -> None:
         """Remove the files of an earlier run, the mark that it is done first."""
         parts = [path.name for path in self.path.glob(DESIGNS)]
-        for name in (DONE, FAILED, CHECKPOINT, FRONT, PLOT, MANIFEST, FAILURES, EVENTS, LOG, *parts):
+        for name in (DONE, FAILED, CHECKPOINT, FRONT, PLOT, REFERENCES, MANIFEST, FAILURES, EVENTS, LOG, *parts):
             self.remove(name)
 
     def take_over(self) -> None:
@@ -214,7 +224,7 @@ def damaged_files(folder: RunFolder) -> dict[str, str]:
         except DamagedError as error:
             wrong[name] = str(error)
 
-    for name in (MANIFEST, DONE, FAILED, FAILURES, ATTEMPT):
+    for name in (MANIFEST, DONE, FAILED, FAILURES, REFERENCES, ATTEMPT):
         look(name, lambda file: read_file(path, file.name))
     for name in (EVENTS, LOG, PLOT, CHECKPOINT):
         look(name, _check_regular)

@@ -1,4 +1,4 @@
-"""What a building block says about itself, and the kit of parts that it is built of.
+"""What a building block says about itself, and how many parts of a kit it is built of.
 
 An NPU's bandwidth in a dimension is all it sends there in one direction: its ports times their rate, full duplex. A
 block says which share of it a process group gets while all groups of its kind run at the same time. Every share is
@@ -16,95 +16,17 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Collective, Pattern
+from evo_libra.network.blocks.blast import Blast, direct_blast, switched_blast
+from evo_libra.network.blocks.kit import Kit
 
-ITEMS = ("link", "uplink", "transceiver", "nic", "switch")
-"""Items of a bill of materials, in the order of its first axis."""
-
-KINDS = ("link", "transceiver", "nic", "switch", "ocs")
-"""Kinds of parts; an OCS is an optical circuit switch."""
+ITEMS = ("link", "uplink", "transceiver", "nic", "switch", "short link", "short uplink")
+"""Items of a bill of materials, in the order of its first axis; short ones are within reach of a cable of its own."""
 
 Hops: TypeAlias = tuple[FloatArray, FloatArray]
 """Links and switches that a message passes."""
 
 _ROUNDING = 1e-9
 """What a whole number of steps may exceed itself by in floating point: far less than any fraction of ports."""
-
-
-@dataclass(frozen=True)
-class Range:
-    """A figure that is known to lie between two bounds; ``value`` counts unless a scenario asks for a bound."""
-
-    low: float
-    value: float
-    high: float
-
-
-@dataclass(frozen=True)
-class Part:
-    """Something that is bought by the piece: price in USD, power in W, seconds of latency of passing through it.
-
-    A switch, an OCS and a NIC have ports.
-    """
-
-    name: str
-    kind: str
-    price: Range
-    power: float
-    ports: int | None
-    latency: float
-    source: str
-    year: int
-
-    @property
-    def radix(self) -> int:
-        """Its ports; a ValueError where it has none, but catalogues with such a part are refused when they are read."""
-        if self.ports is None:
-            raise ValueError(f"{self.name} has no ports")
-        return self.ports
-
-
-@dataclass(frozen=True)
-class Kit:
-    """A technology and a block: all that has to be known to build a dimension.
-
-    Attributes
-    ----------
-    block : index into `evo_libra.network.blocks.registry.BLOCKS`.
-    rank : place of the technology; dimensions never go back to a lower rank outwards.
-    port_rate : B/s of a port in one direction; ports are full duplex.
-    ports : most ports of an NPU.
-    domain_size : most NPUs inside one domain, that is, of this dimension and all inside it; None for no limit.
-    domains : the sizes of domains that are sold, each of which is one dimension; None for any.
-    latency : s of a link.
-    energy : J per bit and link passed, beyond the power of the parts.
-    links : a link of one port between NPUs, or of an NPU to a switch.
-    uplink : a link of one port between switches.
-    transceiver : one at each electrical end of each link and uplink.
-    nic : what ties its number of ports to an NPU.
-    switch : a switch, or the OCS of a block that has one.
-    """
-
-    technology: str
-    block: int
-    rank: int
-    port_rate: float
-    ports: int
-    domain_size: int | None
-    latency: float
-    energy: float
-    links: Part | None
-    uplink: Part | None
-    transceiver: Part | None
-    nic: Part | None
-    switch: Part | None
-    domains: tuple[int, ...] | None = None
-
-    @property
-    def radix(self) -> int:
-        """Ports of its switch; a ValueError where it has none."""
-        if self.switch is None:
-            raise ValueError(f"{self.technology} has no switch")
-        return self.switch.radix
 
 
 @dataclass(frozen=True)
@@ -138,6 +60,41 @@ class Inner:
     share: FloatArray
 
 
+@dataclass(frozen=True)
+class Levels:
+    """(n,) NPUs of groups at each switch and in each pod of switches, and an NPU's part of what leaves these.
+
+    The parts are over its own bandwidth. Where a group lies in one pod, it has all its NPUs there. `uniform` is the
+    share of an all-to-all where that goes other ways than these parts say, and 0 elsewhere.
+    """
+
+    leaf: IntArray
+    pod: IntArray
+    upper: FloatArray
+    top: FloatArray
+    uniform: FloatArray
+
+    def shrinking_share(self, extent: IntArray) -> FloatArray:
+        """Return the most that groups whose messages shrink have: (e1 e2 - 1) / e leave a leaf, (e2 - 1) / e a pod."""
+        return self._share(extent, np.asarray(extent / self.leaf - 1.0), np.asarray(extent / self.pod - 1.0))
+
+    def exchange_share(self, extent: IntArray) -> FloatArray:
+        """Return the most that groups have in an all-to-all: (e - e0) / e of a message leaves a leaf."""
+        leaving = (np.asarray(extent - near, dtype=np.float64) for near in (self.leaf, self.pod))
+        return np.where(self.uniform > 0, self.uniform, self._share(extent, *leaving))
+
+    def _share(self, extent: IntArray, *leaving: FloatArray) -> FloatArray:
+        found, sent = np.ones(np.shape(extent)), np.asarray(extent, dtype=np.float64) - 1.0
+        for part, left in zip((self.upper, self.top), leaving, strict=True):
+            found = np.minimum(found, np.where(left > 0, part * sent / np.maximum(left, 1.0), 1.0))
+        return found
+
+    def ring_share(self, extent: IntArray) -> FloatArray:
+        """Return which part of an NPU's bandwidth groups have as rings, of which one link leaves each leaf and pod."""
+        leaving = np.where(self.leaf < extent, self.upper * self.leaf, 1.0)
+        return np.minimum(np.minimum(leaving, np.where(self.pod < extent, self.top * self.pod, 1.0)), 1.0)
+
+
 class Block(ABC):
     """A building block. Methods take and give arrays (n,) that broadcast, and are pure.
 
@@ -147,12 +104,14 @@ class Block(ABC):
 
     Attributes
     ----------
-    code : capital letters, what the notation calls it; `name` : what files call it.
+    code : capital letters, and digits behind them, what the notation calls it; `name` : what files call it.
     algorithm : the natural algorithm of its collectives: ring, direct or halving-doubling.
     switch_kind : kind of part that the block needs as its switch, or None.
     timed_as : ring, line, fully-connected, switch or tree, as which ASTRA-sim's time has the block, or each of its
         inner dimensions where it is `divided`; None where it has no phases.
     upper, in_network : of a tree, an NPU's part of the upper level over its bandwidth, and whether switches reduce.
+    joined : whether one network is over all NPUs, those inside an NPU of the dimension, too: its parts depend on these.
+    sited : whether what a group gets depends on the parts and on the NPUs inside: such a block is asked `at` these.
     parts : what LIBRA (ISPASS 2024) buys, named as prices are; empty where it has no price. Its counts of links and the
         bandwidth per link cancel to one price of each part per NPU and unit of bandwidth.
     """
@@ -165,11 +124,17 @@ class Block(ABC):
     divided: bool = False
     upper: float = 0.0
     in_network: bool = False
+    joined: bool = False
+    sited: bool = False
     parts: tuple[str, ...] = ()
 
     def quantum(self, npus: IntArray, kit: Kit) -> IntArray:
         """Return the number that an NPU's ports are multiples of."""
         return np.ones(np.shape(npus), dtype=np.int64)
+
+    def at(self, kit: Kit, inside: IntArray) -> Block:
+        """Return the block as it is built of a kit with (n,) NPUs inside each of its NPUs, for groups in (n,) of it."""
+        return self
 
     @abstractmethod
     def allowed(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> BoolArray:
@@ -190,9 +155,17 @@ class Block(ABC):
         """
         return np.ones(np.broadcast_shapes(np.shape(extent), np.shape(stride), np.shape(npus)))
 
+    def next_share(self, extent: IntArray, stride: IntArray, npus: IntArray) -> FloatArray:
+        """Return the share of messages of each NPU of a group to the next one; as of `share`."""
+        return self.share(Pattern.SHRINKING, extent, stride, npus)
+
     def inner(self, extent: IntArray, stride: IntArray, npus: IntArray) -> Inner:
         """Return the inner dimensions of (n,) groups."""
         raise NotImplementedError(f"{self.name} is not divided")
+
+    def levels(self, extent: IntArray, stride: IntArray, npus: IntArray) -> Levels:
+        """Return how (n,) groups lie under leaves and in pods."""
+        raise NotImplementedError(f"{self.name} is no fat tree")
 
     def traffic_factor(
         self, pattern: Pattern, extent: IntArray, collective: Collective = Collective.ALL_REDUCE
@@ -213,6 +186,10 @@ class Block(ABC):
         """Return links and switches that a message passes between neighbours of the natural algorithm, at most."""
         return np.ones(np.shape(npus)), np.zeros(np.shape(npus))
 
+    def tier_switches(self, npus: int, kit: Kit, inside: int = 1) -> tuple[int, ...]:
+        """Return the switches of each tier of one plane, those next to the NPUs first; none where NPUs are linked."""
+        return () if self.switch_kind is None else (1,)
+
     def steps(self, collective: Collective, extent: IntArray) -> FloatArray:
         """Return how many messages of the natural algorithm come one after the other; 0 where the extent is 1.
 
@@ -227,6 +204,32 @@ class Block(ABC):
         There are ``inside`` NPUs (1 when None) inside each NPU of the dimension.
         """
         return assemble(npus, kit, links=np.asarray(npus) / 2)
+
+    def near(self, npus: IntArray, kit: Kit, inside: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return the links and uplinks per port, of those of `counts`, whose ends are within ``kit.room`` NPUs.
+
+        Unless a block knows better, all of a dimension that stands within them with all NPUs inside.
+        """
+        counts, whole = self.counts(npus, kit, inside), np.asarray(npus) * inside <= kit.room
+        links, uplinks = (np.where(whole, counts.linear[ITEMS.index(item)], 0.0) for item in ("link", "uplink"))
+        return links, uplinks
+
+    @property
+    def swaps(self) -> bool:
+        """Whether a spare, wired to the dimension as all others, can take any place in it."""
+        return self.switch_kind is not None
+
+    def blast(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Blast:
+        """Return what failures of its parts do: without a block's word, every switch cuts its NPUs off.
+
+        An uplink then carries the part of a network that one switch has of all uplinks.
+        """
+        if self.switch_kind is None:
+            return direct_blast(npus)
+        counts = self.counts(npus, kit, inside).relaxed
+        uplinks, switches = counts[ITEMS.index("uplink")], counts[ITEMS.index("switch")]
+        share = np.divide(switches, uplinks, out=np.zeros_like(switches), where=uplinks > 0)
+        return switched_blast(npus, leaves=1.0, uplink=np.minimum(share, 1.0), upper=0.0)
 
 
 def switched_cut(npus: IntArray) -> FloatArray:
@@ -258,7 +261,7 @@ def assemble(
     none = np.zeros(np.shape(npus))
     uplinks = none if uplinks is None else uplinks
     ends = none if kit.transceiver is None else transceivers_per_link * links + 2 * uplinks
-    linear = np.stack([none + links, none + uplinks, none + ends, none, none])
+    linear = np.stack([none + links, none + uplinks, none + ends, *[none] * (len(ITEMS) - 3)])
     step, slope = np.zeros_like(linear), np.zeros_like(linear)
     if kit.nic is not None:
         step[ITEMS.index("nic")], slope[ITEMS.index("nic")] = npus, 1 / kit.nic.radix

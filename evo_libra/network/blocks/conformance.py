@@ -5,13 +5,15 @@ In a test of your own: ``assert faults(MyBlock()) == []``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import numpy as np
 
 from evo_libra.arrays import BoolArray, IntArray
 from evo_libra.collective import Collective, Pattern
-from evo_libra.network.blocks.block import ITEMS, STEPS, Block, Kit, Part, Range
+from evo_libra.network.blocks.block import ITEMS, STEPS, Block
+from evo_libra.network.blocks.kit import Kit, Part, Range
 
 _CLOSE = 1e-12
 _ROUNDING = 1e-9
@@ -54,7 +56,7 @@ def faults(block: Block, kit: Kit | None = None) -> list[str]:
     extent, stride, npus = groups(block, kit)
     if not len(npus):
         return [f"no dimension of up to 36 NPUs can be built of {kit.ports} ports"]
-    sizes = np.unique(npus)
+    sizes, block = np.unique(npus), block.at(kit, np.ones(1, dtype=np.int64))
     return [
         *_names(block),
         *_sizes(block, kit, sizes),
@@ -66,8 +68,8 @@ def faults(block: Block, kit: Kit | None = None) -> list[str]:
 
 
 def _names(block: Block) -> Iterator[str]:
-    if not (block.code.isascii() and block.code.isalpha() and block.code.isupper()):
-        yield f"the code '{block.code}' is not of capital letters"
+    if not re.fullmatch("[A-Z]+[0-9]*", block.code):
+        yield f"the code '{block.code}' is not of capital letters, with digits behind them if any"
     if block.algorithm not in STEPS:
         yield f"there is no algorithm '{block.algorithm}'"
     if block.switch_kind not in (None, "switch", "ocs"):

@@ -6,7 +6,8 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Collective, Pattern
-from evo_libra.network.blocks.block import Block, Inner, Kit, halving_doubling_steps
+from evo_libra.network.blocks.block import Block, Inner, halving_doubling_steps
+from evo_libra.network.blocks.kit import Kit
 
 
 class FullyConnected(Block):

@@ -16,17 +16,19 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Collective, Pattern
+from evo_libra.network.blocks.blast import Blast, switched_blast
 from evo_libra.network.blocks.block import (
+    ITEMS,
     Block,
     Counts,
     Hops,
     Inner,
-    Kit,
     assemble,
     halving_doubling_steps,
     switched_cut,
 )
 from evo_libra.network.blocks.grid import on_axes
+from evo_libra.network.blocks.kit import Kit
 
 LEAF = 4
 """NPUs of a first-level switch."""
@@ -99,6 +101,9 @@ class FredTree(Block):
         levels = np.where(np.asarray(npus) > LEAF, 2.0, 1.0)
         return 2 * levels, 2 * levels - 1
 
+    def tier_switches(self, npus: int, kit: Kit, inside: int = 1) -> tuple[int, ...]:
+        return (-(-npus // LEAF), 1) if npus > LEAF else (1,)
+
     def steps(self, collective: Collective, extent: IntArray) -> FloatArray:
         """Return one step where switches reduce, and those of halving and doubling where NPUs do."""
         if self.in_network:
@@ -112,6 +117,15 @@ class FredTree(Block):
         uplinks = np.where(leaves > 1, leaves, 0.0), np.full(npus.shape, LEAF * self.upper)
         switches = np.where(leaves > 1, leaves + 1.0, 1.0), np.full(npus.shape, 1 / kit.ports)
         return assemble(npus, kit, links=npus.astype(np.float64), whole_uplinks=uplinks, switches=switches)
+
+    def blast(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Blast:
+        """Return that a first-level switch cuts its NPUs off, and the second level takes what it carries."""
+        counts = self.counts(npus, kit, inside)
+        leaves = -(-np.asarray(npus, dtype=np.int64) // LEAF)
+        uplinks = counts.relaxed[ITEMS.index("uplink")]
+        share = np.divide(leaves, uplinks, out=np.zeros(leaves.shape), where=uplinks > 0)
+        first = np.where(leaves > 1, leaves / (leaves + 1.0), 1.0)
+        return switched_blast(npus, leaves=first, uplink=np.minimum(share, 1.0), upper=float(kit.ports))
 
 
 BLOCKS = (

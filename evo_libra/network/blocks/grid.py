@@ -26,7 +26,8 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, cases
 from evo_libra.collective import Collective, Pattern
-from evo_libra.network.blocks.block import Block, Counts, Inner, Kit, assemble, ring_steps
+from evo_libra.network.blocks.block import Block, Counts, Inner, assemble, ring_steps
+from evo_libra.network.blocks.kit import Kit
 
 AxisShare: TypeAlias = Callable[[Pattern, IntArray, IntArray, IntArray], FloatArray]
 

@@ -11,7 +11,9 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Collective, Pattern
-from evo_libra.network.blocks.block import Block, Counts, Hops, Kit, assemble, ring_steps, switched_cut
+from evo_libra.network.blocks.blast import Blast, switched_blast
+from evo_libra.network.blocks.block import Block, Counts, Hops, assemble, ring_steps, switched_cut
+from evo_libra.network.blocks.kit import Kit
 
 _FIBRES = 2
 """Ports of the OCS that a port takes."""
@@ -54,8 +56,22 @@ class OcsRail(Block):
     def counts(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Counts:
         """Return a link and a transceiver for every port; an OCS holds as many ports as it has ports for."""
         npus = np.asarray(npus, dtype=np.int64)
-        switches = np.ones(npus.shape), 1 / np.maximum(kit.radix // (_FIBRES * npus), 1)
+        switches = np.ones(npus.shape), 1 / self._ports_held(npus, kit)
         return assemble(npus, kit, links=npus.astype(np.float64), transceivers_per_link=1, switches=switches)
+
+    def near(self, npus: IntArray, kit: Kit, inside: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return none: what an OCS switches is light."""
+        return np.zeros(np.shape(npus)), np.zeros(np.shape(npus))
+
+    def blast(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Blast:
+        """Return that an OCS takes the ports that it holds, as the others go on with the rings that they are set to."""
+        held = self._ports_held(np.asarray(npus, dtype=np.int64), kit)
+        return switched_blast(npus, leaves=0.0, uplink=0.0, upper=held)
+
+    @staticmethod
+    def _ports_held(npus: IntArray, kit: Kit) -> FloatArray:
+        """Return how many ports of every NPU one OCS holds."""
+        return np.maximum(kit.radix // (_FIBRES * npus), 1).astype(np.float64)
 
 
 BLOCKS = (OcsRail(),)

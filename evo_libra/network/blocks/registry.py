@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
+import re
 from collections.abc import Iterable
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -13,6 +14,9 @@ from evo_libra.network.blocks.block import Block
 
 ENTRY_POINTS = "evo_libra.blocks"
 """Group under which a package registers its blocks: objects of `Block`, or tuples of them."""
+
+CODE = re.compile("[A-Z]+[0-9]*")
+"""What codes look like."""
 
 LIBRA = ("ring", "fully-connected", "switch")
 """Blocks of LIBRA, which come first."""
@@ -38,10 +42,13 @@ def _registered() -> list[Block]:
 
 
 def distinct(blocks: Iterable[Block]) -> tuple[Block, ...]:
-    """Return blocks as a tuple; an InputError refuses two of one code or name, and codes of other than capitals."""
+    """Return blocks as a tuple; an InputError refuses two of one code or name, and codes of other than capitals.
+
+    Digits may follow the capitals.
+    """
     blocks = tuple(blocks)
     for index, block in enumerate(blocks):
-        if not (block.code.isascii() and block.code.isalpha() and block.code.isupper()):
+        if not CODE.fullmatch(block.code):
             raise InputError(f"the block '{block.name}' has the code '{block.code}'; a code is of capital letters")
         for other in blocks[:index]:
             if block.code == other.code or block.name == other.name:

@@ -13,7 +13,11 @@ from __future__ import annotations
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
-from evo_libra.network.blocks.block import Block, Counts, Hops, Kit, assemble, switched_cut
+from evo_libra.network.blocks.blast import Blast, switched_blast
+from evo_libra.network.blocks.block import ITEMS, Block, Counts, Hops, assemble, switched_cut
+from evo_libra.network.blocks.kit import Kit
+
+_TWO = 2
 
 
 def tiers(npus: IntArray, radix: int) -> IntArray:
@@ -71,6 +75,12 @@ class Clos(Block):
         depth = tiers(np.asarray(npus) * self._sharing(inside), kit.radix).astype(np.float64)
         return 2 * depth, 2 * depth - 1
 
+    def tier_switches(self, npus: int, kit: Kit, inside: int = 1) -> tuple[int, ...]:
+        reached = npus * int(self._sharing(np.asarray(inside)))
+        depth, half = int(tiers(np.asarray(reached), kit.radix)), kit.radix // 2
+        leaves = -(-reached // max(half, 1))
+        return (1,) if depth == 1 else (*[leaves] * (depth - 1), -(-leaves * half // kit.radix))
+
     def counts(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Counts:
         instances = self._sharing(inside)
         reached, ends = np.asarray(npus) * instances, np.asarray(npus, dtype=np.float64)
@@ -79,8 +89,47 @@ class Clos(Block):
         uplinks = ends * np.maximum(depth - 1, 0)
         return assemble(npus, kit, links=ends, uplinks=uplinks, switches=(count * (1 / instances), 1 / planes))
 
+    def leaves(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> IntArray:
+        """Return the leaves of the network that dimensions are on; 1 where that is a single switch."""
+        reached = np.asarray(npus) * self._sharing(inside)
+        return np.where(tiers(reached, kit.radix) > 1, -(-reached // max(kit.radix // 2, 1)), 1)
+
+    def near(self, npus: IntArray, kit: Kit, inside: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return the links to leaves and the uplinks that are within reach.
+
+        A leaf stands in the middle of its NPUs, which on rails are as far apart as there are NPUs inside. What is above
+        the leaves stands in the middle of all NPUs.
+        """
+        instances, apart = self._sharing(inside), np.asarray(1 if self.joined else inside)
+        reached, leaves, room = npus * instances, self.leaves(npus, kit, inside), kit.room // apart
+        size, rest = reached // leaves, reached % leaves
+        links = (leaves - rest) * np.minimum(size, room) + rest * np.minimum(size + 1, room)
+        uplinks = self.counts(npus, kit, inside).linear[ITEMS.index("uplink")] * instances
+        part = np.minimum(kit.room / (reached * apart), 1.0)
+        return links / instances, np.floor(np.rint(uplinks) * part) / instances
+
+    def pods(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> IntArray:
+        """Return the pods of leaves that cores join; 0 where there are two tiers or one."""
+        reached, leaves = np.asarray(npus) * self._sharing(inside), self.leaves(npus, kit, inside)
+        return np.where(tiers(reached, kit.radix) > _TWO, -(-leaves // max(kit.radix // 2, 1)), 0)
+
+    def blast(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Blast:
+        """Return that a leaf cuts its NPUs off, and that other switches and uplinks only take bandwidth.
+
+        A link upwards carries its part of what its leaf or pod sends out, a switch above the leaves its part of its
+        pod, and a spine or core its part of the whole.
+        """
+        counts = self.counts(npus, kit, inside).relaxed * self._sharing(inside)
+        uplinks, switches = counts[ITEMS.index("uplink")], counts[ITEMS.index("switch")]
+        leaves, pods = self.leaves(npus, kit, inside), self.pods(npus, kit, inside)
+        several = uplinks > 0
+        part = np.divide(leaves, switches, out=np.ones_like(switches), where=several)
+        upper = np.divide(1.0 + pods, switches - leaves, out=np.zeros_like(switches), where=several)
+        uplink = np.divide(leaves + pods, uplinks, out=np.zeros_like(uplinks), where=several)
+        return switched_blast(npus, leaves=part, uplink=uplink, upper=upper)
+
 
 BLOCKS = (
     Clos("SW", "switch", ("link", "switch", "nic"), joined=False),
-    Clos("CL", "any-to-any", (), joined=True),
+    Clos("CL", "fat-tree", (), joined=True),
 )

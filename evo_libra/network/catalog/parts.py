@@ -17,6 +17,7 @@ from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import Source, StrictModel, named_by, read_source, validate
 from evo_libra.network.blocks import KINDS, Kit, Part, Range
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
+from evo_libra.network.catalog.layout import MOST, Amount, Count, LayoutSpec, Rate, ShortSpec, room_of
 from evo_libra.network.catalog.technologies import ENDINGS, BlockName, Name, catalog_names, named_file
 from evo_libra.units import seconds
 
@@ -32,13 +33,7 @@ _ROLES = {
 }
 """Kind of part in each role of a technology."""
 
-_MOST = 1_000_000_000
-"""Of any figure of a part: far above what is built, and no sum over a network overflows."""
-
-Amount = Annotated[float, Field(ge=0, le=_MOST)]
-Rate = Annotated[float, Field(ge=1e-6, le=_MOST)]
-Count = Annotated[int, Field(ge=1, le=_MOST)]
-DomainSize = Annotated[int, Field(ge=2, le=_MOST)]
+DomainSize = Annotated[int, Field(ge=2, le=MOST)]
 
 
 class RangeSpec(StrictModel):
@@ -49,16 +44,33 @@ class RangeSpec(StrictModel):
     high: Amount = Field(description="highest")
 
 
+class PowerSpec(StrictModel):
+    """The power of a part without traffic and under load."""
+
+    idle: Amount = Field(description="without traffic; for the reader")
+    busy: Amount = Field(description="under load; what counts")
+
+
 class PartSpec(StrictModel):
     """A part as a file writes it."""
 
     kind: Literal["link", "transceiver", "nic", "switch", "ocs"] = Field(description="what it is")
     price_usd: Amount | RangeSpec = Field(description="price of a piece: a number, or low, value and high")
-    power_W: Amount = Field(description="power of a piece")
+    power_W: Amount | PowerSpec = Field(description="power of a piece under load: a number, or idle and busy")
     ports: Count | None = Field(None, description="ports of a switch, an OCS or a NIC")
     latency_ns: Amount = Field(0.0, description="of passing through it")
     source: str = Field(min_length=1, description="where the figures come from")
     year: int = Field(ge=1990, le=2100, description="of the figures")
+
+    @property
+    def busy_watts(self) -> float:
+        """W of a piece under load."""
+        return self.power_W.busy if isinstance(self.power_W, PowerSpec) else self.power_W
+
+    @property
+    def idle_watts(self) -> float | None:
+        """W of an idle piece, None where the file does not have it."""
+        return self.power_W.idle if isinstance(self.power_W, PowerSpec) else None
 
 
 class KitSpec(StrictModel):
@@ -80,6 +92,9 @@ class KitSpec(StrictModel):
     uplink: str | None = Field(None, description="link of one port between switches; the link when left out")
     transceiver: str | None = Field(None, description="one at each end of each link; none when left out")
     nic: str | None = Field(None, description="what ties its number of ports to an NPU; none when left out")
+    within_reach: ShortSpec | None = Field(
+        None, description="what is bought in place of link, uplink and their transceivers where it reaches"
+    )
     switch: str | None = Field(None, description="switch of the blocks that have switches")
     ocs: str | None = Field(None, description="optical circuit switch of the blocks that have one")
     source: str = Field(min_length=1, description="where the figures come from")
@@ -95,6 +110,7 @@ class PartsSpec(StrictModel):
     extends: str | None = Field(
         None, description="catalogue whose parts and technologies are here, too, where this one does not replace them"
     )
+    layout: LayoutSpec | None = Field(None, description="where NPUs and switches stand; for cables within reach")
     parts: dict[Name, PartSpec] = Field(default_factory=dict, description="what is bought, by name")
     technologies: dict[Name, KitSpec] = Field(default_factory=dict, description="technologies, the innermost first")
 
@@ -134,7 +150,7 @@ def load_parts(name: str, folder: Path = Path()) -> PartsCatalog:
     spec = load_parts_spec(name, folder)
     parts = {name: _part(name, part) for name, part in spec.parts.items()}
     kits = [
-        _kit(name, kit, rank, block, parts)
+        _kit(name, kit, rank, block, parts, spec.layout)
         for rank, (name, kit) in enumerate(spec.technologies.items())
         for block in dict.fromkeys(kit.blocks)
     ]
@@ -173,7 +189,10 @@ def _spec_of(path: Path, extending: tuple[Path, ...] = ()) -> PartsSpec:
             base = _base(own.extends, (*extending, path))
         except InputError as error:
             raise named_by(source, ("extends",), error) from None
-        merged = {"parts": base.parts | own.parts, "technologies": base.technologies | own.technologies}
+        merged = {
+            "parts": base.parts | own.parts, "technologies": base.technologies | own.technologies,
+            "layout": own.layout or base.layout,
+        }  # fmt: skip
         whole = own.model_copy(update=merged)
     mistakes = [
         source.mistake(("parts", name, *key), message)
@@ -200,6 +219,9 @@ def _part_mistakes(part: PartSpec) -> list[tuple[KeyPath, str]]:
     price = part.price_usd
     if isinstance(price, RangeSpec) and not price.low <= price.value <= price.high:
         found.append((("price_usd",), f"found {price.low:g}, {price.value:g}, {price.high:g}; low <= value <= high"))
+    power = part.power_W
+    if isinstance(power, PowerSpec) and power.idle > power.busy:
+        found.append((("power_W",), f"found {power.idle:g}, {power.busy:g}; idle <= busy"))
     if part.kind in _WITH_PORTS and part.ports is None:
         found.append((("ports",), f"a {part.kind} needs its number of ports"))
     if part.kind not in _WITH_PORTS and part.ports is not None:
@@ -211,15 +233,22 @@ def _part_mistakes(part: PartSpec) -> list[tuple[KeyPath, str]]:
 
 def _kit_mistakes(source: Source, spec: PartsSpec, name: str) -> list[Mistake]:
     kit, found = spec.technologies[name], []
-    for role, kind in _ROLES.items():
-        part = getattr(kit, role)
+    roles: list[tuple[KeyPath, str, str | None]] = [
+        ((role,), kind, getattr(kit, role)) for role, kind in _ROLES.items()
+    ]
+    if kit.within_reach is not None:
+        roles.append((("within_reach", "cable"), "link", kit.within_reach.cable))
+        if spec.layout is None:
+            message = "the catalogue has no layout, which says what is within reach"
+            found.append(source.mistake(("technologies", name, "within_reach"), message))
+    for role, kind, part in roles:
         known = [other for other, it in spec.parts.items() if it.kind == kind]
         if part is not None and part not in known:
             if part in spec.parts:
                 message = f"'{part}' is a {spec.parts[part].kind}, a {kind} is needed"
             else:
                 message = unknown(kind, part, known) if known else f"unknown {kind} '{part}'; the file has none"
-            found.append(source.mistake(("technologies", name, role), message))
+            found.append(source.mistake(("technologies", name, *role), message))
     for index, block in enumerate(kit.blocks):
         needed = BLOCKS[BLOCK_NAMES.index(block)].switch_kind
         if needed is not None and getattr(kit, needed) is None:
@@ -245,18 +274,24 @@ def _part(name: str, spec: PartSpec) -> Part:
     bounds = (price.low, price.value, price.high) if isinstance(price, RangeSpec) else (price, price, price)
     assert spec.kind in KINDS  # noqa: S101 - the schema lists them again
     return Part(
-        name, spec.kind, Range(*bounds), spec.power_W, spec.ports, seconds(spec.latency_ns), spec.source, spec.year
-    )
+        name, spec.kind, Range(*bounds), spec.busy_watts, spec.ports, seconds(spec.latency_ns), spec.source, spec.year,
+        spec.idle_watts,
+    )  # fmt: skip
 
 
-def _kit(name: str, spec: KitSpec, rank: int, block: str, parts: dict[str, Part]) -> Kit:
+def _kit(
+    name: str, spec: KitSpec, rank: int, block: str, parts: dict[str, Part], layout: LayoutSpec | None
+) -> Kit:  # fmt: skip
     index = BLOCK_NAMES.index(block)
     kind = BLOCKS[index].switch_kind
     chosen = {role: parts[part] for role in _ROLES if (part := getattr(spec, role)) is not None}
     link, nic = chosen.get("link"), chosen.get("nic")
     rate, latency, energy = spec.port_GBps * GIGA, seconds(spec.latency_ns), spec.energy_pJ_per_bit * _PICO
+    short, room = None, 0
+    if spec.within_reach is not None and layout is not None:
+        short, room = parts[spec.within_reach.cable], room_of(layout, spec.within_reach.longest_m)
     return Kit(
         name, index, rank, rate, spec.ports, spec.domain_size, latency, energy,
         link, chosen.get("uplink", link), chosen.get("transceiver"), nic, None if kind is None else chosen[kind],
-        None if spec.domains is None else spec.domains.get(block, ()),
+        None if spec.domains is None else spec.domains.get(block, ()), short, room,
     )  # fmt: skip

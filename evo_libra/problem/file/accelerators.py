@@ -70,8 +70,8 @@ class AcceleratorLoader:
 
     @property
     def trains(self) -> bool:
-        """Whether some workload is a training step."""
-        return any(workload.training is not None for workload in self.spec.workloads)
+        """Whether some workload is a training step or served, so that its times are those of an accelerator."""
+        return any(one.training is not None or one.serving is not None for one in self.spec.workloads)
 
     def check_memory(self) -> None:
         """Refuse a limit of an NPU's memory where the file does not say what NPU that is."""

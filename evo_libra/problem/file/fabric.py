@@ -14,6 +14,7 @@ from evo_libra.errors import InputError, unknown
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import named_by
 from evo_libra.network.blocks import Kit
+from evo_libra.network.blocks.fat_tree import RATIOS, Ratios
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.network.catalog.accelerators import load_accelerators
@@ -50,19 +51,34 @@ def technologies_of(file: ProblemFile, npus: Sequence[Accelerator] = ()) -> Cata
     if priced is not None:
         _check_names(file, priced.names)
         _check_domains(file, {})
+        if fabric.oversubscription:
+            raise file.fail(("fabric", "oversubscription"), "a catalogue of prices has no switches to be counted")
         return _of_each(priced.select(fabric.technologies) if fabric.technologies else priced, npus)
     assert parts is not None  # noqa: S101 - it is one of the two
     _check_names(file, tuple(parts.technologies))
     names = tuple(fabric.technologies or parts.technologies)
     _check_domains(file, {kit.technology: kit.domain_size for kit in parts.kits if kit.technology in names})
     _check_wired(file, names, npus)
-    domains = fabric.domains
-    each = [catalog_of(parts, _wired(names, npu), fabric.blocks, npu.ports, domains) for npu in npus]
-    catalog = _joined(each, npus) if each else catalog_of(parts, names, fabric.blocks, domains=domains)
+    domains, ratios = fabric.domains, _ratios(file)
+    each = [catalog_of(parts, _wired(names, npu), fabric.blocks, npu.ports, domains, ratios) for npu in npus]
+    catalog = _joined(each, npus) if each else catalog_of(parts, names, fabric.blocks, {}, domains, ratios)
     if not catalog.technologies:
         hint = "" if domains == "any" else _ASKED
         raise file.fail(("fabric", "blocks"), f"no technology of the catalogue has one of these blocks{hint}")
     return catalog
+
+
+def _ratios(file: ProblemFile) -> list[Ratios]:
+    """Return the ratios of fat trees that are offered beside 1:1, each once."""
+    found = []
+    for index, given in enumerate(file.spec.fabric.oversubscription):
+        ratios = given if isinstance(given, tuple) else (given, 1)
+        if ratios != (1, 1) and ratios not in RATIOS:
+            alike = " or ".join(f"[{leaf}, {pod}]" for leaf, pod in RATIOS if leaf > 1 and pod > 1)
+            message = f"found [{ratios[0]}, {ratios[1]}]; with a ratio of pods, that of leaves is 1, but for {alike}"
+            raise file.fail(("fabric", "oversubscription", index), message)
+        found += [ratios] if ratios != (1, 1) and ratios not in found else []
+    return found
 
 
 def _of_each(catalog: Catalog, npus: Sequence[Accelerator]) -> Catalog:

@@ -12,11 +12,15 @@ from evo_libra.arrays import GIGA
 from evo_libra.errors import ConflictError, InputError
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import Source
+from evo_libra.network.bill import parts_of
+from evo_libra.network.blocks import Kit
+from evo_libra.network.catalog.failures import HOST, NPU, SOFTWARE, Failures
 from evo_libra.network.catalog.technologies import Catalog, Technology
 from evo_libra.problem.constraint_parser import parse_constraint
 from evo_libra.problem.constraints import Constraint
 from evo_libra.problem.figures import TotalCostOfOwnership, TrainingFigures
 from evo_libra.problem.file.fabric import FabricLoader, catalog_paths, technologies_of
+from evo_libra.problem.file.faults import FaultsLoader
 from evo_libra.problem.file.mistakes import ProblemFile, Stages
 from evo_libra.problem.file.spec import MAX_DIMENSIONS, PinSpec
 from evo_libra.problem.file.time import check_keys, fidelity_of, time_model, time_spec
@@ -65,7 +69,7 @@ def _with_all_mistakes(first: InputError, source: Source, folder: Path, *, open_
     catalog = stages.attempt(lambda: technologies_of(file), "fabric.catalog", "npu")
     tco = stages.attempt(loader.tco, "objectives", "tco")
     for index, spec in enumerate(file.spec.workloads):
-        needed = ("npus", "npu") if spec.training is not None else ("npus",)
+        needed = ("npus", "npu") if spec.training is not None or spec.serving is not None else ("npus",)
         stages.attempt(partial(workloads.workload, index), *needed, f"workloads[{index}]")
     trained = ("npu",) if workloads.training.accelerators.trains else ()
     stages.attempt(lambda: workloads.loops(None, Merging.PATTERN), "npus", *trained, "workloads", "time")
@@ -123,7 +127,7 @@ class _Loader:
         efficiency = self.workloads.training.accelerators.efficiency(catalog)
         owner = npu.owner if npu is not None and npu.several else None
         time = time_model(self.workloads.loops, fidelity, kits_of(catalog), efficiency, owner)
-        training = self.workloads.training.figures([(loop.workload, loop.weight) for loop in time.loops])
+        training = self.workloads.training.figures(time.loops)
         tco = self.tco()
         constraints = self.constraints(len(choices), catalog, tco) + port_constraints(catalog, len(choices))
         constraints += self.limits(training, npu, constraints, len(choices))
@@ -145,6 +149,7 @@ class _Loader:
             training,
             npu,
             UncertaintyLoader(self.file, self.asked(constraints)).scenarios(kits_of(catalog), npus, time.loops),
+            FaultsLoader(self.file, self.asked(constraints)).faults(kits_of(catalog)),
         )
 
     def asked(self, constraints: Sequence[Constraint]) -> list[tuple[str, str]]:
@@ -162,9 +167,9 @@ class _Loader:
         """Return the constraint that the memory of an NPU is; refuse what workloads or NPU have no figures for."""
         for place, name in self.asked(constraints):
             if MEASURES[name].trained and (training is None or (training.tokens is None and name != "memory")):
-                whole = all(workload.training is not None for workload in self.spec.workloads)
-                reason = "a recommendation model has no tokens" if whole else "every workload needs the key 'training'"
-                raise self.fail((place,), f"{name} is of training steps{' of language models' * whole}: {reason}")
+                raise self.fail((place,), self._untrained(name))
+            if MEASURES[name].served and not any(workload.serving for workload in self.spec.workloads):
+                raise self.fail((place,), f"{name} is of serving: some workload needs the key 'serving'")
             if MEASURES[name].drawn and (npu is None or npu.watts is None):
                 raise self.fail((place,), f"{name} needs the power of an NPU, and {self._unknown(npu)}")
             if MEASURES[name].priced and (npu is None or npu.price is None):
@@ -174,6 +179,13 @@ class _Loader:
         found = parse_constraint(f"memory <= {npu.capacity.max() / GIGA:.10g} GB", dimensions, ())
         text = "memory <= that of the NPU" if npu.several else found[0].text
         return tuple(replace(one, own_memory=True, text=text) for one in found)
+
+    def _untrained(self, name: str) -> str:
+        """Return why an objective of training or serving has no value."""
+        whole = all(one.training is not None or one.serving is not None for one in self.spec.workloads)
+        if whole:
+            return f"{name} is of training and serving language models: a recommendation model has no tokens"
+        return f"{name} is of training steps and serving: every workload needs the key 'training' or 'serving'"
 
     @staticmethod
     def _unknown(npu: NpuChoice | None) -> str:
@@ -189,11 +201,21 @@ class _Loader:
         """
         more = {"files": self.workloads.files(), "models": self.workloads.models()}
         more |= self.workloads.training.identity()
+        if self.spec.faults is not None:
+            more["failures"] = self._failures(kits_of(catalog))
         return {
             **self.spec.model_dump(mode="json"),
             "technologies": [_figures(technology) for technology in catalog.technologies],
             **{key: found for key, found in more.items() if found},
         }
+
+    def _failures(self, kits: Sequence[Kit]) -> dict[str, Any]:
+        """Return the failures of all that a problem has."""
+        assert self.spec.faults is not None, "the caller has looked"  # noqa: S101 - our mistake
+        known = Failures(self.spec.faults.per_year, self.spec.faults.repair_h)
+        kinds = {kind: known.named(kind) for kind in (NPU, HOST, SOFTWARE)}
+        found = kinds | {name: known.of(part) for name, part in parts_of(kits).items()}
+        return {name: asdict(one) for name, one in found.items()}
 
     def check_mode(self, *, parts: bool) -> None:
         """Refuse a way to choose bandwidths, or an objective, that the catalogue or the time does not allow."""
@@ -222,6 +244,13 @@ class _Loader:
             raise self.fail(
                 ("objectives",),
                 f"bandwidths are solved for at stated prices and weights, and {robust[0]} is over scenarios; with "
+                f"`bandwidth: {'ports' if parts else 'search'}` they are searched",
+            )
+        seen = [name for name in self.spec.objectives if MEASURES[name].served]
+        if mode == "optimal" and seen:
+            raise self.fail(
+                ("objectives",),
+                f"bandwidths are solved for the least time of whole requests, and {seen[0]} is of a part of them; with "
                 f"`bandwidth: {'ports' if parts else 'search'}` they are searched",
             )
         watts = [name for name in self.spec.objectives if MEASURES[name].power]

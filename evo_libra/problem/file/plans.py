@@ -16,9 +16,9 @@ from evo_libra.workload.step.memory import memory
 from evo_libra.workload.step.open_plans import OpenPlans, plan_table
 from evo_libra.workload.step.plan_rules import plan_mistakes
 from evo_libra.workload.step.plan_space import PlanSpace
-from evo_libra.workload.step.plan_table import PlanTable
 from evo_libra.workload.step.plans import RECOMPUTE, Plans, one_plan
 from evo_libra.workload.step.training_setup import Setup
+from evo_libra.workload.step.training_table import TrainingTable
 
 DEGREES = ("tp", "cp", "pp", "vp", "ep")
 _FLAGS = ("sequence_parallel", "overlap_tp", "overlap_pp", "overlap_dp")
@@ -66,29 +66,30 @@ def choices_of(spec: WorkloadSpec, training: TrainingSpec) -> PlanChoices:
     """Return the choices of the plans of a workload."""
     given: dict[str, Any] = {str(name): degree for name, degree in dict(spec.parallelism).items()}
     overlap, split = training.overlap, training.sequence_parallel
-    recompute = _values(training.recompute) or ()
+    recompute = values_of(training.recompute) or ()
     if training.attention == "fused" and "none" in recompute:
         # Fused attention computes its scores again anyway: selective recomputation is none.
         recompute = tuple(name for name in recompute if name != "selective")
     orders = training.order if isinstance(training.order[0], tuple) else (training.order,)
     return PlanChoices(
-        {name: _values(given.get(name, 1)) for name in DEGREES},
-        _values(given["dp"]) if "dp" in given else None,
+        {name: values_of(given.get(name, 1)) for name in DEGREES},
+        values_of(given["dp"]) if "dp" in given else None,
         {
-            "micro_batch": _values(training.micro_batch),
-            "zero": _values(training.zero),
+            "micro_batch": values_of(training.micro_batch),
+            "zero": values_of(training.zero),
             "recompute": tuple(RECOMPUTE.index(name) for name in recompute),
         },
         {
-            "sequence_parallel": (None,) if split == "auto" else _values(split),
-            "overlap_tp": _values(overlap.tp), "overlap_pp": _values(overlap.pp), "overlap_dp": _values(overlap.dp),
+            "sequence_parallel": (None,) if split == "auto" else values_of(split),
+            "overlap_tp": values_of(overlap.tp), "overlap_pp": values_of(overlap.pp),
+            "overlap_dp": values_of(overlap.dp),
         },
         tuple(tuple(map(str, order)) for order in orders),
-        _values(training.precision) or (),
+        values_of(training.precision) or (),
     )  # fmt: skip
 
 
-def _values(given: Any) -> Any:  # noqa: ANN401 - any value of the schema
+def values_of(given: Any) -> Any:  # noqa: ANN401 - any value of the schema
     """Return the values of a key; None for all that divide."""
     if given == "any":
         return None
@@ -103,7 +104,7 @@ def table_of(
     *,
     training_tokens: float | None,
     capacities: tuple[float, ...],
-) -> PlanTable:
+) -> TrainingTable:
     """Return the table of the plans of a workload, which may be empty."""
     degrees: Mapping[str, Any] = choices.degrees
     space = PlanSpace(
@@ -124,7 +125,7 @@ def why_none(choices: PlanChoices, setup: Setup, npus: int) -> str:
     return next((f"{key}: {message}" for key, message in plan_mistakes(setup, plan)), "dp allows none of them")
 
 
-def nearest(table: PlanTable, npu: int = 0) -> str:
+def nearest(table: TrainingTable, npu: int = 0) -> str:
     """Return the plan of an accelerator that needs the least memory, and what would make it fit, as a sentence."""
     mine = np.flatnonzero(table.npu == npu)
     best = int(mine[table.memory[mine].argmin()])

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InputError, unknown
 from evo_libra.problem.protocol import SearchProblem
@@ -37,13 +37,14 @@ def problem_names() -> list[str]:
     return sorted({*(entry.name for entry in entry_points(group=ENTRY_POINTS)), *files})
 
 
-def load_problem(name: str, assignments: Sequence[str] = ()) -> Problem | SearchProblem:
+def load_problem(name: str | Mapping[str, Any], assignments: Sequence[str] = ()) -> Problem | SearchProblem:
     """Load a problem.
 
     Parameters
     ----------
     name : the path of a problem file; or a name (an entry point of group ``evo_libra.problems``, a problem that comes
-        with the package, or one in ``./problems``); or ``module:object`` for a problem written in Python.
+        with the package, or one in ``./problems``); or ``module:object`` for a problem written in Python; or what a
+        problem file says, as a dictionary, whose paths are relative to the current folder.
     assignments : ``KEY=VALUE``, each replaces a value of the file before it is validated.
 
     Raises
@@ -54,14 +55,30 @@ def load_problem(name: str, assignments: Sequence[str] = ()) -> Problem | Search
     >>> problem.npus
     1024
     """
+    from evo_libra.problem.file.load import problem_of  # noqa: PLC0415 - only problem files need YAML
+
+    if not isinstance(name, str):
+        return problem_of(_given(name, assignments), Path())
     path = _find_file(name)
     if path is not None:
-        from evo_libra.problem.file.load import problem_of  # noqa: PLC0415 - only problem files need YAML
-
         return problem_of(_source(path, assignments), path.parent)
     if assignments:
         raise InputError(f"--set changes the values of a problem file, and '{name}' is none")
     return load_python_problem(name)
+
+
+def _given(data: Mapping[str, Any], assignments: Sequence[str]) -> Source:
+    """Return a dictionary as the data of a problem file; an `InputError` says that a file cannot have it."""
+    from evo_libra.files.source import parse_source, set_value  # noqa: PLC0415 - only problem files need YAML
+
+    try:
+        text = json.dumps(data, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"the dictionary of a problem has what a file cannot have: {error}") from None
+    source = parse_source(text, "dictionary")
+    for assignment in assignments:
+        source = set_value(source, assignment)
+    return source
 
 
 def with_time(problem: Problem, model: str) -> list[str]:

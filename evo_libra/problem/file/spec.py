@@ -11,7 +11,9 @@ from evo_libra.files.source import StrictModel
 from evo_libra.network.catalog.accelerators import AcceleratorSpec
 from evo_libra.network.catalog.parts import DomainSize
 from evo_libra.network.catalog.technologies import BlockName, Name
+from evo_libra.problem.file.faults_spec import FaultsSpec
 from evo_libra.problem.file.fields import NotNegative, PositiveFloat, PositiveInt
+from evo_libra.problem.file.serving_spec import ServingSpec
 from evo_libra.problem.file.training_spec import (
     DecoderGeneratorSpec,
     MemorySpec,
@@ -36,6 +38,9 @@ class PinSpec(StrictModel):
     bandwidth_GBps: PositiveFloat | None = Field(None, description="its bandwidth per NPU in GB/s")
 
 
+Ratio = Annotated[int, Field(ge=1, le=8)]
+
+
 class FabricSpec(StrictModel):
     """The networks that may be built."""
 
@@ -49,6 +54,11 @@ class FabricSpec(StrictModel):
         None,
         min_length=1,
         description="building blocks that may be used; every block of the technologies when left out",
+    )
+    oversubscription: tuple[Ratio | tuple[Ratio, Ratio], ...] = Field(
+        (),
+        description="fat trees that are offered beside those of 1:1, by links down over links up: of leaves, or of "
+        "leaves and pods, such as [2, 4, 8, [1, 7]]",
     )
     domains: Literal["products", "any"] | dict[Name, Annotated[tuple[DomainSize, ...], Field(min_length=1)]] = Field(
         "products",
@@ -92,8 +102,8 @@ class WorkloadSpec(StrictModel):
     model: str | None = Field(None, description="a model of the catalogue, such as gpt-3-libra")
     file: str | None = Field(
         None,
-        description="an ASTRA-sim 1.0 text workload, or with `training` a Hugging Face config.json, relative to the "
-        "problem file",
+        description="an ASTRA-sim 1.0 text workload, or with `training` or `serving` a Hugging Face config.json, "
+        "relative to the problem file",
     )
     trace: str | None = Field(
         None, description="Chakra traces: one file for all NPUs, or the PREFIX of files PREFIX.<npu>.et"
@@ -104,6 +114,9 @@ class WorkloadSpec(StrictModel):
     )
     training: TrainingSpec | None = Field(
         None, description="trains a language or recommendation model as a whole on the problem's `npu`"
+    )
+    serving: ServingSpec | None = Field(
+        None, description="answers requests with a language model on the problem's `npu`"
     )
     parallelism: Annotated[Groups, AfterValidator(_each_once)] = Field(
         {},
@@ -204,8 +217,9 @@ class TimeSpec(StrictModel):
     )
     ocs_setting_us: NotNegative | None = Field(
         None,
-        description="time in which an optical circuit switch is set; it counts for each collective that other groups "
-        "share the switch with, and not at all when left out",
+        description="time in which an optical circuit switch is set; where traffic needs circuits of several kinds on "
+        "a dimension, it counts for each collective and message there, which is an upper bound; where circuits can "
+        "stay, or when left out, it does not count",
     )
     active_chunks: Chunks | None = Field(
         None, description="chunks that a dimension runs at a time, each at full bandwidth; 1 when left out"
@@ -259,8 +273,10 @@ class SearchSpec(StrictModel):
     """How the search runs unless the command line says otherwise."""
 
     engine: str = Field(
-        "nsga2",
-        description="the engine: nsga2, nsga3, random, exhaustive, optimize, pymoo:NAME, deap:NAME or module:object",
+        "auto",
+        description="the engine: auto, nsga2, nsga3, random, exhaustive, optimize, pymoo:NAME, deap:NAME or "
+        "module:object; auto looks at all designs of whole ports where that is cheaper than the evaluations, and is "
+        "nsga2 otherwise",
     )
     evaluations: PositiveInt = Field(50_000, description="designs to evaluate")
     population: int = Field(650, ge=4, le=1_000_000, description="designs per generation")
@@ -280,13 +296,13 @@ class ProblemSpec(StrictModel):
     npus: int = Field(ge=2, le=10**9, description="number of NPUs")
     npu: str | AcceleratorSpec | Annotated[tuple[str | AcceleratorSpec, ...], Field(min_length=1)] | None = Field(
         None,
-        description="the accelerator, for training steps: a name (see `evo-libra catalog`), or figures of one's own; "
-        "beside a training step, tables of layers reach what was measured on its ports, too. The search chooses from a "
-        "list: every network is wired with the ports of one of them",
+        description="the accelerator, for training steps and serving: a name (see `evo-libra catalog`), or figures of "
+        "one's own; beside a training step, tables of layers reach what was measured on its ports, too. The search "
+        "chooses from a list: every network is wired with the ports of one of them",
     )
     memory: MemorySpec = Field(MemorySpec(), description="how much of an NPU's memory plans may use")
     fabric: FabricSpec = Field(description="the networks that may be built")
-    workloads: tuple[WorkloadSpec, ...] = Field(min_length=1, description="the workloads that are trained on it")
+    workloads: tuple[WorkloadSpec, ...] = Field(min_length=1, description="the workloads that run on it")
     time: Literal["libra", "astra", "themis"] | TimeSpec = Field("libra", description="how iteration time is modelled")
     objectives: tuple[ObjectiveName, ...] = Field(
         ("time", "cost"),
@@ -298,6 +314,9 @@ class ProblemSpec(StrictModel):
     tco: TcoSpec | None = Field(
         None,
         description="figures of the total cost of ownership; needed for the objective and constraints of that name",
+    )
+    faults: FaultsSpec | None = Field(
+        None, description="failures, checkpoints and spares; needed for the objectives and constraints under failures"
     )
     constraints: tuple[str, ...] = Field(
         (),

@@ -28,6 +28,7 @@ from evo_libra.timing.names import ALGORITHMS, POLICIES, SCHEDULERS, Scheduler
 from evo_libra.timing.phase_dimensions import ONE_ALGORITHM, TIMED_BLOCKS
 from evo_libra.timing.trace_time import TracedWorkload
 from evo_libra.units import nanoseconds, seconds
+from evo_libra.workload.serving.serving_step import ServingStep
 from evo_libra.workload.step.plan_table import PlanTable
 from evo_libra.workload.step.training_step import TrainingStep
 from evo_libra.workload.training import Merging
@@ -138,7 +139,7 @@ def _all_gathers(loop: WeightedLoop) -> Iterator[tuple[str, float]]:
             if operation.collective is Collective.ALL_GATHER:
                 yield f"node {node}", operation.size
         return
-    if isinstance(workload, TrainingStep | PlanTable):
+    if isinstance(workload, TrainingStep | ServingStep | PlanTable):
         yield from _all_gathers_of_step(workload, loop)
         return
     for layer in workload.layers:
@@ -147,7 +148,9 @@ def _all_gathers(loop: WeightedLoop) -> Iterator[tuple[str, float]]:
                 yield f"layer {layer.name}", round(phase.size)
 
 
-def _all_gathers_of_step(step: TrainingStep | PlanTable, loop: WeightedLoop) -> Iterator[tuple[str, float]]:
+def _all_gathers_of_step(
+    step: TrainingStep | ServingStep | PlanTable, loop: WeightedLoop
+) -> Iterator[tuple[str, float]]:
     for group, load in loop.time.streams:
         if isinstance(load, SizedCollective) and load.collective is Collective.ALL_GATHER:
             yield f"the group {group}", load.size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import product
 from typing import Any
@@ -28,8 +29,10 @@ from evo_libra.problem.file.training_spec import (
     RecommenderGeneratorSpec,
     TrainingSpec,
 )
+from evo_libra.problem.time_models.loops import WeightedLoop
 from evo_libra.workload.language_models import load_models
 from evo_libra.workload.parallelism import complete_degrees
+from evo_libra.workload.serving.serving_step import ServingStep
 from evo_libra.workload.step.decoder import Decoder, decoder_of, load_decoders
 from evo_libra.workload.step.hugging_face import read_decoder
 from evo_libra.workload.step.plan_rules import plan_mistakes
@@ -39,6 +42,7 @@ from evo_libra.workload.step.recommender_step import RecommenderSetup
 from evo_libra.workload.step.stacks import STACKS
 from evo_libra.workload.step.training_setup import Setup
 from evo_libra.workload.step.training_step import TrainingStep, recommender_training_step, training_step
+from evo_libra.workload.step.training_table import TrainingTable
 
 _BYTES = {"bf16": 2, "fp32": 4}
 
@@ -51,26 +55,35 @@ class TrainingLoader:
         self.accelerators = AcceleratorLoader(file)
 
     def identity(self) -> dict[str, Any]:
-        """Return the figures of the accelerators, and of the models that training steps name."""
+        """Return the figures of the accelerators, and of the models that training steps and serving name."""
         known = trained_models()
-        named = [spec.model for spec in self.spec.workloads if spec.training is not None and spec.model in known]
+        whole = [spec for spec in self.spec.workloads if spec.training is not None or spec.serving is not None]
+        named = [spec.model for spec in whole if spec.model in known]
         models = {name: asdict(known[name]) for name in named if name is not None}
         figures = [asdict(npu) for npu in self.accelerators.npus]
         found = {"accelerator": figures[0] if len(figures) == 1 else figures} if figures else {}
         return found | ({"trained_models": models} if models else {})
 
-    def figures(self, steps: list[tuple[object, float]]) -> TrainingFigures | None:
-        """Return memory and tokens of workloads with their weights, where some of them are training steps."""
-        trained = [(step, weight) for step, weight in steps if isinstance(step, TrainingStep | PlanTable)]
+    def figures(self, loops: Sequence[WeightedLoop]) -> TrainingFigures | None:
+        """Return memory and tokens of workloads, where some of them are training steps or served.
+
+        Of plans that differ in memory or tokens it has none: these are those of designs.
+        """
+        trained = [loop for loop in loops if isinstance(loop.workload, TrainingStep | ServingStep | PlanTable)]
         if not self.accelerators.npus or not trained:
             return None
-        counted = len(trained) == len(steps) and all(step.tokens for step, _ in trained)
-        return TrainingFigures(
-            np.array([max(step.total_memory if isinstance(step, TrainingStep) else 0.0 for step, _ in trained)]),
-            sum(weight * (step.tokens or 0.0) for step, weight in trained) if counted else None,
-        )
+        steps = [loop.workload for loop in trained if isinstance(loop.workload, TrainingStep)]
+        memory = np.array([max((step.total_memory for step in steps), default=0.0)])
+        tokens = [loop.tokens for loop in loops]
+        counted = all(one is not None for one in tokens)
+        whole = [
+            loop.weight * float(one[0])
+            for loop, one in zip(loops, tokens, strict=True)
+            if one is not None and len(one) == 1
+        ]
+        return TrainingFigures(memory, sum(whole) if counted else None)
 
-    def step(self, path: KeyPath, spec: WorkloadSpec, training: TrainingSpec) -> TrainingStep | PlanTable:
+    def step(self, path: KeyPath, spec: WorkloadSpec, training: TrainingSpec) -> TrainingStep | TrainingTable:
         """Return a training step, or its plans where the file leaves some open.
 
         An error has every mistake of it that does not depend on another one.
@@ -81,7 +94,7 @@ class TrainingLoader:
             message = f"a training step needs the key 'npu', one of {', '.join(load_accelerators())}"
             found.mistakes.append(self._mistake(path, ("training",), message))
         npus = found.attempt(lambda: self.accelerators.npus) or ()
-        model = None if spec.trace is not None else found.attempt(lambda: self._model(path, spec))
+        model = None if spec.trace is not None else found.attempt(lambda: self.model(path, spec))
         if npus and isinstance(model, Recommender):
             return self._recommender(path, spec, model, training, found)
         if npus and isinstance(model, Decoder):
@@ -93,7 +106,7 @@ class TrainingLoader:
 
     def _decoder(
         self, path: KeyPath, spec: WorkloadSpec, model: Decoder, training: TrainingSpec, found: Gather
-    ) -> TrainingStep | PlanTable:
+    ) -> TrainingStep | TrainingTable:
         name, choices = spec.name or spec.model or model.name, choices_of(spec, training)
         for npu, precision in product(self.accelerators.npus, choices.precisions):
             found.mistakes += [self._mistake(path, *one) for one in kernel_mistakes(npu, training, precision)]
@@ -124,7 +137,7 @@ class TrainingLoader:
 
     def _table(
         self, path: KeyPath, name: str, choices: PlanChoices, setups: tuple[Setup, ...], training: TrainingSpec
-    ) -> PlanTable:
+    ) -> TrainingTable:
         capacities = [capacity for capacity in self.accelerators.capacities for _ in choices.precisions]
         table = table_of(
             name, choices, setups, self.spec.npus, training_tokens=training.tokens, capacities=tuple(capacities)
@@ -176,7 +189,8 @@ class TrainingLoader:
     def _mistake(self, path: KeyPath, key: KeyPath, message: str) -> Mistake:
         return self.source.mistake((*path, *key), message)
 
-    def _model(self, path: KeyPath, spec: WorkloadSpec) -> Decoder | Recommender:
+    def model(self, path: KeyPath, spec: WorkloadSpec) -> Decoder | Recommender:
+        """Return the whole model of a workload."""
         given = [key for key in ("model", "file", "generator") if getattr(spec, key) is not None]
         if len(given) != 1:
             raise self.fail(path, f"one of model, file and generator is needed, found {' and '.join(given) or 'none'}")

@@ -37,13 +37,13 @@ def place_of(key: str) -> KeyPath:
     return ("training", key) if key in TrainingSpec.model_fields else ("parallelism", key)
 
 
-def layer_key_mistakes(spec: WorkloadSpec) -> Iterator[tuple[KeyPath, str]]:
-    """Yield the keys of a workload that a training step has no use for."""
+def layer_key_mistakes(spec: WorkloadSpec, what: str = "a training step") -> Iterator[tuple[KeyPath, str]]:
+    """Yield the keys of a workload that a training step, or serving, has no use for."""
     if spec.trace is not None:
-        yield ("trace",), "a trace has its own times; a training step has one of model, file and generator in its place"
+        yield ("trace",), f"a trace has its own times; {what} has one of model, file and generator in its place"
     for key in _LAYER_KEYS:
         if getattr(spec, key) is not None:
-            yield (key,), "a training step computes its times from the problem's `npu`; leave this key out"
+            yield (key,), f"{what} computes its times from the problem's `npu`; leave this key out"
 
 
 def kernel_mistakes(npu: Accelerator, training: TrainingSpec, precision: str) -> Iterator[tuple[KeyPath, str]]:

@@ -43,7 +43,7 @@ class UncertaintyLoader:
         drawn = self._prices(kits)
         varies = (drawn != drawn[:, :1]).any(axis=1)
         parts = tuple(name for name, one in zip(parts_of(kits), varies.tolist(), strict=True) if one)
-        found = Scenarios(parts, _beyond(drawn[varies]), *self._weights(loops), self._npu_prices(npus))
+        found = Scenarios(parts, _beyond(drawn[varies]), self._weights(loops), self._npu_prices(npus))
         for key, name in self.asked:
             if not _varies(MEASURES[name], found):
                 raise self.fail((key,), f"{name} is over scenarios, and {self._certain(MEASURES[name])}")
@@ -57,17 +57,15 @@ class UncertaintyLoader:
             ranges if settings.prices else [_fixed(one.value) for one in ranges], settings.scenarios, settings.seed
         )
 
-    def _weights(self, loops: Sequence[WeightedLoop]) -> tuple[FloatArray, FloatArray]:
-        """Return the (w, s) weights and (s,) tokens beyond the stated ones."""
+    def _weights(self, loops: Sequence[WeightedLoop]) -> FloatArray:
+        """Return the (w, s) weights beyond the stated ones."""
         given = [one.weight for one in self.spec.workloads]
         ranges = [Range(one.low, one.value, one.high) if isinstance(one, WeightSpec) else _fixed(one) for one in given]
         settings = self.spec.uncertainty
         weight = draw(ranges, settings.scenarios, (settings.seed, _WEIGHTS))
         if time_spec(self.spec).weights == "normalised":
             weight = normalised_weights(weight, np.array([loop.workload.compute for loop in loops]))
-        change = _beyond(weight)
-        tokens = np.array([getattr(loop.workload, "tokens", None) or 0.0 for loop in loops])
-        return change, np.asarray((change * tokens[:, None]).sum(axis=0))
+        return _beyond(weight)
 
     def _npu_prices(self, npus: Sequence[Accelerator]) -> FloatArray:
         """Return the (a, s) USD of accelerators beyond the middle of their ranges."""

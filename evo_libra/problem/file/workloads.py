@@ -20,6 +20,7 @@ from evo_libra.files.integrity import opened
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import file_digest, files_digest
 from evo_libra.problem.file.mistakes import Gather, ProblemFile
+from evo_libra.problem.file.serving import ServingLoader
 from evo_libra.problem.file.spec import WorkloadSpec
 from evo_libra.problem.file.time import check_chunks, time_spec
 from evo_libra.problem.file.training import TrainingLoader, trained_models
@@ -38,6 +39,7 @@ from evo_libra.timing.trace_time import TraceAccelerator, TracedWorkload, traced
 from evo_libra.workload.generators import dlrm, moe, transformer
 from evo_libra.workload.language_models import MODELS_FILE, DlrmSpec, MoeSpec, TableSpec, TransformerSpec, load_models
 from evo_libra.workload.parallelism import ALL, complete_degrees, parts_of
+from evo_libra.workload.serving.lengths import NAMED
 from evo_libra.workload.step.plan_table import PlanTable
 from evo_libra.workload.step.training_step import TrainingStep
 from evo_libra.workload.text_file import read_astra_sim_text
@@ -53,11 +55,14 @@ class WorkloadLoader:
     def __init__(self, file: ProblemFile) -> None:
         self.source, self.folder, self.spec, self.fail = file.source, file.folder, file.spec, file.fail
         self.training = TrainingLoader(file)
+        self.serving = ServingLoader(file, self.training)
 
     def loops(self, fidelity: Fidelity | None, merging: Merging) -> list[WeightedLoop]:
         """Return the compiled workloads of the file."""
         time = time_spec(self.spec)
-        if time.overlap != "none" and all(spec.training is not None for spec in self.spec.workloads):
+        if time.overlap != "none" and all(
+            spec.training is not None or spec.serving is not None for spec in self.spec.workloads
+        ):
             message = "this overlap is that of tables of layers; training steps have `training.overlap`"
             raise self.fail(("time", "overlap"), message)
         parts = self._workloads()
@@ -111,7 +116,8 @@ class WorkloadLoader:
         """Return the figures of the catalogue for each of its models that a workload names."""
         known = load_models()
         found = {}
-        named = (spec.model for spec in self.spec.workloads if spec.model is not None and spec.training is None)
+        layers = [spec for spec in self.spec.workloads if spec.training is None and spec.serving is None]
+        named = (spec.model for spec in layers if spec.model is not None)
         for name in dict.fromkeys(named):
             figures = known[name].model_dump(mode="json", exclude={"source"})
             table = [file_digest(path) for path in self._tables(name)]
@@ -130,7 +136,8 @@ class WorkloadLoader:
             if spec.trace is not None:
                 yield spec.trace, found(self.folder / spec.trace)
             table = spec.generator.file if isinstance(spec.generator, TableSpec) else None
-            for name in (spec.file, spec.groups, table):
+            requests = None if spec.serving is None or spec.serving.requests in NAMED else spec.serving.requests
+            for name in (spec.file, spec.groups, table, requests):
                 if name is not None:
                     yield name, (self.folder / name,)
 
@@ -149,6 +156,8 @@ class WorkloadLoader:
     def workload(self, index: int) -> tuple[AnyWorkload, dict[str, int]]:
         """Return a workload with its degrees; an error has every mistake of it that does not depend on another one."""
         path, spec, found = ("workloads", index), self.spec.workloads[index], Gather()
+        if spec.serving is not None:
+            return self.serving.table(path, spec, spec.serving), {}
         if spec.training is not None:
             return self.training.step(path, spec, spec.training), {}
         if spec.trace is not None and not (spec.model or spec.file or spec.generator):
@@ -223,7 +232,7 @@ class WorkloadLoader:
         ):
             table = f"{spec.model}-libra"
             other = f"; its table of layers is {table}" if table in models else ""
-            raise self.fail(path, f"this is a model as a whole: the key 'training' is needed{other}")
+            raise self.fail(path, f"this is a model as a whole: the key 'training' or 'serving' is needed{other}")
         if spec.model is not None and spec.model not in models:
             raise self.fail((*path, "model"), unknown("model", spec.model, models))
         return spec.generator or models[str(spec.model)]

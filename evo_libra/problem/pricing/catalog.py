@@ -14,6 +14,7 @@ from evo_libra.arrays import GIGA, Population
 from evo_libra.errors import InputError
 from evo_libra.network.bill import fits
 from evo_libra.network.blocks import Kit
+from evo_libra.network.blocks.fat_tree import FAMILIES, Ratios, oversubscribed
 from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.network.catalog.parts import PartsCatalog
 from evo_libra.network.catalog.technologies import Catalog, Technology, part_prices
@@ -66,11 +67,13 @@ def catalog_of(
     blocks: Sequence[str] | None,
     ports: Mapping[str, int] = MappingProxyType({}),
     domains: Domains = "products",
+    oversubscription: Sequence[Ratios] = (),
 ) -> Catalog:
     """Return the kits of a catalogue as technologies: of some names, the innermost first, and blocks; None for all.
 
     An NPU has no more ports of a technology than `ports` says, where that names the technology. Domains are those that
-    are sold, any, or those of some technologies that have the sizes given.
+    are sold, any, or those of some technologies that have the sizes given. Switches of several tiers are offered with
+    some oversubscriptions, too, beside 1:1.
     """
     names = tuple(technologies or parts.technologies)
     kits = [
@@ -81,7 +84,15 @@ def catalog_of(
     ]
     sold = [kit for kit in kits if kit.domains != ()]
     allowed = [kit for kit in sold if blocks is None or BLOCK_NAMES[kit.block] in blocks]
-    return Catalog(parts.name, parts.source, tuple(_technology(kit, names.index(kit.technology)) for kit in allowed))
+    every = [one for kit in allowed for one in (kit, *_oversubscribed(kit, oversubscription))]
+    return Catalog(parts.name, parts.source, tuple(_technology(kit, names.index(kit.technology)) for kit in every))
+
+
+def _oversubscribed(kit: Kit, ratios: Sequence[Ratios]) -> list[Kit]:
+    name = BLOCK_NAMES[kit.block]
+    if name not in FAMILIES:
+        return []
+    return [replace(kit, block=BLOCK_NAMES.index(oversubscribed(name, some))) for some in ratios]
 
 
 def _domains(kit: Kit, domains: Domains) -> tuple[int, ...] | None:

@@ -51,6 +51,11 @@ class Hardware:
         """Return the hardware of adjacent designs, without a copy."""
         return Hardware(*(array[..., designs] for array in vars(self).values()))
 
+    def times(self, factor: FloatArray) -> Hardware:
+        """Return the same ports at (n,) times their prices and watts."""
+        figures = {name: getattr(self, name) * factor for name in ("per_port", "per_step", "relaxed_price")}
+        return replace(self, **figures)
+
     @property
     def relaxed_watts(self) -> FloatArray:
         """(d, n) W per B/s that no whole number of parts undercuts."""

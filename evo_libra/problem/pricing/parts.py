@@ -12,6 +12,7 @@ import numpy as np
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population, no_plans
 from evo_libra.network.bill import cost_by_item, counting, fits, parts_in, pieces, power_by_item, relaxed_price
 from evo_libra.network.blocks import ITEMS, Kit
+from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.problem.constraints import Constraint, project, violation
 from evo_libra.problem.pricing.hardware import Hardware, HardwareTable, buildable, hardware_of, tabulated
 from evo_libra.problem.pricing.pricing import SLACK, Pricing, Rows, Topologies, conflicting
@@ -31,6 +32,9 @@ class BuiltTopologies(Topologies):
         hardware = self.hardware.part(designs) if isinstance(designs, slice) else self.hardware.select(designs)
         arrays = {name: array[..., designs] for name, array in vars(self).items() if name != "hardware"}
         return type(self)(**arrays, hardware=hardware)
+
+    def times(self, factor: FloatArray) -> Self:
+        return replace(super().times(factor), hardware=self.hardware.times(factor))
 
     @property
     def watts(self) -> FloatArray:
@@ -168,14 +172,19 @@ class BillOfMaterials(Pricing):
         return pieces(items, self.parts, topologies.technology, parts)
 
     def _items(self, topologies: Topologies, bandwidth: FloatArray) -> FloatArray:
-        assert isinstance(topologies, BuiltTopologies), "they are of this pricing"  # noqa: S101 - our mistake
-        table, hardware = self._table if (topologies.structure >= 0).all() else None, topologies.hardware
+        table = self._table if (topologies.structure >= 0).all() else None
         known = None if table is None else table.counts_of(topologies.structure)
         counts = known or counting(self.parts, topologies.technology, topologies.npus)
+        ports = self.ports_of(topologies, bandwidth)
+        return counts.relaxed * ports if self.fractional else counts.at(ports.astype(np.int64))
+
+    def ports_of(self, topologies: Topologies, bandwidth: FloatArray) -> FloatArray:
+        """Return the (d, n) ports of networks with (d, n) B/s; 0 in unused dimensions."""
+        assert isinstance(topologies, BuiltTopologies), "they are of this pricing"  # noqa: S101 - our mistake
+        hardware = topologies.hardware
         if self.fractional:
-            ports = np.divide(bandwidth, hardware.rate, out=np.zeros_like(bandwidth), where=hardware.rate > 0)
-            return counts.relaxed * ports
-        return counts.at(hardware.ports(bandwidth).astype(np.int64))
+            return np.divide(bandwidth, hardware.rate, out=np.zeros_like(bandwidth), where=hardware.rate > 0)
+        return hardware.ports(bandwidth)
 
     def bill(self, designs: Population) -> list[dict[str, Any]]:
         return [] if self.fractional else self._bill(designs.select([0]))
@@ -190,6 +199,7 @@ class BillOfMaterials(Pricing):
                 "dimension": d, "item": ITEMS[i], "part": None if part is None else part.name,
                 "pieces": round(float(items[i, d, 0])), "unit_usd": None if part is None else part.price.value,
                 "cost_usd": float(usd[i, d, 0]), "power_W": float(watts[i, d, 0]),
+                "idle_W": None if part is None or part.idle_power is None else float(items[i, d, 0]) * part.idle_power,
             })  # fmt: skip
         return rows
 
@@ -217,13 +227,18 @@ class BillOfMaterials(Pricing):
 
     @cached_property
     def _prices(self) -> FloatArray:
-        """(2, t) lowest and highest USD per NPU and B/s of each kit, over all sizes of a dimension next to the NPUs."""
-        found = np.zeros((2, len(self.parts)))
-        sizes = np.array([size for size in divisors_of(self.npus) if size > 1], dtype=np.int64)
+        """(2, t) lowest and highest USD per NPU and B/s of each kit, over all sizes of a dimension and of those inside.
+
+        Only networks of all NPUs inside depend on how many these are.
+        """
+        found, divisors = np.zeros((2, len(self.parts))), divisors_of(self.npus)
+        pairs = [(size, inside) for size in divisors[1:] for inside in divisors if self.npus % (size * inside) == 0]
+        places, within = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
         for t, kit in enumerate(self.parts):
-            mine = sizes[fits(kit, sizes, np.ones_like(sizes))]
-            npus = np.stack([mine, self.npus // mine])
-            prices = relaxed_price(self.parts, np.full(npus.shape, t), npus)[0] / self.npus
+            mine = (within == 1) | BLOCKS[kit.block].joined
+            mine[mine] = fits(kit, places[mine], within[mine])
+            npus = np.stack([within[mine], places[mine], self.npus // (places[mine] * within[mine])])
+            prices = relaxed_price(self.parts, np.full(npus.shape, t), npus)[1] / self.npus
             found[:, t] = prices.min(initial=np.inf), prices.max(initial=0.0)
         return found
 

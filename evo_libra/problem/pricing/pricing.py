@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -68,6 +68,10 @@ class Topologies(ABC):
     def select(self, designs: IntArray | slice) -> Self:
         """Return some of the designs."""
         return type(self)(**{name: array[..., designs] for name, array in vars(self).items()})
+
+    def times(self, factor: FloatArray) -> Self:
+        """Return the same networks at (n,) times their prices and watts."""
+        return replace(self, price=self.price * factor)
 
     @property
     def cuts(self) -> FloatArray:

@@ -26,6 +26,7 @@ class Segment(IntEnum):
     COLLECTIVES = 1
     BANDWIDTH = 2
     PLAN = 3
+    SPARES = 4
 
 
 def _nothing() -> Any:  # noqa: ANN401 - an array of any kind
@@ -45,6 +46,7 @@ class Draft:
     bandwidth : (d, n) B/s.
     budget : (n,) USD that the bandwidths are the best ones for; only where bandwidths are solved for.
     in_box : whether the bandwidths are known to be within their box.
+    spares : (n,) spare NPUs; None where no design has any.
     """
 
     structure: IntArray = field(default_factory=_nothing)
@@ -54,6 +56,7 @@ class Draft:
     bandwidth: FloatArray = field(default_factory=_nothing)
     budget: FloatArray = field(default_factory=_nothing)
     in_box: bool = False
+    spares: IntArray | None = None
 
     @property
     def networks(self) -> Topologies:
@@ -66,15 +69,17 @@ class Draft:
         """The designs, once all is decided."""
         networks = self.networks
         return Population(
-            networks.npus, networks.block, networks.technology, self.bandwidth, self.schedule, networks.plan
-        )
+            networks.npus, networks.block, networks.technology, self.bandwidth, self.schedule, networks.plan,
+            self.spares,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Rules:
     """The parts of a problem that sections need.
 
-    `budgets` are the smallest and the largest useful budget in USD, where a budget is traded against time.
+    `budgets` are the smallest and the largest useful budget in USD, where a budget is traded against time; `spares` the
+    numbers of spare NPUs that designs may have.
     """
 
     choices: tuple[DimensionChoice, ...]
@@ -84,6 +89,7 @@ class Rules:
     constraints: tuple[Constraint, ...]
     optimal: bool
     budgets: tuple[float, float] | None
+    spares: tuple[int, ...] = (0,)
 
 
 @dataclass(frozen=True)

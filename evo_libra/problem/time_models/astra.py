@@ -14,7 +14,7 @@ from evo_libra.collective import Collective, Dispatch, NextStage, Pattern, Sized
 from evo_libra.network.blocks.block import Block
 from evo_libra.network.fabric import Fabric
 from evo_libra.problem.time_models.loops import Channel
-from evo_libra.problem.time_models.time_model import Placement, TimeModel, by_block
+from evo_libra.problem.time_models.time_model import Figure, Placement, TimeModel, by_block
 from evo_libra.timing.fidelity import Fidelity
 from evo_libra.timing.phase_dimensions import OPTICAL
 from evo_libra.timing.trace_time import Layout
@@ -99,7 +99,8 @@ class AstraTime(TimeModel):
     def seconds(
         self, what: Collective | Dispatch | NextStage, size: FloatArray | float, placed: Placement, designs: Population
     ) -> FloatArray:
-        share, designs = self._shares(placed, designs), self.reaching(designs)
+        share = self._shares(placed, designs, _next_share if isinstance(what, NextStage) else _share)
+        designs = self.reaching(designs)
         whole = np.rint(size).astype(np.int64)
         setting = self._setting(placed, designs)
         if isinstance(what, NextStage):
@@ -115,22 +116,28 @@ class AstraTime(TimeModel):
         return np.where((optical & self._shared(designs)).any(axis=0), self.collectives.ocs_setting, 0.0)
 
     def _shared(self, designs: Population) -> BoolArray:
-        """Return (d, n) in which dimensions groups of several kinds have traffic, which need other circuits."""
+        """Return (d, n) in which dimensions traffic needs circuits of several kinds, over the workloads together.
+
+        A group needs the ring of its NPUs, whatever it runs. Messages need links to the NPU so many places on, one from
+        each NPU, which all those over the same distance have at a time.
+        """
         lie, shape = self.placed(designs.npus, designs.plan), designs.npus.shape
-        least, most = np.full(shape, np.iinfo(np.int64).max), np.zeros(shape, dtype=np.int64)
+        limits = np.iinfo(np.int64)
+        least, most = np.full(shape, limits.max), np.full(shape, limits.min)
         for layout, group, load in self.channels:
-            if isinstance(load, Message):  # each has a circuit of its own
-                return np.ones(shape, dtype=np.bool_)
-            one = lie[layout, group]
-            used = one.extent > 1
+            if isinstance(load, Message):
+                kind = -offsets(load.source, load.target, designs.npus)  # below those of groups
+                used = kind < 0
+            else:
+                one = lie[layout, group]
+                kind, used = one.stride * designs.npus + one.extent, one.extent > 1
             if isinstance(load, SizedByPlan):
                 used &= columns(load.sent, designs.plans[layout[0][1]])
-            place = one.stride * designs.npus + one.extent
-            least, most = np.where(used, np.minimum(least, place), least), np.where(used, np.maximum(most, place), most)
+            least, most = np.where(used, np.minimum(least, kind), least), np.where(used, np.maximum(most, kind), most)
         return most > least
 
-    def _shares(self, placed: Placement, designs: Population) -> FloatArray | None:
-        return by_block(self.kits, designs.technology, placed, designs.npus, _share) if self.kits else None
+    def _shares(self, placed: Placement, designs: Population, of: Figure) -> FloatArray | None:
+        return by_block(self.kits, designs.technology, placed, designs.npus, of) if self.kits else None
 
     def schedule(self, fabrics: Sequence[Fabric], block: IntArray) -> Schedule | None:
         return self.collectives.read(fabrics, block)
@@ -148,6 +155,11 @@ class AstraTime(TimeModel):
 def _share(block: Block, extent: IntArray, stride: IntArray, size: IntArray) -> FloatArray:
     """Return which part of the bandwidth of its NPUs a group gets whose messages shrink."""
     return block.share(Pattern.SHRINKING, extent, stride, size)
+
+
+def _next_share(block: Block, extent: IntArray, stride: IntArray, size: IntArray) -> FloatArray:
+    """Return the share of messages to the next NPU of a group."""
+    return block.next_share(extent, stride, size)
 
 
 def _sent(channel: Channel, plans: IntArray) -> tuple[FloatArray, IntArray]:

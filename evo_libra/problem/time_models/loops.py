@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
+import numpy as np
+
+from evo_libra.arrays import FloatArray
 from evo_libra.timing.trace_time import MEMBER, Layout, TracedWorkload, TraceTime, trace_time
 from evo_libra.workload.parallelism import ALL, parts_of
+from evo_libra.workload.serving.serving_step import ServingStep
+from evo_libra.workload.serving.serving_table import ServingTable
 from evo_libra.workload.step.iteration import step_iteration
 from evo_libra.workload.step.plan_table import PlanTable
 from evo_libra.workload.step.tabulated import TabulatedTime
@@ -17,25 +22,41 @@ from evo_libra.workload.workload import IterationSize, Workload
 
 
 @dataclass(frozen=True)
+class Served:
+    """What users see of a workload beside the time of a request: that to the first token, and of each further one."""
+
+    first: IterationTime | TabulatedTime
+    token: IterationTime | TabulatedTime
+
+
+@dataclass(frozen=True)
 class WeightedLoop:
     """A workload, compiled.
 
     Attributes
     ----------
-    workload : its layers, its training step under one plan, or its traces.
+    workload : its layers, its training step or serving under one plan, or its traces.
     degrees : NPUs in each process group, innermost first, and of all NPUs under ``all``.
     layouts : of each process group, those that lie around it with their degrees, the innermost first.
     weight : factor on its time in the objective.
     time : its iteration time.
     merging : which of its traffic is one stream.
+    served : what users see, where it is served under plans.
     """
 
-    workload: Workload | TrainingStep | TracedWorkload | PlanTable
+    workload: Workload | TrainingStep | ServingStep | TracedWorkload | PlanTable
     degrees: Mapping[str, int]
     layouts: Mapping[str, Layout]
     weight: float
     time: IterationTime | TraceTime | TabulatedTime
     merging: Merging = Merging.PATTERN
+    served: Served | None = None
+
+    @property
+    def tokens(self) -> FloatArray | None:
+        """(p,) or (1,) tokens of an iteration; None where there are none."""
+        found = getattr(self.workload, "tokens", None)
+        return None if found is None else np.atleast_1d(np.asarray(found, dtype=np.float64))
 
     @property
     def size(self) -> IterationSize:
@@ -45,7 +66,38 @@ class WeightedLoop:
     def pinned(self, plan: int) -> WeightedLoop:
         """Return the loop under one of its plans."""
         assert isinstance(self.workload, PlanTable), "only plans are chosen"  # noqa: S101 - our mistake
-        return weighted_step(self.workload.step(plan), self.weight, merging=self.merging)
+        step = self.workload.step(plan)
+        return weighted_step(step, self.weight, merging=self.merging)
+
+
+@dataclass(frozen=True)
+class Times:
+    """Times of n designs: (n,) s of an iteration of each workload, and what users see of each one that is served.
+
+    Attributes
+    ----------
+    first, token : (n,) s to the first token, and of each further one.
+    """
+
+    workloads: list[FloatArray]
+    first: list[FloatArray]
+    token: list[FloatArray]
+
+    def of(self, loop: WeightedLoop) -> Iterator[tuple[IterationTime | TraceTime | TabulatedTime, list[FloatArray]]]:
+        """Yield the times of a workload, each with the list that it belongs to."""
+        yield loop.time, self.workloads
+        if loop.served is not None:
+            yield loop.served.first, self.first
+            yield loop.served.token, self.token
+
+
+def no_times(loops: Sequence[WeightedLoop], count: int) -> Times:
+    """Return times of 0 for so many designs, where nothing asks for any."""
+    found = Times([], [], [])
+    for loop in loops:
+        for _, times in found.of(loop):
+            times.append(np.zeros(count))
+    return found
 
 
 def weighted_loop(
@@ -67,17 +119,22 @@ def weighted_loop(
     )
 
 
-def weighted_step(step: TrainingStep, weight: float, *, merging: Merging) -> WeightedLoop:
-    """Compile a training step under one plan; `merging` is that of `iteration_time`."""
-    return WeightedLoop(
-        step, step.degrees, step.layouts, weight, step_iteration(step.time, step.degrees, merging), merging
-    )
+def weighted_step(step: TrainingStep | ServingStep, weight: float, *, merging: Merging) -> WeightedLoop:
+    """Compile a training step or serving under one plan; `merging` is that of `iteration_time`."""
+    served = None
+    if isinstance(step, ServingStep):
+        served = Served(*(step_iteration(time, step.degrees, merging) for time in (step.times.first, step.times.token)))
+    time = step_iteration(step.time, step.degrees, merging)
+    return WeightedLoop(step, step.degrees, step.layouts, weight, time, merging, served)
 
 
 def weighted_plans(table: PlanTable, weight: float, place: int, *, merging: Merging) -> WeightedLoop:
     """Compile the training steps of all plans of a table; it is the n-th one of its problem, by `place`."""
     layouts: dict[str, Layout] = dict.fromkeys((*table.degrees, ALL), ((OPEN, place),))
-    return WeightedLoop(table, {}, layouts, weight, table.time(merging), merging)
+    served = None
+    if isinstance(table, ServingTable):
+        served = Served(table.served(merging).first, table.served(merging).token)
+    return WeightedLoop(table, {}, layouts, weight, table.time(merging), merging, served)
 
 
 OPEN = "plan"

@@ -10,15 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population, Schedule, columns
+from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population, Schedule, columns, no_plans
 from evo_libra.bandwidth.program import BandwidthProgram
 from evo_libra.collective import Collective, Dispatch, NextStage, Pattern, pattern_of
 from evo_libra.errors import InputError
+from evo_libra.network.bill import inner_npus
 from evo_libra.network.blocks import Kit
 from evo_libra.network.blocks.block import Block
 from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.network.fabric import Fabric
-from evo_libra.problem.time_models.loops import OPEN, Channel, WeightedLoop, channel_of
+from evo_libra.problem.time_models.loops import OPEN, Channel, Times, WeightedLoop, channel_of
 from evo_libra.timing.fidelity import Fidelity
 from evo_libra.timing.trace_time import MEMBER, Layout
 from evo_libra.workload.parallelism import ALL, lay_groups, parts_of
@@ -41,13 +42,17 @@ Figure = Callable[[Block, IntArray, IntArray, IntArray], FloatArray]
 
 def by_block(kits: Sequence[Kit], kit_index: IntArray, placed: Placement, npus: IntArray, of: Figure) -> FloatArray:
     """Return (d, n) a figure of groups in the blocks of dimensions; 1 where they have no part in a dimension."""
-    block = np.array([kit.block for kit in kits])[kit_index].ravel()
+    # What groups get of a sited block depends on the kit, of others on the block alone.
+    first = {kit.block: k for k, kit in reversed(list(enumerate(kits))) if not BLOCKS[kit.block].sited}
+    alike = np.array([first.get(kit.block, k) for k, kit in enumerate(kits)])[kit_index].ravel()
     found = np.ones(kit_index.size)
     counted = ((placed.extent > 1) & (kit_index >= 0)).ravel()
-    for index in np.unique(block[counted]).tolist():
-        mine = np.flatnonzero(counted & (block == index))
+    for k in np.unique(alike[counted]).tolist():
+        mine, block = np.flatnonzero(counted & (alike == k)), BLOCKS[kits[k].block]
         extent, stride, size = (array.ravel()[mine] for array in (placed.extent, placed.stride, npus))
-        found[mine] = of(BLOCKS[index], extent, stride, size)
+        if block.sited:
+            block = block.at(kits[k], inner_npus(npus).ravel()[mine])
+        found[mine] = of(block, extent, stride, size)
     return found.reshape(kit_index.shape)
 
 
@@ -88,6 +93,11 @@ class TimeModel(ABC):
     @abstractmethod
     def traffic(self, npus: IntArray, technology: IntArray, plan: IntArray | None = None) -> FloatArray:
         """Return (c, d, n) bytes per NPU and dimension, per unit of each channel; empty for times that need more."""
+
+    @property
+    def serves(self) -> bool:
+        """Whether some workload is served, so that a faster plan may answer fewer users."""
+        return any(loop.served is not None for loop in self.loops)
 
     @cached_property
     def tables(self) -> tuple[PlanTable, ...]:
@@ -159,6 +169,8 @@ class TimeModel(ABC):
         def relative(block: Block, extent: IntArray, stride: IntArray, size: IntArray) -> FloatArray:
             pattern = _pattern(load)
             factor = _factor(block, load, pattern, extent)
+            if isinstance(load, NextStage):
+                return np.asarray(factor / block.next_share(extent, stride, size))
             return np.asarray(factor / block.share(pattern, extent, stride, size))
 
         return by_block(self.kits, kit_index, placed, npus, relative) / reached
@@ -234,13 +246,28 @@ class TimeModel(ABC):
 
     def workload_times(self, designs: Population, traffic: FloatArray | None = None) -> list[FloatArray]:
         """Return (n,) seconds of each workload; the parameters are those of `channel_times`."""
+        return self.times(designs, traffic).workloads
+
+    def times(self, designs: Population, traffic: FloatArray | None = None) -> Times:
+        """Return the times of designs; the parameters are those of `channel_times`."""
         per_unit = self.channel_times(designs, traffic)
-        plans, times = iter(designs.plans), []
+        plans, found = iter(designs.plans), Times([], [], [])
         for loop in self.loops:
-            units = [per_unit[channel_of(loop, stream)] for stream in loop.time.streams]
-            time = loop.time(units, next(plans)) if isinstance(loop.time, TabulatedTime) else loop.time(units)
-            times.append(np.broadcast_to(time, (len(designs),)))
-        return times
+            plan = next(plans) if isinstance(loop.time, TabulatedTime) else no_plans(0)
+            for time, times in found.of(loop):
+                units = [per_unit[channel_of(loop, stream)] for stream in time.streams]
+                seconds = time(units, plan) if isinstance(time, TabulatedTime) else time(units)
+                times.append(np.broadcast_to(seconds, (len(designs),)))
+        return found
+
+    def tokens(self, designs: Population) -> list[FloatArray]:
+        """Return (n,) or (1,) tokens of an iteration of each workload, under the plans of designs."""
+        plans, found = iter(designs.plans), []
+        for loop in self.loops:
+            plan = next(plans) if isinstance(loop.workload, PlanTable) else no_plans(0)
+            tokens = np.zeros(1) if loop.tokens is None else loop.tokens
+            found.append(columns(tokens, plan) if len(tokens) > 1 else tokens)
+        return found
 
     def __call__(self, designs: Population, traffic: FloatArray | None = None) -> FloatArray:
         """Return (n,) weighted seconds of all workloads; the parameters are those of `channel_times`."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -14,13 +13,15 @@ from evo_libra.errors import InputError
 from evo_libra.front.archive import non_dominated
 from evo_libra.optimality.bounds import VariantBounds, topologies_of
 from evo_libra.optimality.ideal_bandwidth import Ideal, empty_ideal, levels, tiles, with_variants
+from evo_libra.optimality.networks import MAX_NETWORKS
 from evo_libra.optimality.pruning import prune
-from evo_libra.optimality.whole_ports import whole_front
+from evo_libra.optimality.whole_designs import MAX_TIMED, effort_of
+from evo_libra.optimality.whole_front import whole_front
 from evo_libra.problem.allocation import Allocation
-from evo_libra.problem.constraints import Constraint
 from evo_libra.problem.designs import genes_of
 from evo_libra.problem.objectives import MEASURES
 from evo_libra.problem.optimize import GOALS, every_network, optimize
+from evo_libra.problem.plans import check_time_decides
 from evo_libra.problem.pricing.parts import BuiltTopologies
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import COST, TIME, Genome, SearchProblem
@@ -28,16 +29,18 @@ from evo_libra.searching.engine import Engine, EngineState, evaluate
 
 
 class ExhaustiveEngine(Engine):
-    """Finds the fastest design at each of as many costs as the population has designs.
+    """Proves the front that it finds.
 
-    Of parts in whole ports it times every network, under every plan that may be best, and asks for the designs of the
-    front in one generation; see `evo_libra.optimality.whole_ports`. All else holds where bandwidths are continuous, and
-    where there are more networks of whole ports than it looks at.
+    Of whole ports it looks at every network, with every plan and every way to run collectives, under any time and for
+    any objectives, and asks for the designs of the exact front in one generation; see
+    `evo_libra.optimality.whole_front`. All else is of bandwidths in any fraction, of more designs of whole ports than
+    it can look at, and of time and cost under LIBRA's time.
 
-    A generation is what a tile of structures adds to the front; when no tile is left, every design emitted last at a
-    cost is the fastest one there, to a relative gap of `evo_libra.optimality.bounds.EXACT`.
+    There it finds the fastest design at each of as many costs as the population has designs. A generation is what a
+    tile of structures adds to the front; when no tile is left, every design emitted last at a cost is the fastest one
+    there, to a relative gap of `evo_libra.optimality.bounds.EXACT`.
 
-    Of too many networks of whole ports it solves the relaxed problem, with parts in any fraction, and around each of
+    Of too many designs of whole ports it solves the relaxed problem, with parts in any fraction, and around each of
     its optima tries whole ports: in every dimension the nearest number, one step fewer and one more. These designs are
     near the best ones but need not be they: exact only to the gap that `evo_libra.optimality.certificate` proves. So
     are those under a limit of what a faster and cheaper design may have more of, such as energy.
@@ -55,20 +58,9 @@ class ExhaustiveEngine(Engine):
             raise InputError(
                 f"'{problem.name}' is written in Python; exhaustive enumerates the space of a problem file"
             )
-        if not problem.time.exact:
-            raise InputError(f"exhaustive solves for bandwidths under LIBRA's time; '{problem.name}' has another")
-        robust = [one.name for one in problem.objectives if MEASURES[one.name].statistic is not None]
-        if robust:
-            raise InputError(
-                f"exhaustive proves fronts at stated prices and weights, and {robust[0]} is over scenarios; nsga2 "
-                "searches it"
-            )
-        others = [objective.name for objective in problem.objectives if objective not in (TIME, COST)]
-        if others:
-            raise InputError(
-                f"exhaustive proves the front of time and cost; '{problem.name}' has {', '.join(others)}, too"
-            )
-        self._problem, self._solved = problem, problem.relaxed()
+        self._problem, self._whole = problem, effort_of(problem) is not None
+        if not self._whole:
+            _check_time_and_cost(problem)
         self._known: tuple[VariantBounds, FloatArray, list[IntArray]] | None = None
 
     def start(self, genome: Genome, objectives: int, population: int, seed: int) -> EngineState:  # noqa: ARG002
@@ -83,7 +75,7 @@ class ExhaustiveEngine(Engine):
 
     def ask(self, state: EngineState) -> tuple[FloatArray, EngineState]:
         """Return what the next tile that improves the front adds to it; nothing after the last one."""
-        if self._best is not None:
+        if self._whole:
             return self._at_once(self._best, state)
         bounds, cost, parts = self._space(int(state.arrays["levels"]))
         tile, learned, time = int(state.arrays["tile"]), int(state.arrays["learned"]), state.arrays["time"][: len(cost)]
@@ -101,15 +93,15 @@ class ExhaustiveEngine(Engine):
         return genes[:, learned:], state
 
     @cached_property
-    def _best(self) -> FloatArray | None:
-        """The (g, m) genes of the front of whole ports; None where not each of them is looked at."""
-        found = whole_front(self._problem) if _keeps_order(self._problem.constraints) else None
-        if found is None:
-            return None
-        structure, bandwidth, plan = found
-        gene, budget = np.zeros(bandwidth.shape, dtype=np.int64), np.ones(len(structure))
-        plans = plan if self._problem.time.tables else None
-        return _front_of(self._problem, self._problem.encode(structure, gene, bandwidth, budget, plans))
+    def _solved(self) -> Problem:
+        return self._problem.relaxed()
+
+    @cached_property
+    def _best(self) -> FloatArray:
+        """The (g, m) genes of the front of whole ports."""
+        found = whole_front(self._problem)
+        assert found is not None, "their number was looked at"  # noqa: S101 - our mistake
+        return found.designs.genes(self._problem)
 
     def _at_once(self, genes: FloatArray, state: EngineState) -> tuple[FloatArray, EngineState]:
         learned = int(state.arrays["learned"])
@@ -145,10 +137,31 @@ class ExhaustiveEngine(Engine):
         )
 
 
-def _keeps_order(constraints: Sequence[Constraint]) -> bool:
-    """Return whether what a design may have, any design that is no slower and no more expensive may have, too."""
-    timed = [c for c in constraints if c.quantity in MEASURES and MEASURES[c.quantity].timed]
-    return all(c.at_most and c.quantity in GOALS for c in timed)
+def _check_time_and_cost(problem: Problem) -> None:
+    """Refuse a problem whose designs are too many to look at each, if the front of others cannot be proven."""
+    if problem.faults is not None and len(problem.faults.spares) > 1:
+        raise InputError(
+            f"exhaustive chooses spares where it looks at each design of whole ports, and '{problem.name}' has too "
+            "many or other ones; with one number in `faults.spares` it proves time and cost, and nsga2 searches all"
+        )
+    if problem.pricing.whole and not (problem.time.exact and set(problem.objectives) <= {TIME, COST}):
+        raise InputError(
+            f"'{problem.name}' has more designs of whole ports than exhaustive looks at ({MAX_NETWORKS:,}, or "
+            f"{MAX_TIMED:,} where LIBRA's time bounds none of them); of more it proves the front of time and cost "
+            "under LIBRA's time, and nsga2 searches others"
+        )
+    if not problem.time.exact:
+        raise InputError(f"exhaustive solves for bandwidths under LIBRA's time; '{problem.name}' has another")
+    robust = [one.name for one in problem.objectives if MEASURES[one.name].statistic is not None]
+    if robust:
+        raise InputError(
+            f"exhaustive proves fronts at stated prices and weights, and {robust[0]} is over scenarios; nsga2 "
+            "searches it"
+        )
+    others = [objective.name for objective in problem.objectives if objective not in (TIME, COST)]
+    if others:
+        raise InputError(f"exhaustive proves the front of time and cost; '{problem.name}' has {', '.join(others)}, too")
+    check_time_decides(problem.time, problem.constraints)
 
 
 def _front_of(problem: Problem, genes: FloatArray) -> FloatArray:

@@ -18,6 +18,7 @@ import numpy as np
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError, unknown
+from evo_libra.network.blocks.block import Levels
 from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.timing.collectives.windowed import windowed_time
 from evo_libra.timing.names import CollectiveAlgorithm
@@ -44,6 +45,8 @@ class Link:
         has closed forms with a single dimension and one chunk at a time, and everything else is refused.
     leaf : (n,) NPUs of a group in each first-level switch, where there are trees: their bandwidth is all of an NPU, and
         their latency that of a message over both levels; `leaf_latency` is that of one which stays below.
+    pod, upper, top : with `leaf` the levels of groups on fat trees, where there are some; see
+        `evo_libra.network.blocks.block.Levels`.
     """
 
     block: IntArray
@@ -53,6 +56,9 @@ class Link:
     shared: bool = False
     leaf: IntArray | None = None
     leaf_latency: FloatArray | None = None
+    pod: IntArray | None = None
+    upper: FloatArray | None = None
+    top: FloatArray | None = None
 
     @cached_property
     def rate(self) -> FloatArray:
@@ -62,12 +68,32 @@ class Link:
     @property
     def arrays(self) -> dict[str, Any]:
         """Its arrays, by name."""
-        names = ("block", "npus", "bandwidth", "latency", "leaf", "leaf_latency")
+        names = ("block", "npus", "bandwidth", "latency", "leaf", "leaf_latency", "pod", "upper", "top")
         return {name: values for name in names if (values := getattr(self, name)) is not None}
 
     def select(self, designs: IntArray | BoolArray) -> Link:
         """Return the links of some designs."""
         return replace(self, **{name: values[designs] for name, values in self.arrays.items()})
+
+    @property
+    def levels(self) -> Levels | None:
+        """The levels of groups on fat trees; None where there are none."""
+        if self.leaf is None or self.pod is None or self.upper is None or self.top is None:
+            return None
+        return Levels(self.leaf, self.pod, self.upper, self.top, np.zeros(self.top.shape))
+
+    @property
+    def planned_bandwidth(self) -> FloatArray:
+        """(n,) B/s of a link that schedulers reckon with: on fat trees, that of a group whose messages shrink."""
+        return self.bandwidth if self.levels is None else self.bandwidth * self.levels.shrinking_share(self.npus)
+
+    def step(self, message: FloatArray, distance: FloatArray) -> FloatArray:
+        """Return the ns of a message to the member of a group at a distance."""
+        levels, link = self.levels, self
+        if levels is not None:
+            part = np.where(distance < levels.leaf, 1.0, np.where(distance < levels.pod, levels.upper, levels.top))
+            link = replace(self, bandwidth=self.bandwidth * part)
+        return link.transfer(message, self.hops(distance))
 
     def transfer(self, message: FloatArray, hops: FloatArray | float) -> FloatArray:
         """Return the ns of one message of some bytes over some hops."""
@@ -101,10 +127,14 @@ class Overheads:
     ----------
     endpoint : ns before each message.
     memory : GB/s, bytes per ns, of the local memory that a reduction reads twice and writes once; infinity for none.
+    listed : whether the NPUs are the listed members of a group smaller than the world. There a direct algorithm reduces
+        everything that it receives, once every NPU has as many messages as its window has places; elsewhere it reduces
+        every second window of them.
     """
 
     endpoint: float
     memory: float
+    listed: bool = False
 
     def reduction(self, message: FloatArray) -> FloatArray:
         """Return the ns to reduce a received message."""
@@ -184,11 +214,13 @@ def _followed(collective: Collective, window: int | None, size: FloatArray, link
     def transfer(offset: int) -> float:
         return float(link.transfer(message, link.hops(np.array([float(offset)])))[0])
 
-    reduction = float(overheads.reduction(message)[0])
-    return windowed_time(collective, npus, min(window or npus, npus - 1), overheads.endpoint, transfer, reduction)
+    window = min(window or npus, npus - 1)
+    reduction, reducing = float(overheads.reduction(message)[0]), (npus - 1) * window if overheads.listed else window
+    return windowed_time(collective, npus, window, overheads.endpoint, transfer, reduction, reducing)
 
 
 _Phase = Callable[[FloatArray, Link, Overheads], FloatArray]
+_PAIR = 2
 _POWERS_OF_TWO = (CollectiveAlgorithm.HALVING_DOUBLING, CollectiveAlgorithm.DOUBLE_BINARY_TREE)
 
 
@@ -209,7 +241,9 @@ def _direct(rounds: float, reductions: float, *, whole: bool) -> _Phase:
     def time(size: FloatArray, link: Link, overheads: Overheads) -> FloatArray:
         message = size if whole else np.floor(size / link.npus)
         slowest = link.exchange(message)
-        return (rounds + 1.0) * overheads.endpoint + rounds * slowest + reductions * overheads.reduction(message)
+        # Listed members reduce what they gather, too. Of two, the one message of each half is a whole window.
+        done = np.where(link.npus > _PAIR, rounds, reductions) if overheads.listed and reductions else reductions
+        return np.asarray((rounds + 1.0) * overheads.endpoint + rounds * slowest + done * overheads.reduction(message))
 
     return time
 
@@ -220,7 +254,7 @@ def _halving(size: FloatArray, link: Link, overheads: Overheads) -> FloatArray:
     for step in range(1, _steps(link) + 1):
         message = np.floor(size / 2.0**step)
         alive = 2**step <= link.npus
-        each = link.transfer(message, link.hops(np.full(len(size), 2.0 ** (step - 1)))) + overheads.endpoint
+        each = link.step(message, np.full(len(size), 2.0 ** (step - 1))) + overheads.endpoint
         each = each + (overheads.reduction(message) if step > 1 else 0.0)
         time = time + np.where(alive, each, 0.0)
     return time
@@ -230,13 +264,14 @@ def _doubling(size: FloatArray, link: Link, overheads: Overheads) -> FloatArray:
     time = np.full(len(size), overheads.endpoint)
     for step in range(_steps(link)):
         alive = 2 ** (step + 1) <= link.npus
-        each = link.transfer(size * 2.0**step, link.hops(link.npus / 2.0 ** (step + 1))) + overheads.endpoint
+        each = link.step(size * 2.0**step, link.npus / 2.0 ** (step + 1)) + overheads.endpoint
         time = time + np.where(alive, each, 0.0)
     return time
 
 
 def _halving_doubling(size: FloatArray, link: Link, overheads: Overheads) -> FloatArray:
-    gathered = _doubling(np.floor(size / link.npus), link, overheads) - overheads.endpoint
+    """All-reduce: what it gathers first is what one halving too many leaves, twice."""
+    gathered = _doubling(2.0 * np.floor(size / (2.0 * link.npus)), link, overheads) - overheads.endpoint
     return _halving(size, link, overheads) + gathered
 
 

@@ -20,6 +20,9 @@ from evo_libra.timing.names import MOST_CHUNKS, Policy
 _TILE = 2**20
 """Chunk phases at a time."""
 
+_FEW_DESIGNS, _FEW_SLOTS = 8, 64
+"""Up to how many designs, and chunks at a time, one event after the other is quicker in Python than all in NumPy."""
+
 
 class TooLongError(ValueError):
     """A collective takes longer than the queue model can count."""
@@ -47,7 +50,8 @@ def finish(
     joining : a policy; chunks join at the end when left out.
     count : (n,) chunks of each design, the first of those given; all when left out. Chunks without phases cannot take
         the place of the others: even in no time they would change which of two events at the same time comes first.
-    compiled : whether to use the compiled model where numba is installed; it has the same results.
+    compiled : whether to use the compiled model where numba is installed; it has the same results. Where it is not, few
+        designs run the same model uncompiled.
 
     Raises
     ------
@@ -67,8 +71,9 @@ def finish(
     if (times.sum(axis=0) * there).sum(axis=0).max() >= 2**bits:
         raise TooLongError(f"a collective of more than 2^{bits} ns is beyond the queue model")
     run = compiled_queues() if compiled else None
-    if run is None:
+    if run is None and (len(count) > _FEW_DESIGNS or slots.sum() > _FEW_SLOTS or joining is not None):
         return _tiled(server, times, slots, joining, count).astype(np.float64)
+    run = run or _run
     kind = np.zeros((1, 1), dtype=np.int64) if joining is None else joining.kind
     size = np.zeros((1, 1, 1)) if joining is None else joining.size
     policy = 0 if joining is None else list(Policy).index(joining.policy)

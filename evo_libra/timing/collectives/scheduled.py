@@ -43,7 +43,7 @@ def scheduled_time(collective: Collective, chunks: Chunks, part: DesignGroup, sy
 
 def _time(collective: Collective, chunks: Chunks, part: DesignGroup, system: System) -> FloatArray:
     """Return (n,) ns of designs that use the same dimensions."""
-    npus, bandwidth = (np.array([getattr(link, name) for link in part.links]) for name in ("npus", "bandwidth"))
+    npus, bandwidth = (np.array([getattr(link, name) for link in part.links]) for name in ("npus", "planned_bandwidth"))
     network = Network(npus, bandwidth, part.used[:, 0].tolist())
     planned = plan(system.scheduler, collective, chunks.whole, chunks.size, network)
     kinds, dims = _way(collective, planned.order, system)

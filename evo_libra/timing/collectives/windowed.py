@@ -9,12 +9,19 @@ from evo_libra.collective import Collective
 
 
 def windowed_time(
-    collective: Collective, npus: int, window: int, endpoint: float, transfer: Callable[[int], float], reduction: float
+    collective: Collective,
+    npus: int,
+    window: int,
+    endpoint: float,
+    transfer: Callable[[int], float],
+    reduction: float,
+    reducing: int,
 ) -> float:
     """Return the ns of one phase with a window of messages under way.
 
     There are ``endpoint`` ns before each message, ``transfer`` gives the ns of a message to the NPU at an offset from 1
-    to ``npus - 1``, and a received message takes some ns to reduce.
+    to ``npus - 1``, and a received message takes some ns to reduce. Messages come in turns: a window of them that is
+    not reduced, then as many that are (`reducing`).
     """
     peers = npus - 1
     twice = collective is Collective.ALL_REDUCE
@@ -26,7 +33,7 @@ def windowed_time(
         now, _, is_token = heapq.heappop(events)
         if not is_token:
             received += 1
-            reduces = _reduces(collective, tokens, window)
+            reduces = _reduces(collective, tokens, window, reducing)
             tokens += 1
             heapq.heappush(events, (now + endpoint + (reduction if reduces else 0.0), order, True))
             order += 1
@@ -43,9 +50,9 @@ def windowed_time(
             return now
 
 
-def _reduces(collective: Collective, tokens: int, window: int) -> bool:
-    """Return whether a message is reduced when it arrives: tokens come in turns of a window without and one with it."""
-    turn, place = divmod(tokens, 2 * window)
+def _reduces(collective: Collective, tokens: int, window: int, reducing: int) -> bool:
+    """Return whether a message is reduced when it arrives; an all-reduce does so in every second turn."""
+    turn, place = divmod(tokens, window + reducing)
     if place < window:
         return False
     return collective is Collective.REDUCE_SCATTER or (collective is Collective.ALL_REDUCE and turn % 2 == 0)

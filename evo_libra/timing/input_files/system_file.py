@@ -29,6 +29,7 @@ from evo_libra.timing.names import (
     Policy,
     Scheduler,
 )
+from evo_libra.timing.quirks import AT_ZERO, TRACKING, sentence_of
 
 UNLIMITED = 1e15
 """GB/s of a local memory whose time is nothing: of 10^15 bytes, a nanosecond."""
@@ -126,6 +127,7 @@ def parse_system(source: Source, network: NetworkFile) -> SystemFile:
             "local-mem-bw: missing, so that ASTRA-sim leaves the time of reductions undefined; it is none here"
         )
     all_notices += [f"{key}: no released ASTRA-sim 2 reads this key" for key in _UNREAD if key in known.data]
+    all_notices += _dangers(spec)
     return SystemFile(
         System(
             implementations, spec.preferred_dataset_splits, spec.active_chunks_per_dimension,
@@ -151,6 +153,14 @@ def read_machine(network: Path, system: Path, memory: Path | None = None) -> tup
     all_notices = [(network, links.notices), (system, file.notices), (memory, notices)]
     machine = Machine(links.links, file.system, file.compute, remote)
     return machine, tuple(f"{path}: {notice}" for path, some in all_notices for notice in some)
+
+
+def _dangers(spec: _SystemSpec) -> Iterator[str]:
+    """Yield what is read, and may stop ASTRA-sim."""
+    if spec.endpoint_delay == 0:
+        yield f"endpoint-delay: found 0. {sentence_of(AT_ZERO)}"
+    if spec.track_local_mem not in (None, 0):
+        yield f"track-local-mem: {sentence_of(TRACKING)} 0 leaves it out"
 
 
 _UNREAD = ("inter-dimension-scheduling", "intra-dimension-scheduling")
@@ -192,6 +202,7 @@ class _Implementations:
     def read(self, names: Sequence[str] | None) -> tuple[Implementation, ...]:
         """Return the algorithm of each dimension; none where the collective cannot run."""
         if names is None:
+            self.notices.append(f"{self.key}: missing, so that no trace with {self.collective.called} can run")
             return ()
         depth = len(self.network.npus)
         if len(names) > depth:

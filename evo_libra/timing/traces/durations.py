@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -108,10 +108,15 @@ class _Ring:
 
 
 class CollectiveTimes:
-    """Times of the collectives of some communicators, by number; what members that begin together take is kept."""
+    """Times of the collectives of some communicators, by number; what members that begin together take is kept.
 
-    def __init__(self, machine: Machine, communicators: Sequence[Communicator]) -> None:
-        self.machine, self.communicators = machine, communicators
+    What takes time to find out is told before it is looked for, if somebody listens.
+    """
+
+    def __init__(
+        self, machine: Machine, communicators: Sequence[Communicator], tell: Callable[[str], None] | None = None
+    ) -> None:
+        self.machine, self.communicators, self.tell = machine, communicators, tell
         self.groups = ProcessGroups(int(np.prod(machine.npus)), {}, machine)
         self._rings: dict[tuple[int, SizedCollective], _Ring] = {}
         self._together: dict[tuple[int, SizedCollective], FloatArray] = {}
@@ -124,6 +129,8 @@ class CollectiveTimes:
         """
         key, communicator = (number, exchange), self.communicators[number]
         if key not in self._together:
+            if self.tell is not None:
+                self.tell(f"{exchange.collective.called} of {exchange.size:,} bytes")
             if self.groups.is_ring(communicator.scope, exchange.collective):
                 ring = self._rings[key] = self._ring(communicator, exchange.collective, exchange.size)
                 found = _of_roles(communicator, ring.ends(np.zeros(len(communicator.members))))
@@ -174,7 +181,7 @@ class CollectiveTimes:
         system, links, involved = self.machine.system, list(self.machine.links), None
         if communicator.scope.dimensions is None:
             row = single(system.implementations[collective][0])
-            overheads = replace(system.overheads, endpoint=GROUP_ENDPOINT)
+            overheads = replace(system.overheads, endpoint=GROUP_ENDPOINT, listed=True)
             system = replace(system, implementations={collective: [row]}, overheads=overheads)
             links = [_group_link(communicator.members, self.machine)]
         else:

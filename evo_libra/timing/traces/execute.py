@@ -131,9 +131,12 @@ def execute(traces: Traces, groups: Groups, machine: Machine) -> Execution:
     return execute_program(compile_program(traces, groups, machine), machine)
 
 
-def execute_program(program: TraceProgram, machine: Machine) -> Execution:
-    """Return when every NPU does everything in a program that was compiled for the machine; errors as for `execute`."""
-    return _State(program, machine).execution()
+def execute_program(program: TraceProgram, machine: Machine, times: CollectiveTimes | None = None) -> Execution:
+    """Return when every NPU does everything in a program that was compiled for the machine; errors as for `execute`.
+
+    Times of its collectives that are known already may be given.
+    """
+    return _State(program, machine, times or CollectiveTimes(machine, program.communicators)).execution()
 
 
 _Key = tuple[float, bool, int, bool, float, int]
@@ -147,8 +150,8 @@ sent later than most operations began, and then receives come last.
 class _State:
     """The state of an execution."""
 
-    def __init__(self, program: TraceProgram, machine: Machine) -> None:
-        self.program, self.times = program, CollectiveTimes(machine, program.communicators)
+    def __init__(self, program: TraceProgram, machine: Machine, times: CollectiveTimes) -> None:
+        self.program, self.times = program, times
         self.durations = durations(program, machine, self.times).tolist()
         self.actions = [o.action for o in program.operations]
         self.slot, self.owner = program.slot.tolist(), program.owner.tolist()

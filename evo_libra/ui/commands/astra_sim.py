@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from evo_libra.errors import InputError
-from evo_libra.ui.commands.named_runs import design_of, given_of, origin_of_result, problem_from, run_folder
-from evo_libra.ui.commands.shared import DesignId, Json, MoreAssignments, MovedProblem, RunName, TrustCode, app
+from evo_libra.ui.commands.addresses import DesignAddress, addressed, is_address, written
+from evo_libra.ui.commands.named_runs import problem_from
+from evo_libra.ui.commands.shared import DesignId, Json, MoreAssignments, MovedProblem, TrustCode, app
 from evo_libra.ui.output import new_console, number, print_json, short_design
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 @app.command
 def export(
-    result: RunName | None = None,
+    result: DesignAddress | None = None,
     number: DesignId = None,
     *,
     astra_sim: Path,
@@ -37,7 +38,7 @@ def export(
     Parameters
     ----------
     number:
-        The design's id in the front.
+        The design's id in the front, after RESULT alone.
     astra_sim:
         Folder to write; new or empty.
     design:
@@ -46,25 +47,24 @@ def export(
         The time model to export, if the problem has LIBRA's time.
     """
     from rich.status import Status
+    from rich.text import Text
 
     from evo_libra.astra_sim.export import export_design
     from evo_libra.experiment.run.origin import origin_of
-    from evo_libra.experiment.store.folder import RunFolder
     from evo_libra.problem.quirks import warnings_of
 
-    if result is not None and number is not None and design is None:
-        run = RunFolder(run_folder(result))
-        origin = origin_of_result(run, problem, given_of(run), trust_code=trust_code)
-        searched = problem_from(origin)
-        notation = design_of(run, number)
+    if result is not None and design is None and is_address(result) == (number is None):
+        address = result if number is None else f"{result}#{number}"
+        found = addressed(address, problem=problem, trust_code=trust_code)
     elif result is None and number is None and design is not None and problem is not None:
-        origin, notation = origin_of(problem, []), design
-        searched = problem_from(origin)
+        found = written(design, origin_of(problem, []))
     else:
-        raise InputError("a design is needed: a RESULT and the ID of a design in its front, or --design and --problem")
-    timed = _exported_problem(searched, origin, time, assignments)
-    with Status("writing and predicting", console=new_console(stderr=True)):
-        exported = export_design(timed, notation, astra_sim, None if result is None else searched)
+        raise InputError("a design is needed: RESULT#ID, or --design and --problem")
+    searched, notation = found.problem, found.design
+    timed = _exported_problem(searched, found.origin, time, assignments)
+    with Status("writing and predicting", console=new_console(stderr=True)) as status:
+        before = None if found.result is None else searched
+        exported = export_design(timed, notation, astra_sim, before, lambda text: status.update(Text(text)))
     if as_json:
         warnings = [warned.json() for warned in warnings_of(timed, [notation])]
         print_json({"folder": str(astra_sim), **exported.json(), "warnings": warnings})
@@ -74,18 +74,25 @@ def export(
 
 
 def _exported_problem(searched: Problem, origin: Origin, model: str | None, assignments: Sequence[str]) -> Problem:
-    """Return the problem with the time that is exported."""
+    """Return the problem with the time that is exported: of --time, of --set, or of the search."""
+    from evo_libra.experiment.run.origin import with_assignments
     from evo_libra.problem.file.registry import with_time
 
-    if model is None and searched.time.fidelity is None:
+    found = searched
+    if model is not None or assignments:
+        own = with_time(searched, _model_of(searched.spec["time"]))
+        asked = model or _model_of(with_assignments(origin, [*own, *assignments]).data["time"])
+        found = problem_from(origin, [*with_time(searched, asked), *assignments])
+    if model is None and found.time.fidelity is None:
         raise InputError(
             f"the time of '{searched.name}' is LIBRA's, which has neither latency nor chunks; give --time astra, and "
             "where the catalogue has no latencies --set time.latency_ns=..."
         )
-    if model is None and not assignments:
-        return searched
-    kept = model or str(searched.spec["time"]["model"])
-    return problem_from(origin, [*with_time(searched, kept), *assignments])
+    return found
+
+
+def _model_of(time: object) -> str:
+    return str(time.get("model") if isinstance(time, Mapping) else time)
 
 
 def _show_export(exported: Exported, folder: Path) -> None:

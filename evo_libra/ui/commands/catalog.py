@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 _FILES = (".yaml", ".yml", ".json")
-_DESIGNS = "designs"
-"""Shows the reference designs."""
+_DESIGNS, _FAILURES = "designs", "failures"
+"""Show the reference designs, and how often parts fail."""
 
 
 @app.command
@@ -27,7 +27,7 @@ def catalog(name: str | None = None, *, as_json: Json = False) -> int:
     Parameters
     ----------
     name:
-        Show only this catalogue (a name, or the path of a .yaml file), accelerator or model, or the designs.
+        Show only this catalogue (a name, or the path of a .yaml file), accelerator or model, the designs, or failures.
     """
     data = _everything() if name is None else _one(name)
     if as_json:
@@ -43,6 +43,7 @@ def _everything() -> dict[str, Any]:
     from evo_libra.network.catalog.parts import parts_names
     from evo_libra.network.catalog.technologies import catalog_names
     from evo_libra.problem.file.registry import problem_names
+    from evo_libra.searching.automatic import AUTO
     from evo_libra.searching.registry import engine_names
     from evo_libra.workload.language_models import load_models
     from evo_libra.workload.step.decoder import load_decoders
@@ -57,8 +58,9 @@ def _everything() -> dict[str, Any]:
         "recommendation_models": {name: _recommender(name) for name in trainable_recommenders()},
         "accelerators": {name: _accelerator(name) for name in load_accelerators()},
         "designs": _designs(),
+        "failures": _failures(),
         "problems": problem_names(),
-        "engines": list(engine_names()),
+        "engines": [AUTO, *engine_names()],
     }
 
 
@@ -75,14 +77,15 @@ def _one(name: str) -> dict[str, Any]:
         return {"language_models": {name: _decoder(name)}}
     if name in trainable_recommenders():
         return {"recommendation_models": {name: _recommender(name)}}
-    if name == _DESIGNS:
-        return {"designs": _designs()}
+    if name in (_DESIGNS, _FAILURES):
+        return {name: _designs() if name == _DESIGNS else _failures()}
     known = [*catalog_names(), *parts_names()]
     if not name.endswith(_FILES) and name not in known:
-        near = suggestion(name, [*known, _DESIGNS, *load_accelerators(), *load_decoders(), *trainable_recommenders()])
+        lists = [*known, _DESIGNS, _FAILURES]
+        near = suggestion(name, [*lists, *load_accelerators(), *load_decoders(), *trainable_recommenders()])
         raise InputError(
             f"unknown catalogue '{name}'; allowed: {', '.join(known)}, the path of a .yaml file, or an accelerator, "
-            f"language model, recommendation model or `{_DESIGNS}` that `evo-libra catalog` lists{near}"
+            f"language model, recommendation model, `{_DESIGNS}` or `{_FAILURES}`, as `evo-libra catalog` lists{near}"
         )
     if is_parts(name):
         found = _parts(name)
@@ -96,6 +99,13 @@ def _designs() -> dict[str, Any]:
     from evo_libra.network.catalog.designs import load_design_specs
 
     return {name: spec.model_dump(mode="json") for name, spec in load_design_specs().items()}
+
+
+def _failures() -> dict[str, Any]:
+    """Return the failure rates as their file has them."""
+    from evo_libra.network.catalog.failures import load_failure_specs
+
+    return {name: spec.model_dump(mode="json") for name, spec in load_failure_specs().items()}
 
 
 def _accelerator(name: str) -> dict[str, Any]:
@@ -152,7 +162,8 @@ def _parts(name: str) -> dict[str, Any]:
 
 
 def _part_json(spec: PartsSpec, name: str) -> dict[str, Any]:
-    found = spec.parts[name].model_dump(mode="json")
+    part = spec.parts[name]
+    found = part.model_dump(mode="json") | {"power_W": part.busy_watts, "idle_W": part.idle_watts}
     price = found["price_usd"]
     return {**found, "price_usd": price if isinstance(price, dict) else {"low": price, "value": price, "high": price}}
 
@@ -206,7 +217,9 @@ def _show_catalog(data: Mapping[str, Any]) -> None:
             show(name, found, console)
     if "designs" in data and len(data) == 1:
         _show_designs(data["designs"], console)
-    lists = ("models", "language_models", "recommendation_models", "accelerators", "designs")
+    if "failures" in data and len(data) == 1:
+        _show_failures(data["failures"], console)
+    lists = ("models", "language_models", "recommendation_models", "accelerators", "designs", "failures")
     for key in ("blocks", *lists, "problems", "engines"):
         if key in data and len(data) > 1:
             console.print(Text(f"{key.replace('_', ' ')}: {', '.join(data[key])}"))
@@ -220,6 +233,18 @@ def _show_designs(designs: Mapping[str, Any], console: Console) -> None:
     print_table("reference designs; N is the dimension that grows", columns, rows, fold=columns[:3])
     for name, one in designs.items():
         console.print(Text(f"  {name}, {one['title']}: {' '.join(one['source'].split())}"), soft_wrap=False)
+
+
+def _show_failures(failures: Mapping[str, Any], console: Console) -> None:
+    from rich.text import Text
+
+    rows = [
+        (name, *(f"{one[key]:g}" for key in ("per_year", "repair_h")), str(one["year"]))
+        for name, one in failures.items()
+    ]
+    print_table("failures of a piece", ("kind or part", "per year", "repair [h]", "year"), rows, left=("kind or part",))
+    for name, one in failures.items():
+        console.print(Text(f"  {name}: {' '.join(one['source'].split())}"), soft_wrap=False)
 
 
 def _sizes(npus: Any) -> str:  # noqa: ANN401 - JSON
@@ -278,7 +303,7 @@ def _show_parts(name: str, catalog: Mapping[str, Any]) -> None:
     for kind in KINDS:
         rows = [_part_cells(part, row) for part, row in catalog["parts"].items() if row["kind"] == kind]
         if rows:
-            columns = ("name", "low USD", "USD", "high USD", "W", "ports", "ns", "year")
+            columns = ("name", "low USD", "USD", "high USD", "W", "idle W", "ports", "ns", "year")
             print_table(f"parts: {kind}", columns, rows, fold=("name",))
     console = new_console()
     print("sources of the figures")
@@ -293,8 +318,9 @@ def _domains(sold: Mapping[str, Sequence[int]] | None) -> str:
 
 
 def _part_cells(part: str, row: Mapping[str, Any]) -> tuple[str, ...]:
-    figures = [*(row["price_usd"][end] for end in ("low", "value", "high")), row["power_W"], row["ports"]]
-    return (part, *map(_figure, [*figures, row["latency_ns"]]), str(row["year"]))
+    keys = ("power_W", "idle_W", "ports", "latency_ns")
+    figures = [*(row["price_usd"][end] for end in ("low", "value", "high")), *(row[key] for key in keys)]
+    return (part, *map(_figure, figures), str(row["year"]))
 
 
 def _linear_figure(value: float | None) -> str:

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from evo_libra.errors import InputError, counted
 from evo_libra.ui.commands.named_runs import origin_of_result, problem_from, run_folder
 from evo_libra.ui.commands.shared import Assignments, Json, MovedProblem, RunName, TrustCode, app
-from evo_libra.ui.output import new_console, number, print_json, short_design, time_text
+from evo_libra.ui.output import new_console, number, print_json, time_text
 
 if TYPE_CHECKING:
     from evo_libra.front.front import Front
@@ -102,6 +102,8 @@ def _certificate_json(found: Certificate, front: Front, result: Path) -> dict[st
 
 
 def _show_certificate(found: Certificate, front: Front, problem: Problem) -> None:
+    from evo_libra.front.families import short_network
+
     share = found.missed_hypervolume / found.max_hypervolume
     print(f"{problem.name}: a front of {counted(len(front), 'design')}")
     volumes = f"{found.hypervolume:.6f} of at most {found.max_hypervolume:.6f}"
@@ -122,7 +124,7 @@ def _show_certificate(found: Certificate, front: Front, problem: Problem) -> Non
     worst = sorted(zip(found.factor, front.frame.to_dicts(), strict=True), key=lambda pair: -pair[0])[:3]
     for factor, row in worst:
         if factor > 1 + 1e-6:
-            print(f"  {factor:.4g} times the ideal:\n    {short_design(str(row.get('design', row['id'])))}")
+            print(f"  {factor:.4g} times the ideal: #{row['id']} {short_network(str(row.get('design', '')))}".rstrip())
 
 
 def _spread(found: Certificate) -> str:

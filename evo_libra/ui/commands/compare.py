@@ -50,7 +50,7 @@ def compare(*runs: str, results: Out = DEFAULT, figure: Path | None = None, as_j
         raise InputError(f"--figure: {_unlike(problems)}; name the runs of one of them")
     found = [compared(problem.objectives, problem.values) for problem in problems]
     if figure is not None:
-        _draw(found[0], problems[0].values, figure)
+        _draw(found[0], problems[0], figure)
     if as_json:
         pairs = zip(problems, found, strict=True)
         print_json({"problems": [_as_json(problem, comparison) for problem, comparison in pairs]})
@@ -60,7 +60,7 @@ def compare(*runs: str, results: Out = DEFAULT, figure: Path | None = None, as_j
     for problem, comparison in zip(problems, found, strict=True):
         if len(problems) > 1:
             print(f"\n{problem.name}")
-        _show(comparison, problem.values, problem.rates)
+        _show(comparison, problem)
         if problem.note:
             print_folded(problem.note)
     if figure is not None:
@@ -76,6 +76,7 @@ class _Problem:
     ----------
     groups : runs that differ in their seeds alone, by what tells them from others.
     values : (m, k) objectives of the fronts of each group.
+    references : name and objectives of the reference designs, and what each group is better by, in rows.
     note : a sentence on the work of an iteration; empty where the work is the same for all.
     rates : max sequences per second of each group; empty where the work is the same for all, or not known.
     """
@@ -85,6 +86,8 @@ class _Problem:
     objectives: tuple[str, ...]
     groups: Mapping[str, Sequence[RunRecord]]
     values: Mapping[str, Sequence[FloatArray]]
+    references: Mapping[str, FloatArray]
+    better: Mapping[str, Sequence[Mapping[str, Any]]]
     note: str
     rates: Mapping[str, float]
 
@@ -103,18 +106,32 @@ def _problems(runs: Sequence[RunRecord]) -> list[_Problem]:
 
 
 def _problem(runs: Sequence[RunRecord], subjects: Sequence[Subject]) -> _Problem:
+    import numpy as np
+
     from evo_libra.experiment.results.catalogue import read_front
     from evo_libra.experiment.results.comparison import PER_ITERATION, sequences
+    from evo_libra.experiment.store.folder import RunFolder
     from evo_libra.problem.objectives import TIME
+    from evo_libra.ui.commands.references import rows_of_runs
 
     columns, work = subjects[0].objectives, sequences(subjects)
-    groups = _grouped(runs)
+    groups = grouped(runs)
     works = dict(zip((run.id for run in runs), work or [1.0] * len(runs), strict=True))
     note = _note(groups, works, known=work is not None)
     differs = len(set(works.values())) > 1
     scale = {run: work if differs else 1.0 for run, work in works.items()}
+    fronts = {name: [read_front(run) for run in group] for name, group in groups.items()}
     values = {
-        name: [_objectives(read_front(run), columns, scale[run.id]) for run in group] for name, group in groups.items()
+        name: [_objectives(front, columns, scale[run.id]) for front, run in zip(fronts[name], group, strict=True)]
+        for name, group in groups.items()
+    }
+    better = {
+        name: rows_of_runs([RunFolder(run.folder) for run in group], fronts[name]) for name, group in groups.items()
+    }
+    references = {
+        str(row["name"]): np.array([row[one] / _sequences(one, scale[groups[name][0].id]) for one in columns])
+        for name, rows in better.items()
+        for row in rows
     }
     rates = {}
     if differs and TIME.column in columns:
@@ -122,18 +139,22 @@ def _problem(runs: Sequence[RunRecord], subjects: Sequence[Subject]) -> _Problem
         rates = {name: max(1.0 / (one[row].min() * TIME.scale) for one in group) for name, group in values.items()}
     divided = PER_ITERATION if differs else ()
     named = tuple(one.replace("_", "_per_sequence_", 1) if one in divided else one for one in columns)
-    return _Problem(runs[0].problem, subjects[0].problem, named, groups, values, note, rates)
+    return _Problem(runs[0].problem, subjects[0].problem, named, groups, values, references, better, note, rates)
 
 
 def _objectives(front: Front, columns: Sequence[str], sequences: float) -> FloatArray:
     """Return (m, k) objectives, those of an iteration divided by its sequences."""
     import numpy as np
 
+    values = front.frame.select(columns).to_numpy().T
+    return np.asarray(values / np.array([[_sequences(column, sequences)] for column in columns]))
+
+
+def _sequences(column: str, sequences: float) -> float:
+    """Return what an objective of an iteration is divided by; 1 for any other one."""
     from evo_libra.experiment.results.comparison import PER_ITERATION
 
-    values = front.frame.select(columns).to_numpy().T
-    per = np.array([sequences if column in PER_ITERATION else 1.0 for column in columns])
-    return np.asarray(values / per[:, None])
+    return sequences if column in PER_ITERATION else 1.0
 
 
 def _note(groups: Mapping[str, Sequence[RunRecord]], works: Mapping[str, float], *, known: bool) -> str:
@@ -163,19 +184,19 @@ def _unlike(problems: Sequence[_Problem]) -> str:
     return f"{short(named, 200)} are {len(problems)} different problems{differ}, not ranked against one another"
 
 
-def _grouped(runs: Sequence[RunRecord]) -> dict[str, list[RunRecord]]:
+def grouped(runs: Sequence[RunRecord]) -> dict[str, list[RunRecord]]:
     """Return runs by what they search and how, the seed aside, under names that tell the groups apart."""
     groups: dict[str, list[RunRecord]] = {}
     for run in runs:
         groups.setdefault(run.hash or run.id, []).append(run)
     firsts = [group[0] for group in groups.values()]
-    names = [_name(run, firsts) for run in firsts]
+    names = [name_of(run, firsts) for run in firsts]
     twice = {name for name in names if names.count(name) > 1}
     keys = [f"{name} {run.hash[:8]}" if name in twice else name for name, run in zip(names, firsts, strict=True)]
     return dict(zip(keys, groups.values(), strict=True))
 
 
-def _name(run: RunRecord, others: Sequence[RunRecord]) -> str:
+def name_of(run: RunRecord, others: Sequence[RunRecord]) -> str:
     """Return what tells a group from the others."""
     from evo_libra.experiment.run.record import COLUMNS
 
@@ -206,6 +227,7 @@ def _as_json(problem: _Problem, found: Comparison) -> dict[str, Any]:
                     }
                     for run, one in zip(groups[name], measured, strict=True)
                 ],
+                "references": list(problem.better[name]),
                 "attainment": {
                     str(level): corners.T.tolist() for level, corners in found.attainment.get(name, {}).items()
                 },
@@ -217,14 +239,13 @@ def _as_json(problem: _Problem, found: Comparison) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _show(
-    found: Comparison, values: Mapping[str, Sequence[FloatArray]], rates: Mapping[str, float] | None = None
-) -> None:
+def _show(found: Comparison, problem: _Problem) -> None:
+    from evo_libra.ui.commands.references import reference_sentences
     from evo_libra.ui.plots.scatter import terminal_scatter
 
-    print_styled(terminal_scatter(_series(found, values), *_labels(found), new_console()))
+    print_styled(terminal_scatter(_series(found, problem), *_labels(found), new_console()))
     for index, name in enumerate(found.runs):
-        rate = f"  up to {rates[name]:,.0f} sequences/s" if rates else ""
+        rate = f"  up to {problem.rates[name]:,.0f} sequences/s" if problem.rates else ""
         print(f"{_letter(index)}  {name}{rate}" + ("" if index < _MAX_SERIES else "  (not drawn)"))
     if len(found.runs) > _MAX_SERIES:
         print(f"A plot has room for {_MAX_SERIES}; name fewer runs to see the others.")
@@ -233,6 +254,8 @@ def _show(
         ("", "runs", "designs", "hypervolume", "+-", "best", "epsilon", "best"),
         [[_letter(index), *_cells(runs)] for index, runs in enumerate(found.runs.values())],
     )
+    for index, name in enumerate(found.runs):
+        print_folded(*(f"{_letter(index)} and {text}" for text in reference_sentences(problem.better[name])))
     for title, factors in ((_EPSILON, found.epsilon), (_COVERAGE, found.coverage)) if len(found.runs) > 1 else ():
         _matrix(title, list(found.runs), factors)
 
@@ -266,29 +289,33 @@ def _letter(index: int) -> str:
     return chr(ord("A") + place) + (str(turn) if turn else "")
 
 
-def _series(found: Comparison, values: Mapping[str, Sequence[FloatArray]]) -> list[Series]:
-    """Return what a plot shows of each group: what half of its runs attain, or all that they found."""
+def _series(found: Comparison, problem: _Problem) -> list[Series]:
+    """Return what a plot shows: of each group what half of its runs attain, or all that they found, and references."""
     import numpy as np
 
     from evo_libra.experiment.results.comparison import LEVELS
-    from evo_libra.ui.plots.axes import Series
+    from evo_libra.ui.plots.axes import MAX_SERIES, Series
 
     series = []
     for index, name in enumerate(list(found.runs)[:_MAX_SERIES]):
         surfaces = found.attainment.get(name)
-        many = len(values[name]) > 1
-        points = surfaces[LEVELS[1]] if surfaces and many else np.concatenate(values[name], axis=1)
+        many = len(problem.values[name]) > 1
+        points = surfaces[LEVELS[1]] if surfaces and many else np.concatenate(problem.values[name], axis=1)
         label = f"{_letter(index)} {name}" + (", attained by half of the runs" if surfaces and many else "")
         series.append(Series(points[min(1, len(points) - 1)], points[0], label))
+    names = list(problem.references)
+    for some in [[name] for name in names] if len(series) + len(names) <= MAX_SERIES else [names]:
+        points = np.array([problem.references[name] for name in some]).T
+        series.append(Series(points[min(1, len(points) - 1)], points[0], ", ".join(some)))
     return series
 
 
-def _draw(found: Comparison, values: Mapping[str, Sequence[FloatArray]], path: Path) -> None:
+def _draw(found: Comparison, problem: _Problem, path: Path) -> None:
     from evo_libra.ui.plots.figure import front_figure
 
     x_label, y_label = _labels(found)
     try:
-        front_figure(_series(found, values), x_label=x_label, y_label=y_label, path=path)
+        front_figure(_series(found, problem), x_label=x_label, y_label=y_label, path=path)
     except OSError as error:
         raise InputError(f"{path} cannot be written: {(error.strerror or '').lower()}") from None
 

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InputError
-from evo_libra.ui.commands.named_runs import design_of, run_folder
+from evo_libra.ui.commands.addresses import Addressed, addressed, is_address, written
+from evo_libra.ui.commands.faults import show_faults, spare_entries
+from evo_libra.ui.commands.serving import show_serving
 from evo_libra.ui.commands.shared import Assignments, DesignId, Json, app
 from evo_libra.ui.commands.training import show_alternatives, show_training
 from evo_libra.ui.output import (
@@ -24,9 +26,6 @@ from evo_libra.ui.output import (
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from evo_libra.problem.problem import Problem
-    from evo_libra.problem.protocol import SearchProblem
-
 
 @app.command
 def evaluate(
@@ -42,7 +41,7 @@ def evaluate(
     Parameters
     ----------
     problem:
-        Path of a problem file, or name of a problem; with --id the folder of a run.
+        The design, RESULT#ID or PROBLEM#DESIGN, such as last#12; or a problem for --design, or a result for --id.
     design:
         The design, such as "RI(4)@chiplet:250_FC(8)@package:125_RI(4)@node:60_SW(32)@pod:20" (GB/s per NPU).
     number:
@@ -52,13 +51,14 @@ def evaluate(
     from evo_libra.problem.designs import violations
     from evo_libra.problem.quirks import warnings_of
 
-    loaded, design = _chosen(problem, design, number, assignments)
-    population = loaded.read(design)
+    found = _chosen(problem, design, number, assignments)
+    loaded = found.problem
+    population = loaded.read(found.design)
     values = loaded.evaluate(population).objectives[:, 0]
     broken = violations(loaded, population)
     breakdown = explain(loaded, population)
     time = sum(entry["weight"] * entry["time_ms"] for entry in breakdown["workloads"])
-    cost = sum(entry["cost_usd"] for entry in breakdown["dimensions"])
+    cost = sum(entry["cost_usd"] for entry in [*breakdown["dimensions"], *spare_entries(breakdown)])
     figures = {o.column: float(v) / o.scale for o, v in zip(loaded.objectives, values, strict=True)}
     text = str(loaded.fabrics(population)[0])
     head = {"design": text, "time_ms": time, "cost_usd": cost, **figures, "feasible": not broken, "violations": broken}
@@ -75,33 +75,19 @@ def evaluate(
 _FAILED = 1
 
 
-def _chosen(problem: str, design: str | None, number: int | None, assignments: Sequence[str]) -> tuple[Problem, str]:
-    """Return the problem, and the design that is given as text or by its number in the front of a run."""
-    from evo_libra.problem.file.registry import load_problem
-    from evo_libra.problem.problem import Problem
+def _chosen(problem: str, design: str | None, number: int | None, assignments: Sequence[str]) -> Addressed:
+    """Return the design of an address, or of a problem or a result that options complete."""
+    from evo_libra.experiment.run.origin import origin_of
 
     if design is not None and number is not None:
         raise InputError("--design and --id both name a design; give one of the two")
+    if design is not None:
+        return written(design, origin_of(problem, assignments))
     if number is not None:
-        loaded, design = _of_result(problem, number, assignments)
-    elif design is not None:
-        loaded = load_problem(problem, assignments)
-    else:
-        raise InputError("a design is needed: --design of a problem, or --id of a design in the front of a result")
-    if not isinstance(loaded, Problem):
-        raise InputError(f"'{problem}' is no problem file; a problem written in Python evaluates genes, not designs")
-    return loaded, design
-
-
-def _of_result(name: str, design_id: int, assignments: Sequence[str]) -> tuple[SearchProblem, str]:
-    """Return the problem of a result as its run built it, wherever its file is by now, and a design of its front."""
-    from evo_libra.experiment.run.spec import problem_as_run
-    from evo_libra.experiment.store.folder import RunFolder
-
-    if assignments:
-        raise InputError("--set belongs to --design; a design of a result is evaluated as its run did")
-    result = RunFolder(run_folder(name))
-    return problem_as_run(result), design_of(result, design_id)
+        return addressed(f"{problem}#{number}", assignments=assignments)
+    if is_address(problem):
+        return addressed(problem, assignments=assignments)
+    raise InputError("a design is needed: RESULT#ID, --design of a problem, or --id of a design of a result")
 
 
 def _show_breakdown(head: Mapping[str, Any], others: Mapping[str, float], breakdown: Mapping[str, Any]) -> None:
@@ -120,6 +106,8 @@ def _show_breakdown(head: Mapping[str, Any], others: Mapping[str, float], breakd
     else:
         keys = {"link": "link_usd", "switch": "switch_usd", "nic": "nic_usd", "total": "cost_usd"}
         _show_parts("cost by part [USD]", breakdown, {name: (key, ",.0f") for name, key in keys.items()})
+    if "faults" in breakdown:
+        show_faults(breakdown["faults"])
 
 
 def _show_parts(title: str, breakdown: Mapping[str, Any], figures: Mapping[str, tuple[str, str]]) -> None:
@@ -136,16 +124,18 @@ def _dimension(d: Mapping[str, Any]) -> str:
 
 
 def _show_times(workload: Mapping[str, Any], dimensions: Sequence[Mapping[str, Any]], workloads: int) -> None:
-    training = workload.get("training")
+    training, serving = workload.get("training"), workload.get("serving")
     groups = groups_text(workload)
     whole, compute = time_text(workload["time_ms"]), time_text(workload["compute_ms"])
     # A part of a training step is called compute, and this is more: head, optimizer and bubble.
-    within = f"{compute} on a network that costs no time" if training else f"{compute} of it compute"
+    within = f"{compute} on a network that costs no time" if training or serving else f"{compute} of it compute"
     print(f"\n{workload['name']} ({groups}): {whole}, {within}")
     if size_text := size_of_iteration(workload):
         print_folded(size_text)
     if training:
         show_training(training)
+    if serving:
+        show_serving(serving)
     if "alternatives" in workload:
         show_alternatives(workload["alternatives"], workloads=workloads)
     entries = [*workload["collectives"], *workload["messages"]]
@@ -185,7 +175,13 @@ def _show_bill(breakdown: Mapping[str, Any]) -> None:
             if row["dimension"] == d["dimension"]:
                 each = "-" if row["unit_usd"] is None else f"{row['unit_usd']:,.10g}"
                 part = [f"  {row['item']} {row['part'] or ''}", f"{row['pieces']:,}", each]
-                rows.append([*part, f"{row['cost_usd']:,.2f}", f"{row['power_W']:,.1f}"])
-    cost, power = (sum(row[key] for row in breakdown["bill"]) for key in ("cost_usd", "power_W"))
-    rows += [None, ["total", "", "", f"{cost:,.2f}", f"{power:,.1f}"]]
-    print_table("bill of materials", ("part", "pieces", "each [USD]", "cost [USD]", "power [W]"), rows, fold=("part",))
+                idle = "-" if row["idle_W"] is None else f"{row['idle_W']:,.1f}"
+                rows.append([*part, f"{row['cost_usd']:,.2f}", f"{row['power_W']:,.1f}", idle])
+    for spare in spare_entries(breakdown):
+        figures = (f"{spare['cost_usd']:,.2f}", f"{spare['power_W']:,.1f}")
+        rows += [None, [f"spares, {spare['npus']:,} NPUs", "", "", *figures, ""]]
+    every = [*breakdown["bill"], *spare_entries(breakdown)]
+    cost, power = (sum(row[key] for row in every) for key in ("cost_usd", "power_W"))
+    rows += [None, ["total", "", "", f"{cost:,.2f}", f"{power:,.1f}", ""]]
+    columns = ("part", "pieces", "each [USD]", "cost [USD]", "power [W]", "idle [W]")
+    print_table("bill of materials", columns, rows, fold=("part",))

@@ -1,53 +1,130 @@
-"""The front of a result: a plot, a table and how it was found."""
+"""The front of a result: a plot, a table and how it was found; a part of it, also as a file."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
 
 from evo_libra.errors import InfeasibleError, counted
+from evo_libra.ui.commands.design_table import show_designs, unit_of
+from evo_libra.ui.commands.front_files import cells, columns_of, write_files
 from evo_libra.ui.commands.named_runs import run_folder
-from evo_libra.ui.commands.shared import FrontRows, Json, RunName, app
-from evo_libra.ui.output import (
-    label_of,
-    new_console,
-    number,
-    print_json,
-    print_styled,
-    print_table,
-    short_design,
-    time_unit,
-)
+from evo_libra.ui.commands.shared import Flag, FrontRows, Json, RunName, app
+from evo_libra.ui.output import label_of, new_console, print_json, print_styled, print_table
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from evo_libra.front.front import Front
     from evo_libra.front.references import ReferencePoint
     from evo_libra.problem.objectives import Objective
 
+File = Annotated[Path | None, Parameter(allow_leading_hyphen=True)]
+_WIDE = 10_000
+
 
 @app.command
-def front(result: RunName, *, rows: FrontRows = 12, as_json: Json = False) -> int:
-    """Show the front of a result."""
-    from evo_libra.experiment.store.folder import DONE, MANIFEST, PLOT, RunFolder
-    from evo_libra.problem.objectives import Objective
+def front(  # noqa: PLR0913 - options of a command
+    result: RunName,
+    *,
+    where: str = "",
+    sort: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
+    columns: str | None = None,
+    families: Flag = False,
+    wide: Flag = False,
+    rows: FrontRows = 12,
+    csv: File = None,
+    markdown: File = None,
+    parquet: File = None,
+    as_json: Json = False,
+) -> int:
+    """Show the front of a result, or a part of it.
+
+    Parameters
+    ----------
+    where:
+        Only designs that fit all words, such as "time<5s cost<300MUSD family:SW8* technology:optics* -plan:*zero3*".
+    sort:
+        A column, such as cost; -cost begins with the largest. The table then has the first rows.
+    columns:
+        Columns of the table and of files, such as id,time,cost,family; the unit may be left out.
+    families:
+        List the families instead: designs of one topology, where on the front they are, and how many.
+    wide:
+        Print each design in one line, in the notation.
+    csv:
+        Write all designs that fit to a file; - is standard output.
+    markdown:
+        The same as a table in Markdown.
+    parquet:
+        The same as a Parquet file.
+    """
+    from evo_libra.experiment.store.folder import MANIFEST, RunFolder
+    from evo_libra.front.references import reference_rows
+    from evo_libra.front.selection import chosen, ordered
+    from evo_libra.ui.commands.references import show_references
 
     folder = RunFolder(run_folder(result))
     manifest = folder.read_json(MANIFEST)
-    found = folder.read_front()
+    whole = folder.read_front()
+    found = chosen(whole, where) if where else whole
+    found = ordered(found, sort) if sort else found
+    references = folder.read_references()
     if as_json:
-        print_json(result_json(found, manifest.get("evaluations", 0), manifest.get("wall_s", 0.0), folder.path))
+        listed = replace(found, frame=columns_of(found, columns)) if columns else found
+        more = {"families": _family_rows(found)} if families else {}
+        more |= {"references": reference_rows(references, whole)} if references else {}
+        print_json({
+            **result_json(listed, manifest.get("evaluations", 0), manifest.get("wall_s", 0.0), folder.path), **more
+        })  # fmt: skip
         return 0
-    if not len(found):
+    if not len(whole):
         raise InfeasibleError(f"the front of {folder.path} is empty")
+    if not len(found):
+        raise InfeasibleError(f"none of {counted(len(whole), 'design')} of {folder.path} fits '{where}'")
+    files = {"csv": csv, "markdown": markdown, "parquet": parquet}
+    if any(files.values()):
+        write_files(columns_of(found, columns), files)
+        return 0
+    name = str(manifest.get("name", folder.path))
+    title = f"{name}: {{}} of {counted(len(whole), 'design')} on the front"
+    if families:
+        _show_families(found, name)
+    elif columns:
+        _show_columns(columns_of(replace(found, frame=_first(found, rows, sort)), columns), title)
+    else:
+        _show_part(found, whole, title, rows, sort, references, wide=wide)
+        show_references(reference_rows(references, whole), whole.objectives)
+    _show_state(folder, manifest, found, whole)
+    return 0
+
+
+def _show_part(
+    found: Front, whole: Front, title: str, rows: int, sort: str | None, references: Sequence[ReferencePoint], *,
+    wide: bool,
+) -> None:  # fmt: skip
+    from evo_libra.problem.objectives import Objective
+    from evo_libra.ui.plots.scatter import terminal_plot_of
+
     objectives = tuple(Objective(c, c, 1.0, label_of(c)) for c in found.objectives)
-    show_front(found, objectives, str(manifest.get("name", folder.path)), rows=rows)
+    print_styled(terminal_plot_of(found, objectives, new_console(), references))
+    shown = _first(found, rows, sort)
+    show_designs(whole, shown, title.format(shown.height), wide=wide)
+
+
+def _show_state(folder: Any, manifest: Any, found: Front, whole: Front) -> None:  # noqa: ANN401 - as commands have it
+    from evo_libra.experiment.store.folder import DONE, PLOT
+
     state = "done" if folder.done else f"{manifest.get('status', 'unfinished')}, no {DONE}"
     evaluated = counted(manifest.get("evaluations", 0), "evaluation")
-    print(f"\n{counted(len(found), 'design')} on the front; {evaluated}; {state}")
+    part = "" if len(found) == len(whole) else f"{len(found):,} of "
+    print(f"\n{part}{counted(len(whole), 'design')} on the front; {evaluated}; {state}")
     if (folder.path / PLOT).exists():
         print(f"plot   {folder.path / PLOT}")
-    return 0
 
 
 def result_json(front: Front, evaluations: int, wall: float, folder: Path) -> dict[str, Any]:
@@ -63,30 +140,50 @@ def show_front(
 
     print_styled(terminal_plot_of(front, objectives, new_console(), references))
     shown = front.spread(rows)
-    units = {column: _unit(column, shown[column].to_list()) for column in front.objectives}
+    show_designs(front, shown, f"{name}: {shown.height} of {counted(len(front), 'design')} on the front")
+
+
+def _first(found: Front, rows: int, sort: str | None) -> pl.DataFrame:
+    """Return rows of a table: the first ones of an order that is asked for, or some that are spread along the front."""
+    return found.frame.head(rows) if sort else found.spread(rows)
+
+
+def _show_columns(frame: pl.DataFrame, title: str) -> None:
+    texts = [name for name in frame.columns if not frame[name].dtype.is_numeric()]
+    print_table(title.format(frame.height), frame.columns, cells(frame), left=texts, min_width=_WIDE)
+
+
+def _family_rows(found: Front) -> list[dict[str, Any]]:
+    from evo_libra.front.families import families_of, family_rows
+
+    return family_rows(found, families_of(found))
+
+
+def _show_families(found: Front, name: str) -> None:
+    rows = _family_rows(found)
+    columns = found.objectives
+    units = {column: unit_of(column, found.frame[column].to_list()) for column in columns}
     print_table(
-        f"{name}: {len(shown)} of {counted(len(front), 'design')} on the front",
-        ("id", *(column.removesuffix("ms") + unit for column, (unit, _) in units.items()), "design"),
+        f"{name}: {counted(len(rows), 'topology', 'topologies')} of {counted(len(found), 'design')} on the front",
+        ("network", "designs", "ids", *(_head(column, unit) for column, (unit, _) in units.items())),
         [
             [
-                str(row["id"]),
-                *(number(row[column] / size) for column, (_, size) in units.items()),
-                _design(row, front.objectives),
+                row["family"], f"{row['designs']:,}", _range(str(row["first_id"]), str(row["last_id"])),
+                *(_range(*(f"{row[f'{end}_{c}'] / units[c][1]:.5g}" for end in ("min", "max"))) for c in columns),
             ]
-            for row in shown.to_dicts()
+            for row in rows
         ],
-        fold=("design",),
-    )
+        left=("network",), min_width=_MIN_WIDTH,
+    )  # fmt: skip
 
 
-def _unit(column: str, values: Sequence[float]) -> tuple[str, float]:
-    """Return the unit of a column of times and what its milliseconds are divided by; of others, no unit and 1."""
-    return time_unit(sorted(values)[len(values) // 2]) if column.endswith("_ms") else ("", 1.0)
+_MIN_WIDTH = 100
+"""Columns in which names and ranges are whole."""
 
 
-def _design(row: Mapping[str, Any], objectives: Sequence[str]) -> str:
-    """Return what tells a design from others: the notation, or what a problem written in Python says of it."""
-    if "design" in row:
-        return short_design(str(row["design"]))
-    others = {key: value for key, value in row.items() if key != "id" and key not in objectives}
-    return ", ".join(f"{key}={number(value) if isinstance(value, float) else value}" for key, value in others.items())
+def _head(column: str, unit: str) -> str:
+    return f"{column.rpartition('_')[0] or column} [{unit}]" if unit else column
+
+
+def _range(low: str, high: str) -> str:
+    return low if low == high else f"{low} - {high}"

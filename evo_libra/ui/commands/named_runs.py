@@ -1,15 +1,15 @@
-"""Runs as the user names them: their folder, their problem, a design of their front."""
+"""Runs as the user names them: their folder, their problem."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evo_libra.errors import InputError, counted
+from evo_libra.errors import InputError
+from evo_libra.experiment.results.naming import DEFAULT, folder_at, looked_at, run_folder
 
 if TYPE_CHECKING:
     from evo_libra.experiment.results.catalogue import Catalogue
@@ -18,18 +18,10 @@ if TYPE_CHECKING:
     from evo_libra.experiment.store.folder import RunFolder
     from evo_libra.problem.problem import Problem
 
-
-DEFAULT = Path("results")
-"""The folder of results where none is named; before the first run it is not there."""
-
-
-def looked_at(results: Path) -> Path:
-    """Return a folder of results that can be read; raise an InputError where it is neither there nor the default."""
-    from evo_libra.experiment.results.listing import can_be_read
-
-    if not can_be_read(results) and results != DEFAULT:
-        raise InputError(f"there is no folder of results {results}")
-    return results
+__all__ = [
+    "DEFAULT", "chosen_runs", "folder_at", "given_of", "looked_at", "origin_of_result", "problem_from", "run_folder",
+    "written_to",
+]  # fmt: skip
 
 
 def written_to(results: Path) -> Path:
@@ -45,57 +37,11 @@ def written_to(results: Path) -> Path:
     return results
 
 
-def run_folder(name: Path | str, results: Path = DEFAULT) -> Path:
-    """Return the folder of a run.
+def chosen_runs(names: Sequence[str], results: Path, fewest: int = 2) -> list[RunRecord]:
+    """Return the runs that paths, ids or parts of ids name, and those that match all filters among the names.
 
-    Parameters
-    ----------
-    name : its path; that of a folder with one run in it; its id, or a part of its id that no other has.
-    results : the folder of results that ids belong to.
-
-    Raises
-    ------
-    InputError : there is no such run, or there are several; the path is that of a file.
+    An `InputError` says that there are fewer than are needed.
     """
-    from evo_libra.experiment.results.catalogue import Catalogue
-
-    path = folder_at(name)
-    if path is not None:
-        return path
-    with closing(Catalogue.open(looked_at(results))) as catalogue:
-        return catalogue.find(str(name)).folder
-
-
-def folder_at(name: Path | str) -> Path | None:
-    """Return the folder of the one run at a path, or in it; None where there is no run, an InputError for several."""
-    from evo_libra.experiment.store.folder import MANIFEST, is_run
-
-    path = Path(name)
-    if os.path.isfile(path):  # noqa: PTH113 - false for a name that is too long
-        raise InputError(_refused(path))
-    if os.path.isdir(path):  # noqa: PTH112 - the same
-        below = (found.parent for depth in ("*", "*/*") for found in path.glob(f"{depth}/{MANIFEST}"))
-        inside = [path] if is_run(path) else sorted(below)
-        if len(inside) == 1:
-            return inside[0]
-        if inside:
-            shown = ", ".join(str(one) for one in inside[:3])
-            raise InputError(f"{path} has {counted(len(inside), 'run')}, such as {shown}; name one")
-    return None
-
-
-def _refused(path: Path) -> str:
-    """Return the sentence that refuses a file where the folder of a run is needed."""
-    from evo_libra.experiment.store.folder import MANIFEST
-    from evo_libra.files.source import refusal_of_file
-
-    if (path.parent / MANIFEST).is_file():
-        return f"{path} is a file of a run; use the run's folder, {path.parent}"
-    return f"{path}: {refusal_of_file(path) or 'this is a file'}; here the folder of a run is needed"
-
-
-def chosen_runs(names: Sequence[str], results: Path) -> list[RunRecord]:
-    """Return the runs that paths, ids or parts of ids name, and those that match all filters among the names."""
     from evo_libra.experiment.results.catalogue import Catalogue
     from evo_libra.experiment.results.listing import is_filter
     from evo_libra.experiment.store.folder import is_run
@@ -114,8 +60,8 @@ def chosen_runs(names: Sequence[str], results: Path) -> list[RunRecord]:
     found = {run.folder.resolve(): run for run in runs}
     for one in catalogues.values():
         one.close()
-    if len(found) < 2:  # noqa: PLR2004 - one run has nothing to be compared with
-        raise InputError(f"two runs or more are needed; found {len(found)}")
+    if len(found) < fewest:
+        raise InputError(f"{'two runs' if fewest > 1 else 'one run'} or more are needed; found {len(found)}")
     return list(found.values())
 
 
@@ -195,14 +141,3 @@ def problem_from(origin: Origin, assignments: Sequence[str] = ()) -> Problem:
             f"'{problem.name}' is written in Python: its space is unknown, and nothing can be proven of it"
         )
     return problem
-
-
-def design_of(result: RunFolder, design_id: int) -> str:
-    """Return a design of the front of a result by its id, in the notation; raise an InputError where there is none."""
-    import polars as pl
-
-    frame = result.read_front().frame
-    found = frame.filter(pl.col("id") == design_id)
-    if not found.height:
-        raise InputError(f"the front of {result.path} has no design {design_id}; its ids are 0 to {frame.height - 1}")
-    return str(found["design"][0])

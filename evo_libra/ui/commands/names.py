@@ -22,12 +22,21 @@ COMMANDS = {
     ),
     "certify": ("certify", "Prove how far the front of a result is from optimal."),
     "compare": ("compare", "Compare the fronts of runs; runs that differ only in their seeds form a group."),
+    "diff": (
+        "diff",
+        "Compare two designs: network, plan, where time and money go, and which one wins under which change.",
+    ),
+    "draw": ("draw", "Draw the network of a design: its NPUs, switches and cables, tier by tier."),
     "evaluate": ("evaluate", "Evaluate one design: its time and cost, and where they come from."),
+    "explain": (
+        "explain",
+        "Explain a design: why nothing on its front beats it, its bottlenecks and slack, and what each step costs.",
+    ),
     "export": (
         "astra_sim",
         "Write a design with its workloads for ASTRA-sim, and predict its time there to the nanosecond.",
     ),
-    "front": ("front", "Show the front of a result."),
+    "front": ("front", "Show the front of a result, or a part of it."),
     "import": (
         "astra_sim",
         "Read a cluster of ASTRA-sim as a design in the notation and the section `time` of a problem file.",
@@ -41,6 +50,14 @@ COMMANDS = {
     "prices": (
         "rescore",
         "Look at the front of a result under uncertain prices of parts: what designs cost, which stay on the front.",
+    ),
+    "recommend": (
+        "recommend",
+        "Say which designs of a front to look at first, why, what the runner-up loses, and how certain that is.",
+    ),
+    "report": (
+        "report",
+        "Write results as one page of HTML that works offline: front, designs, pictures of networks, tables.",
     ),
     "reproduce": ("results", "Repeat a run and compare the fronts; exit code 1 if they differ."),
     "rescore": (

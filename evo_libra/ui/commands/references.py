@@ -3,26 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from evo_libra.errors import InputError
 from evo_libra.ui.output import number, print_folded, print_table, short_design, time_text
+
+if TYPE_CHECKING:
+    from evo_libra.experiment.store.folder import RunFolder
+    from evo_libra.front.front import Front
 
 
 def show_references(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
     """Print reference designs with their objectives, and how much better a front is than each of them."""
     if not rows:
         return
+    from evo_libra.front.families import short_network, short_plans
+    from evo_libra.ui.commands.design_table import BANDWIDTH, NETWORK, PLAN, bandwidths
+
+    plans, shared = short_plans([str(row["design"]).partition(" | ")[2] for row in rows])
+    planned = [PLAN] if any(plans) else []
     print_table(
         "reference designs of this size; `evo-libra catalog designs` has their sources",
-        ("name", *(column.removesuffix("_ms") for column in columns), "design"),
+        ("name", *(column.removesuffix("_ms") for column in columns), NETWORK, BANDWIDTH, *planned),
         [
-            [str(row["name"]), *(_figure(column, row[column]) for column in columns), short_design(str(row["design"]))]
-            for row in rows
+            [
+                str(row["name"]), *(_figure(column, row[column]) for column in columns),
+                short_network(design), bandwidths(design), *([plan] if planned else []),
+            ]
+            for row, plan in zip(rows, plans, strict=True)
+            for design in (str(row["design"]),)
         ],
-        left=("name",),
-        fold=("design",),
-    )
-    print_folded(*(f"{row['name']}: {sentence}" for row in rows if (sentence := comparison(row))))
+        left=("name", NETWORK), fold=(BANDWIDTH, PLAN),
+    )  # fmt: skip
+    print_folded(*([f"their plans: {shared}"] if shared else []))
+    print_folded(*reference_sentences(rows))
+
+
+def rows_of_runs(folders: Sequence[RunFolder], fronts: Sequence[Front]) -> list[dict[str, Any]]:
+    """Return the reference designs of runs of one problem, with what their fronts together are better by."""
+    import polars as pl
+
+    from evo_libra.front.front import Front
+    from evo_libra.front.references import reference_rows
+
+    objectives = fronts[0].objectives
+    together = Front(pl.concat([front.frame.select(objectives) for front in fronts]), objectives)
+    return reference_rows(folders[0].read_references(), together) if len(together) else []
+
+
+def reference_sentences(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return how much better a front is than each reference design that it is compared with."""
+    return [f"{row['name']}: {sentence}" for row in rows if (sentence := comparison(row))]
+
+
+def sentences_of_run(folder: RunFolder) -> list[str]:
+    """Return how much better the front of a run is than each reference design; none of a run that has no front yet."""
+    try:
+        return reference_sentences(rows_of_runs([folder], [folder.read_front()]))
+    except InputError:
+        return []
+
+
+def reference_facts(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """Return reference designs as lines of a label and what a front is better by."""
+    labels = ("references", *[""] * len(rows))
+    sentences = (f"{row['name']} ({short_design(str(row['design']))}): {comparison(row)}".rstrip(": ") for row in rows)
+    return list(zip(labels, sentences, strict=False))
 
 
 def comparison(row: Mapping[str, Any]) -> str:

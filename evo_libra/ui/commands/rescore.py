@@ -24,7 +24,6 @@ from evo_libra.ui.output import (
     print_json,
     print_styled,
     print_table,
-    short_design,
     time_unit,
 )
 
@@ -187,9 +186,9 @@ def _show_times(found: Rescored, front: Front, problem: Problem, other: Problem,
     print_table(
         f"{len(shown)} of {counted(len(front), 'design')}; rank 1 is the fastest",
         ("id", *(f"{what}\n{model}" for what in (f"time [{unit}]", "rank") for model in (before, after)), "on\nfront",
-         "design"),
+         "network"),
         [_time_cells(row, size) for row in shown.to_dicts()],
-        fold=("design",),
+        left=("network",),
     )  # fmt: skip
     ratio = times[1] / times[0]
     print(f"\ntime under {after} is {ratio.min():.4g} to {ratio.max():.4g} times that under {before}, median "
@@ -207,9 +206,11 @@ def _show_times(found: Rescored, front: Front, problem: Problem, other: Problem,
 
 
 def _time_cells(row: Mapping[str, Any], size: float) -> list[str]:
+    from evo_libra.front.families import short_network
+
     kept = "yes" if row["on_front"] else "no" if row["feasible"] else "infeasible"
     times = [number(row[name] / size) for name in ("time_ms", "time_ms_rescored")]
-    return [str(row["id"]), *times, str(row["rank"]), str(row["rank_rescored"]), kept, short_design(row["design"])]
+    return [str(row["id"]), *times, str(row["rank"]), str(row["rank_rescored"]), kept, short_network(row["design"])]
 
 
 def _show_prices(found: Priced, score: Score, rows: int) -> None:

@@ -87,14 +87,18 @@ def show(run: RunName, *, results: Out = DEFAULT, as_json: Json = False) -> int:
     from rich.text import Text
 
     from evo_libra.experiment.store.folder import RunFolder, damaged_files
+    from evo_libra.front.references import reference_rows
+    from evo_libra.ui.commands.references import reference_facts
 
     folder = RunFolder(run_folder(run, results))
     damaged = damaged_files(folder)
     info, manifest = _found(folder, damaged)
+    references = [] if damaged or not info.front_size else reference_rows(folder.read_references(), folder.read_front())
     if as_json:
-        print_json({"run": info.row(), "manifest": manifest, "damaged": list(damaged), "reasons": damaged})
+        shown = {"run": info.row(), "manifest": manifest, "damaged": list(damaged), "reasons": damaged}
+        print_json(shown | ({"references": references} if references else {}))
     else:
-        for label, value in _facts(info, manifest, damaged):
+        for label, value in (*_facts(info, manifest, damaged), *reference_facts(references)):
             new_console().print(Text(f"{label:<14}{value}"), soft_wrap=True)
     return _FAILED if damaged else 0
 
@@ -180,6 +184,7 @@ def _facts(run: RunRecord, manifest: Mapping[str, Any], damaged: Mapping[str, st
         *(("", f"  {assignment}") for assignment in source.get("set", [])),
         *((
             ("engine", _settings(run, manifest)),
+            ("", manifest.get("method", {}).get("engine_choice", "")),
             ("evaluations", f"{run.evaluations:,} of {run.budget:,}{ending}"),
             ("front", f"{counted(run.front_size, 'design')}{volume}"),
             *((one.heading, _cell(run, one)) for one in RUN_FIGURES if one.attribute not in own),

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _REFRESH_SECONDS = 0.25
 _INTERRUPTED = 130
+_EXACT = ": the front is exact"
 
 
 def search(
@@ -56,12 +57,12 @@ def search(
     from rich.progress import SpinnerColumn, TextColumn, TimeRemainingColumn
 
     from evo_libra.experiment.execution.executor import Job
+    from evo_libra.experiment.execution.references import references_of
     from evo_libra.experiment.execution.search_loop import in_processes, planned_run
     from evo_libra.experiment.execution.worker import perform
     from evo_libra.experiment.run.origin import build, origin_of
     from evo_libra.experiment.store.folder import LOG, PLOT, RunFolder
     from evo_libra.experiment.store.messages import catching_interrupts
-    from evo_libra.front.references import reference_points
     from evo_libra.ui.plots.scatter import figure_of
 
     origin = origin_of(problem, assignments)
@@ -71,7 +72,7 @@ def search(
         command=tuple(sys.argv),
     )  # fmt: skip
     found: list[Outcome] = []
-    references = reference_points(built)
+    references = references_of(spec, built)
 
     def draw(outcome: Outcome, file: BinaryIO) -> None:
         figure_of(outcome.front, built.objectives, built.name, file, references)
@@ -97,7 +98,7 @@ def search(
     if report.ending not in ("done", "interrupt"):
         raise EvoLibraError(f"the search failed: {report.error or report.ending}; see {folder.path / LOG}")
     front = found[0].front if found else folder.read_front()
-    return _report(built, folder, front, report, references, as_json=as_json)
+    return _report(built, folder, front, report, references, spec.engine_choice, as_json=as_json)
 
 
 def _with_settings(command: Callable[..., int]) -> Callable[..., int]:
@@ -153,8 +154,8 @@ class Watch:
 
 
 def _report(
-    problem: SearchProblem, run: RunFolder, front: Front, report: Report, references: Sequence[ReferencePoint], *,
-    as_json: bool,
+    problem: SearchProblem, run: RunFolder, front: Front, report: Report, references: Sequence[ReferencePoint],
+    choice: str, *, as_json: bool,
 ) -> int:  # fmt: skip
     from evo_libra.experiment.run.record import ending_text
     from evo_libra.experiment.store.folder import DONE, FAILURES, PLOT
@@ -163,7 +164,9 @@ def _report(
     from evo_libra.front.references import reference_rows
     from evo_libra.problem.problem import Problem
     from evo_libra.problem.quirks import Warned, warnings_of
+    from evo_libra.searching.engine import EXHAUSTED
     from evo_libra.ui.commands.front import result_json, show_front
+    from evo_libra.ui.commands.recommend import show_first
     from evo_libra.ui.commands.references import show_references
 
     folder, failures = run.path, read_failures(run)
@@ -174,9 +177,11 @@ def _report(
     workloads = [{"name": loop.workload.name, **sizes_of(loop)} for loop in loops]
     if as_json:
         more: dict[str, Any] = {key: end[key] for key in ("ended", "restarts") if key in end}
+        more |= {"engine_choice": choice} if choice else {}
         more |= {"failures": failures} if failures else {}
         more |= {"workloads": workloads} if workloads else {}
         more |= {"references": reference_rows(references, front)} if references else {}
+        more |= {"recommended": front.recommend()} if len(front) else {}
         report_json = result_json(front, report.figures.evaluations, report.figures.wall_s, folder)
         print_json({**report_json, "warnings": list(map(Warned.json, warnings)), **more})
     elif len(front):
@@ -188,10 +193,11 @@ def _report(
         ending = f" ({words})" if (words := ending_text(end.get("ended", ""), end.get("restarts", 0))) else ""
         evaluated, found = counted(report.figures.evaluations, "evaluation"), counted(len(front), "design")
         print(f"\n{evaluated} in {report.figures.wall_s:.2f} s{ending}; {found} on the front")
-        print_folded(*warnings)
+        print_folded(*([f"{choice}{_EXACT if end.get('ended') == EXHAUSTED else ''}"] if choice else []), *warnings)
         print(f"front  {folder / 'front.parquet'}")
         if (folder / PLOT).exists():
             print(f"plot   {folder / PLOT}")
+        show_first(front, "last" if folder.parents[1] == DEFAULT else f"{folder.parents[1]}/last")
     if failures:
         print(
             f"evo-libra: {counted(len(failures), 'design')} could not be evaluated and "

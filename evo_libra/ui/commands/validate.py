@@ -45,7 +45,7 @@ def validate(
     plot:
         Draw the computed figures over the published ones to this file: .png, .pdf or .svg.
     refit:
-        Fit the constants of a training step again on the public rows, and say how far they move.
+        Fit the constants of training steps and serving again on the public rows, and say how far they move.
     """
     from evo_libra.validation.sources import chosen
 
@@ -107,6 +107,8 @@ def _refit_json(fitted: Refit) -> dict[str, Any]:
         "constants": [_constant_json(one) for one in fitted.constants],
         "software": [_constant_json(one) for one in fitted.software],
         "halves": [{"tested": half.tested, **_errors_json(half.errors)} for half in fitted.halves],
+        "serving": [_constant_json(one) for one in fitted.serving],
+        "unseen": [{"tested": half.tested, **_errors_json(half.errors)} for half in fitted.unseen],
     }
 
 
@@ -198,8 +200,8 @@ def _show_refit(fitted: Refit) -> None:
         "fitted again on the public rows",
         ("constant", "now", "fitted", "moves %"),
         [
-            (one.name, f"{one.value:.4f}", f"{one.fitted:.4f}", f"{100 * one.moved:+.2f}")
-            for one in (*fitted.constants, *fitted.software)
+            (one.name, f"{one.value:.4g}", f"{one.fitted:.4g}", f"{100 * one.moved:+.2f}")
+            for one in (*fitted.constants, *fitted.software, *fitted.serving)
         ],
         left=("constant",),
     )
@@ -209,16 +211,25 @@ def _show_refit(fitted: Refit) -> None:
         [(f"{half.tested} rows", *_cells(half.errors)) for half in fitted.halves],
         left=("tested",),
     )
+    print_table(
+        "serving: fitted on the other models or accelerators, tested on these",
+        ("tested", *_ERRORS),
+        [(f"{half.tested} rows", *_cells(half.errors)) for half in fitted.unseen],
+        left=("tested",),
+    )
 
 
 def notes() -> tuple[str, ...]:
     """Return what the figures rest on, a sentence each."""
     from evo_libra.validation.sources import NOT_MODELLED
+    from evo_libra.workload.serving.stacks import HOP, LAYER
 
     constants, software = (", ".join(f"{name} {value:g}" for name, value in one.items()) for one in fitted_figures())
+    serving = f"LAYER {LAYER * 1e6:g} us, HOP {HOP * 1e6:g} us"
     return (
         f"Two constants of a training step are fitted to published rows: {constants}.",
         f"What is fitted of each software to its own rows: {software}; all other software takes the defaults.",
+        f"Two constants of serving are fitted to the 22 rows of Llama 2: {serving}.",
         f"Not modelled: {' '.join(NOT_MODELLED)}",
     )
 

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evo_libra.ui.output import time_unit
+from evo_libra.quantities import money_unit, time_unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from evo_libra.arrays import FloatArray, IntArray
 
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442", "#7F3C8D", "#999999")
+"""Okabe and Ito's, readable in every kind of colour vision; grey is for what a caller has merged."""
 MAX_SERIES = 9
 """Series that colours and markers can tell apart."""
 BRAILLE = 0x2800
@@ -82,21 +84,29 @@ def axes_of(series: Sequence[Series], *, log_x: bool, log_y: bool) -> tuple[Axis
 
 
 def unit_of(label: str, axis: Axis) -> tuple[str, float]:
-    """Return the label of an axis of times in the unit that suits them, and its milliseconds; any other label and 1.
+    """Return the label of an axis of times or amounts in the unit that suits them, and its size; any other label and 1.
 
     Parameters
     ----------
-    label : the label; it ends with ``[ms]`` where milliseconds are shown.
+    label : the label; it ends with ``[ms]`` or ``[USD]`` where these are shown.
     axis : the values that are shown.
 
     >>> unit_of("iteration time [ms]", Axis(7.0, 7.1, log=True)), unit_of("power [MW]", Axis(7.0, 7.1, log=True))
     (('iteration time [min]', 60000.0), ('power [MW]', 1.0))
     """
-    if not label.endswith("[ms]"):
+    head, bracket, unit = label.rpartition("[")
+    choose = _UNITS.get(f"{bracket}{unit}")
+    if choose is None:
         return label, 1.0
     middle = (axis.low + axis.high) / 2
-    name, size = time_unit(10.0**middle if axis.log else abs(middle))
-    return f"{label[:-4]}[{name}]", size
+    amount = 10.0**middle if axis.log else abs(middle)
+    name, size = choose(max(amount, _LARGE) if amount >= _THOUSAND else amount)
+    return f"{head}[{name}]", size
+
+
+_THOUSAND, _LARGE = 1e3, 1e4
+"""From thousands on labels take the next unit, where tables still have digits for the smaller one."""
+_UNITS = {"[ms]": time_unit, "[USD]": money_unit}
 
 
 def in_unit(axis: Axis, size: float) -> Axis:
@@ -109,7 +119,7 @@ def in_unit(axis: Axis, size: float) -> Axis:
 def in_units(
     series: Sequence[Series], labels: tuple[str, str], *, log_x: bool, log_y: bool
 ) -> tuple[list[Series], tuple[str, str]]:
-    """Return series and the labels of the x and the y axis with times in the units that suit them."""
+    """Return series and the labels of the x and the y axis with times and amounts in the units that suit them."""
     if not any(one.x.size for one in series):
         return list(series), labels
     axes = axes_of(series, log_x=log_x, log_y=log_y)
@@ -128,13 +138,20 @@ def position(axis: Axis, values: FloatArray) -> FloatArray:
 
 
 def ticks(axis: Axis, cells: int, *, across: bool) -> tuple[float, ...]:
-    """Return round values to label on an axis, as many as can be read well, at least one.
+    """Return round values to label on an axis, as many as can be read well, at least two wherever two labels fit.
 
     `cells` is the length of the axis in characters or, where labels stand one above the other, in lines.
     """
     candidates = list(_tick_candidates(axis))
-    middle = next(values[len(values) // 2] for values in candidates if values)
-    return max([*(values for values in candidates if _fits(axis, values, cells, across=across)), (middle,)], key=len)
+    even = [values for values in _even_ticks(*limits(axis)) if values]
+    # Where no even steps leave room for two labels, two values near the ends do.
+    ends = [(values[0], values[-1]) for values in even if len(values) > 1]
+    middle = next(values[len(values) // 2] for values in (*candidates, *even) if values)
+    for some in (candidates, even, reversed(ends)):
+        found = max((values for values in some if _fits(axis, values, cells, across=across)), key=len, default=())
+        if len(found) > 1:
+            return found
+    return (middle,)
 
 
 def tick_label(value: float) -> str:

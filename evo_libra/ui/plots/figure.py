@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 from evo_libra.ui.plots.axes import (
+    COLOURS,
     Axis,
     Series,
     axes_of,
@@ -40,8 +41,6 @@ _AXES_SIZE = (6.3, 3.2)  # What labels leave of it, nearly.
 DPI = 160
 _X_CELLS, _Y_CELLS = 84, 24  # How many characters and lines of tick labels the axes have room for.
 _MANY = 1000  # Points of a series from which on vector markers make a file large and slow to show.
-# Okabe and Ito's, readable in every kind of colour vision; grey is for what a caller has merged.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442", "#7F3C8D", "#999999")
 _MARKERS = "osD^vPXph"
 _STYLES = ("-", "--", "-.", ":")
 METADATA: dict[str, dict[str, str | None]] = {
@@ -78,6 +77,7 @@ def front_figure(
     title: str = "",
     log_x: bool = True,
     log_y: bool = True,
+    mark: Series | None = None,
     path: Path | BinaryIO,
 ) -> None:
     """Write a scatter plot of Pareto fronts, 7.16 x 4 inches, to a file; the same input gives the same bytes.
@@ -85,7 +85,8 @@ def front_figure(
     Parameters
     ----------
     series : what to draw, later ones over earlier ones; "no points" is drawn when all are empty.
-    x_label, y_label : what the axes show, with the unit; ``[ms]`` becomes the one that suits the times.
+    x_label, y_label : what the axes show, with the unit; ``[ms]`` and ``[USD]`` become those that suit the values.
+    mark : points of the series that get a ring, and an entry in the legend.
     path : where to write; the suffix .png, .pdf or .svg chooses the format, and an open file gets a PNG.
 
     Raises
@@ -93,7 +94,9 @@ def front_figure(
     ValueError : another suffix, or series that `evo_libra.ui.plots.axes.check_series` refuses, more than 9 among them.
     """
     check_series(series, log_x=log_x, log_y=log_y)
-    series, (x_label, y_label) = in_units(series, (x_label, y_label), log_x=log_x, log_y=log_y)
+    marks = [] if mark is None else [mark]
+    every, (x_label, y_label) = in_units([*series, *marks], (x_label, y_label), log_x=log_x, log_y=log_y)
+    series, marks = every[: len(series)], every[len(series) :]
     x, y = axes_of(series, log_x=log_x, log_y=log_y)
     with _drawing(path, x_label, y_label, title) as (figure, axes):
         if any(one.x.size for one in series):
@@ -102,7 +105,15 @@ def front_figure(
             axes.set(xticks=[], yticks=[])
             axes.text(0.5, 0.5, "no points", ha="center", va="center", color="#767676", transform=axes.transAxes)
         _draw(axes, series)
-        _add_legend(figure, axes, series, x, y)
+        for ring in marks:
+            axes.plot(ring.x, ring.y, label=ring.label, **_RING)
+        _add_legend(figure, axes, every, x, y)
+
+
+_RING: dict[str, Any] = {
+    "linestyle": "none", "marker": "o", "markersize": 11.0, "markerfacecolor": "none", "markeredgecolor": "black",
+    "markeredgewidth": 1.4, "zorder": 5,
+}  # fmt: skip
 
 
 def attainment_figure(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,7 +11,9 @@ import numpy as np
 from rich.cells import cell_len
 from rich.console import Console
 
+from evo_libra.front.families import drawn_families
 from evo_libra.front.front import Front
+from evo_libra.front.recommend import knee
 from evo_libra.front.references import ReferencePoint
 from evo_libra.problem.objectives import Objective
 from evo_libra.ui.plots.axes import MAX_SERIES, Series, axes_of, check_series, in_units
@@ -142,23 +143,21 @@ def with_references(
 
 
 def series_of(front: Front, objectives: Sequence[Objective]) -> list[Series]:
-    """Return the front as series by structure (sizes and technologies of the dimensions); the rare ones are merged.
+    """Return the front as series by family: topologies where they are few, else structures; the rare ones are merged.
 
-    Where there are several accelerators to choose from, each has series of its own. The second objective is the
+    The second objective is the
     horizontal axis, the first the vertical one; with one objective it is drawn over itself.
     """
     y = front.frame[front.objectives[0]].to_numpy()
     x = front.frame[front.objectives[min(1, len(objectives) - 1)]].to_numpy()
     if "design" not in front.frame.columns:
         return [Series(x, y, "front")]
-    shapes = [" ".join(re.findall(r"\(([^:_]*)", text)).replace(")", "") for text in front.frame["design"]]
-    npus = front.frame["npu"].to_list() if "npu" in front.frame.columns else [""] * len(shapes)
-    labels = np.array([f"{shape} {npu}".strip() for shape, npu in zip(shapes, npus, strict=True)])
-    names, counts = np.unique(labels, return_counts=True)
-    common = names[np.argsort(-counts, kind="stable")][:_MAX_SERIES]
-    series = [Series(x[labels == name], y[labels == name], str(name)) for name in common]
-    rest = ~np.isin(labels, common)
-    return [*series, Series(x[rest], y[rest], f"{len(names) - len(common)} more")] if rest.any() else series
+    families = drawn_families(front, _MAX_SERIES)
+    common = np.argsort(-families.sizes, kind="stable")[:_MAX_SERIES]
+    mine = [(families.of == which, families.names[which]) for which in common.tolist()]
+    series = [Series(x[these], y[these], name) for these, name in mine]
+    rest = ~np.isin(families.of, common)
+    return [*series, Series(x[rest], y[rest], f"{len(families) - len(common)} more")] if rest.any() else series
 
 
 def _axis_labels(objectives: Sequence[Objective]) -> tuple[str, str]:
@@ -193,4 +192,17 @@ def figure_of(
     # Thousands of points on a line would hide each other's colours.
     thinned = Front(front.spread(_MAX_POINTS), front.objectives)
     series = with_references(series_of(thinned, objectives), references, objectives)
-    front_figure(series, x_label=x_label, y_label=y_label, title=title, path=file)
+    front_figure(series, x_label=x_label, y_label=y_label, title=title, mark=knee_of(front), path=file)
+
+
+def knee_of(front: Front) -> Series | None:
+    """Return the knee of a front as a series, on the axes of its first two objectives; None for less than 3 designs."""
+    if len(front) < _BENT:
+        return None
+    columns = [front.objectives[min(1, len(front.objectives) - 1)], front.objectives[0]]
+    row = front.frame.row(knee(front.frame.select(front.objectives).to_numpy().T), named=True)
+    x, y = (np.array([float(row[column])]) for column in columns)
+    return Series(x, y, f"knee, #{row['id']}")
+
+
+_BENT = 3

@@ -19,6 +19,7 @@ from evo_libra.ui.terminal.plot_view import Picture
 from evo_libra.ui.terminal.queue_view import in_ascii
 from evo_libra.ui.terminal.session import RunData, Scene
 from evo_libra.ui.terminal.view_model import State
+from evo_libra.ui.terminal.widgets.dialogs import Reading
 
 Severity = Literal["information", "warning", "error"]
 Answer = TypeVar("Answer")
@@ -99,6 +100,25 @@ class Board:
     def ask(self, dialog: ModalScreen[Answer | None], take: Callable[[Answer], None]) -> None:
         """Show a dialog, and take its answer unless the user leaves it without one."""
         self.screen.app.push_screen(dialog, lambda answer: None if answer is None else take(answer))
+
+    def read_in_thread(self, work: Callable[[], list[tuple[str, str]]], group: str) -> None:
+        """Work out titles and texts in another thread, and show them; what is wrong is said."""
+
+        def work_and_show() -> None:
+            try:
+                parts = [(self.spelt(title), self.spelt(text)) for title, text in work()]
+            except EvoLibraError as error:
+                self.say_later(str(error), "warning")
+                return
+            if not get_current_worker().is_cancelled:
+                self.screen.app.call_from_thread(self._read, Reading(parts))
+
+        self.in_thread(work_and_show, group, exclusive=True)
+
+    def _read(self, dialog: Reading) -> None:
+        """Show a text unless the user has gone on to another dialog meanwhile."""
+        if self.screen.is_active:
+            self.screen.app.push_screen(dialog)
 
     def in_thread(self, work: Callable[[], None], group: str, *, exclusive: bool = False) -> None:
         """Do something in another thread."""

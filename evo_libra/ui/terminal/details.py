@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from evo_libra.arrays import GIGA, Population
-from evo_libra.errors import EvoLibraError, InputError
-from evo_libra.experiment.store.folder import MANIFEST, RunFolder
+from evo_libra.arrays import GIGA
+from evo_libra.errors import InputError
 from evo_libra.ui.output import groups_text, number, time_unit
 from evo_libra.ui.plan_rows import plan_rows, plan_sentences
 from evo_libra.ui.plots.axes import tick_label
@@ -19,7 +16,7 @@ from evo_libra.ui.terminal.queue_view import bar, clipped
 
 if TYPE_CHECKING:
     from evo_libra.experiment.results.comparison import Subject
-    from evo_libra.problem.problem import Problem
+    from evo_libra.ui.drawing.network import DrawnNetwork
 
 
 Line = tuple[tuple[str, str], ...]
@@ -61,12 +58,16 @@ class Breakdown:
     parts : from `evo_libra.front.explain.explain`; None when it cannot be had.
     equal : the best that can be built of the same network with equal bandwidths; None where nothing can.
     note : what is to be known about both.
+    references : how much better the front is than each reference design.
+    network : what a picture of it shows; None when that cannot be had.
     """
 
     parts: Mapping[str, Any] | None = None
     equal: Design | None = None
     note: str = ""
     notation: str = ""
+    references: tuple[str, ...] = ()
+    network: DrawnNetwork | None = None
 
 
 def _unlike(design: Design, baseline: Design | None) -> str:
@@ -98,6 +99,9 @@ def detail_lines(
         return [*lines, (), (("working out where time and cost come from", "dim"),)]
     if breakdown.note:
         lines += [(), *_folded(breakdown.note, width)]
+    if breakdown.references:
+        lines += [(), (("reference designs", "label"),)]
+        lines += [line for sentence in breakdown.references for line in _folded(sentence, width)]
     for workload in breakdown.parts["workloads"] if breakdown.parts else ():
         lines += [(), *_workload_lines(workload, width, ascii_only=ascii_only)]
         if "alternatives" in workload:
@@ -158,9 +162,10 @@ def _network_lines(notation: str, breakdown: Breakdown | None, width: int, *, as
     second = max(min(second, width - first - 2 * _NUMBER - 1), 1)
     room = min(max(width - first - second - 2 * _NUMBER - 3, 0), _BAR)
     for index, row in enumerate(rows):
-        words = f"{row[0]:<{first}} {clipped(row[1], second):<{second}}{row[2]:>{_NUMBER}}{row[3]:>{_NUMBER}}"
+        words = f"{row[0]:<{first}} {clipped(row[1], second):<{second}}{row[2]:>{_NUMBER}} "
         share = (fabric.dimensions[index - 1].bandwidth or 0.0) / widest if index and widest else 0.0
-        yield ((words, "value" if index else "dim"), ("  ", ""), (bar(share, room, ascii_only=ascii_only), "bar"))
+        role, drawn = "value" if index else "dim", bar(share, room, ascii_only=ascii_only)
+        yield (words, role), (f"{drawn:<{room}}", "bar"), (f"{row[3]:>{_NUMBER}}", role)
 
 
 def _workload_lines(workload: Mapping[str, Any], width: int, *, ascii_only: bool) -> Iterator[Line]:
@@ -187,9 +192,21 @@ def _workload_lines(workload: Mapping[str, Any], width: int, *, ascii_only: bool
         yield (
             (f"{clipped(what, wide - 1):<{wide}}", "label"),
             (f"{time / size:{_NUMBER}.4g}", "value"),
-            (f" {where:<{_WHERE - 1}}" if width >= _WIDE else "", "dim"),
-            (bar(share, room, ascii_only=ascii_only), "bar"),
+            (" " if room else "", ""),
+            (f"{bar(share, room, ascii_only=ascii_only):<{room}}", "bar"),
+            (f" {where}" if width >= _WIDE else "", "dim"),
         )
+
+
+def picture_lines(breakdown: Breakdown | None, width: int, *, ascii_only: bool = False) -> list[Line]:
+    """Return the picture of a design's network, as lines of `width` characters; None is a breakdown to come."""
+    from evo_libra.ui.drawing.characters import network_lines
+
+    if breakdown is None or breakdown.network is None:
+        return list(_folded("working out what to draw" if breakdown is None else breakdown.note, width))
+    lines = network_lines(breakdown.network, width, ascii_only=ascii_only)
+    heads = ["head", *("label" if line.startswith("dimension") else "value" for line in lines[1:])]
+    return [((line, role),) for line, role in zip(lines, heads, strict=True)]
 
 
 def _plan_lines(found: Mapping[str, Any], width: int) -> Iterator[Line]:
@@ -235,70 +252,3 @@ def folded(lines: Sequence[str], width: int) -> list[Line]:
         starts = range(width, len(line), width - 2)
         found += [((line[:width], ""),), *(((f"  {line[at : at + width - 2]}", ""),) for at in starts)]
     return found
-
-
-_PYTHON = "The problem is written in Python: where its time and cost come from is not known here."
-_STALE = "The run was made by another version of the program; where time and cost come from is this one's view."
-EQUAL = "equal bandwidths, no larger total"
-_NO_EQUAL = "With equal bandwidths and no larger total, this network cannot be built."
-
-
-def problem_of_run(folder: RunFolder) -> Problem | None:
-    """Return the problem of a run; None where it is written in Python, whose code looking at results does not run."""
-    from evo_libra.experiment.run.spec import problem_as_run
-    from evo_libra.problem.problem import Problem
-
-    if "data" in (source := folder.read_json(MANIFEST).get("source", {})) and source["data"] is None:
-        return None
-    problem = problem_as_run(folder)
-    assert isinstance(problem, Problem)  # noqa: S101 - what problem files make
-    return problem
-
-
-def break_down(folder: RunFolder, design: Design) -> Breakdown:
-    """Return where the objectives of a design come from; what is wrong is in the note."""
-    from evo_libra.experiment.store.records import is_stale
-    from evo_libra.front.explain import explain
-
-    try:
-        problem = problem_of_run(folder)
-        if problem is None:
-            return Breakdown(note=_PYTHON)
-        if not design.notation:
-            design = replace(design, notation=_notation(folder, problem, design))
-        population = problem.read(design.notation)
-        parts = explain(problem, population)
-        equal, note = _equal(problem, design, population)
-    except EvoLibraError as error:
-        return Breakdown(note=str(error))
-    notes = " ".join(filter(None, (_STALE if is_stale(folder.read_json(MANIFEST)) else "", note)))
-    return Breakdown(parts, equal, notes, design.notation)
-
-
-def _notation(folder: RunFolder, problem: Problem, design: Design) -> str:
-    """Return a design of a run at work, which its last checkpoint has as genes."""
-    from evo_libra.experiment.store.search_state import read_checkpoint
-
-    snapshot = read_checkpoint(folder, folder.read_json(MANIFEST)["search"])
-    if snapshot is None:
-        raise InputError("the design is known once the run has written a checkpoint")
-    scales = [objective.scale for objective in problem.objectives]
-    values = [design.objectives[objective.column] for objective in problem.objectives]
-    found = snapshot.archive.objectives / np.array(scales)[:, None] == np.array(values)[:, None]
-    which = np.flatnonzero(found.all(axis=0))
-    if not len(which):
-        raise InputError("the run has moved on from this design")
-    return str(problem.describe(snapshot.archive.genes[:, which[:1]])["design"][0])
-
-
-def _equal(problem: Problem, design: Design, population: Population) -> tuple[Design | None, str]:
-    """Return the best that can be built of the same network with equal bandwidths, or that nothing can."""
-    from evo_libra.problem.allocation import equal_split
-
-    used = population.npus[:, 0] > 1
-    equal = equal_split(problem, population, max_bandwidth=float(population.bandwidth[used, 0].mean()))
-    if equal is None:
-        return None, _NO_EQUAL
-    values = problem.evaluate(equal).objectives[:, 0]
-    objectives = {o.column: float(value) / o.scale for o, value in zip(problem.objectives, values, strict=True)}
-    return Design(design.run, EQUAL, objectives, str(problem.fabrics(equal)[0])), ""

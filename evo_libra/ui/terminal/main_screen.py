@@ -74,6 +74,8 @@ class MainScreen(Screen[None]):
             with Vertical(id="details", classes="pane"), TabbedContent(initial="design", id="tabs"):
                 with TabPane("Design", id=TABS["design"]):
                     yield Sheet(id="design-sheet")
+                with TabPane("Network", id=TABS["network"]):
+                    yield Sheet(id="network-sheet")
                 with TabPane("Front", id=TABS["front"]):
                     yield Table((), id="front", ascii_only=ascii_only)
                 with TabPane("Log", id=TABS["log"]):

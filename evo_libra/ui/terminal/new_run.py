@@ -24,27 +24,71 @@ FILES = ".experiments"
 _PREFIX = "evo-libra: "
 _SECONDS = 60
 _WHERE = ("--workers", "--scheduler", "--tls-ca-file", "--tls-cert", "--tls-key")
+_LOCAL = (".", "experiments", "problems")
+_SEARCH = """\
+# A search of {problem}.
+# Every key of an experiment file may be used here; below `set:`, those of the problem, such as npus: 1024.
+"""
 _COPY = """\
 # A copy of {id}.
 # With more evaluations it goes on where that run ended. Every key of an experiment file may be used here.
 """
 
 
+def choices(batches: Sequence[BatchRecord]) -> list[str]:
+    """Return the experiments and problems to choose from: files of batches, files here, and problems by name."""
+    from evo_libra.problem.file.registry import problem_names  # noqa: PLC0415 - the first plot does not wait for it
+
+    recent = [batch.file for batch in batches if Path(batch.file).is_file()]
+    local = [str(path) for folder in _LOCAL for path in sorted(Path(folder).glob("*.yaml"))]
+    here = {Path(file).resolve() for file in local}
+    return [*dict.fromkeys(file for file in recent if Path(file).resolve() not in here), *local, *problem_names()]
+
+
+def is_problem(name: str) -> bool:
+    """Return whether a user names a problem, and not an experiment file; an InputError says that it cannot be read."""
+    from evo_libra.files.source import read_source  # noqa: PLC0415 - the first plot does not wait for YAML
+    from evo_libra.problem.file.registry import problem_names  # noqa: PLC0415 - the same
+
+    path = Path(name)
+    if not path.is_file():
+        return name in problem_names()
+    data = read_source(path).data
+    return isinstance(data, dict) and "workloads" in data
+
+
+def search_text(problem: str, name: str) -> str:
+    """Return the text of an experiment file that searches a problem with the settings of its own."""
+    from evo_libra.experiment.run.origin import build, origin_of  # noqa: PLC0415 - the first plot does not wait for it
+    from evo_libra.experiment.run.spec import manifest_of, run_of  # noqa: PLC0415 - the same
+
+    origin = origin_of(problem, [])
+    if origin.data is None:
+        raise InputError(f"'{problem}' is written in Python; `evo-libra search {problem}` starts it")
+    manifest = manifest_of(run_of(origin), build(origin), [], Path())
+    return _SEARCH.format(problem=problem) + _keys_text(name, manifest)
+
+
 def experiment_text(run: RunRecord, name: str, batches: Sequence[BatchRecord]) -> str:
     """Return the text of an experiment file with the same run, where its files state the problem and the settings."""
     manifest = _manifest(run, batches)
     try:
-        source = manifest["source"]
-        values = {"name": name, "problem": source["problem"], **file_keys(manifest)}
-        assignments = [assignment.partition("=") for assignment in source["set"]]
+        return _COPY.format(id=run.id) + _keys_text(name, manifest)
     except KeyError as error:
         what = "is of" if (run.folder / MANIFEST).is_file() else "has not begun, and its batch was planned by"
         raise InputError(f"{run.id} {what} a version that did not keep {error}") from None
+
+
+def _keys_text(name: str, manifest: Mapping[str, Any]) -> str:
+    """Return the keys of an experiment file for the run of a manifest; a `KeyError` names what it does not have."""
+    source = manifest["source"]
+    values = {"name": name, "problem": source["problem"], **file_keys(manifest)}
+    assignments = [assignment.partition("=") for assignment in source["set"]]
     lines = [f"# Starting it runs code that the run names: {name}." for name in _code_of(manifest)]
     lines += [f"{key}: {_scalar(value)}" for key, value in values.items()]
     if assignments:
         lines += ["set:", *(f"  {json.dumps(key)}: {value}" for key, _, value in assignments)]
-    return _COPY.format(id=run.id) + "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n"
 
 
 def with_warning(question: str, run: RunRecord) -> str:
@@ -94,10 +138,15 @@ def write_experiment(results: Path, run: RunRecord, name: str, text: str, batche
 
     It lies in the folder of results; where the problem is written in Python, beside its module.
     """
-    path = _path(results, name)
     source = _manifest(run, batches).get("source", {})
-    if source.get("data") is None and source.get("folder"):
-        path = Path(source["folder"]) / path.name
+    python = source.get("data") is None and source.get("folder")
+    return write_file(results, name, text, Path(source["folder"]) if python else None)
+
+
+def write_file(results: Path, name: str, text: str, folder: Path | None = None) -> Path:
+    """Write an experiment file into a folder, that of the UI's own files when left out, and return its path."""
+    path = _path(results, name)
+    path = path if folder is None else folder / path.name
     path.parent.mkdir(parents=True, exist_ok=True)
     with explained(path.parent):
         path.write_text(text, encoding="utf-8")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -16,7 +16,8 @@ from evo_libra.experiment.run.record import RunRecord
 from evo_libra.experiment.store.folder import RunFolder
 from evo_libra.ui.terminal import queue_view, view_model
 from evo_libra.ui.terminal.board import Board
-from evo_libra.ui.terminal.details import Breakdown, Design, break_down, detail_lines, folded
+from evo_libra.ui.terminal.breakdown import break_down
+from evo_libra.ui.terminal.details import Breakdown, Design, Line, detail_lines, folded, picture_lines
 from evo_libra.ui.terminal.plot_view import PlotView
 from evo_libra.ui.terminal.view_model import FrontRows
 from evo_libra.ui.terminal.widgets.lists import Sheet, Table
@@ -24,9 +25,9 @@ from evo_libra.ui.terminal.widgets.plots import ProgressChart, Scatter
 
 PANES = {"one": "queue", "two": "centre", "three": "details"}
 """Class of the panes' container while a pane has the keys -> id of the pane."""
-TABS = {"design": "design", "front": "front-tab", "log": "log"}
+TABS = {"design": "design", "network": "network-tab", "front": "front-tab", "log": "log"}
 """Tab of the state -> id of its pane."""
-_LISTS = {"design": "#design-sheet", "front": "#front", "log": "#log-sheet"}
+_LISTS = {"design": "#design-sheet", "network": "#network-sheet", "front": "#front", "log": "#log-sheet"}
 _REMEMBERED = 128
 _PATIENCE = 0.3  # Seconds until a design is shown without its breakdown.
 _Key = tuple[str, str, tuple[float, ...]]
@@ -142,19 +143,28 @@ class Panes:
         if self._patience is not None:
             self._patience.stop()
             self._patience = None
-        width = self.board.screen.query_one("#design-sheet", Sheet).columns
-        self._push("design", (design, found, self.board.state.baseline, width), self._draw_design)
+        widths = tuple(self._sheet(tab).columns for tab in ("design", "network"))
+        self._push("design", (design, found, self.board.state.baseline, widths), self._draw_design)
+
+    def _sheet(self, tab: str) -> Sheet:
+        return self.board.screen.query_one(_LISTS[tab], Sheet)
 
     def _draw_design(self) -> None:
-        design, sheet = self.board.design, self.board.screen.query_one("#design-sheet", Sheet)
+        design, sheet, drawn = self.board.design, self._sheet("design"), self._sheet("network")
         if design is None:
-            sheet.show([((self.board.data.note, "dim"),)])
+            for one in (sheet, drawn):
+                one.show([((self.board.data.note, "dim"),)])
             return
         found = self._breakdown(design)
         if found is not None and not design.notation:
             design = replace(design, notation=found.notation)
-        lines = detail_lines(design, found, self.board.state.baseline, sheet.columns, ascii_only=self.board.ascii_only)
-        sheet.show([tuple((self.board.spelt(text), role) for text, role in line) for line in lines])
+        ascii_only = self.board.ascii_only
+        drawn.show(self._spelt(picture_lines(found, drawn.columns, ascii_only=ascii_only)))
+        lines = detail_lines(design, found, self.board.state.baseline, sheet.columns, ascii_only=ascii_only)
+        sheet.show(self._spelt(lines))
+
+    def _spelt(self, lines: Sequence[Line]) -> list[Line]:
+        return [tuple((self.board.spelt(text), role) for text, role in line) for line in lines]
 
     def _breakdown(self, design: Design) -> Breakdown | None:
         """Return the breakdown of a design; None while that is worked out."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -45,6 +45,22 @@ class Launch:
     run: RunRecord
     again: tuple[str, ...]
     question: str
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A text of an experiment file that the user edits before it is started.
+
+    Attributes
+    ----------
+    title : what the editor says.
+    write : writes the text to its file, and returns the path.
+    options : of ``evo-libra run``.
+    """
+
+    title: str
+    write: Callable[[str], Path]
+    options: str = ""
 
 
 def batch_of(run: RunRecord, batches: Sequence[BatchRecord]) -> BatchRecord | None:
@@ -139,7 +155,7 @@ class RunActions:
         """Start, resume, pause or run again the selected run."""
         run = self.board.run
         if run is None:
-            self.board.say("there is no run; n starts an experiment file", "warning")
+            self.board.say("there is no run; n starts a problem or an experiment", "warning")
             return
         try:
             meaning = answer(action, run, self.board.scene)
@@ -236,15 +252,27 @@ class RunActions:
         return new_run.start(path, board.results, again=what.again, options=options)
 
     def new_batch(self) -> None:
-        """Start an experiment file."""
-        file = Field("file", "Experiment file", "", "experiments/mine.yaml")
+        """Start a problem, whose settings can be changed before, or an experiment file."""
+        known = tuple(new_run.choices(self.board.scene.batches))
+        file = Field("file", "Problem or experiment file (right arrow completes)", "", "gpt3-4k", known)
 
         def take(filled: dict[str, str]) -> None:
             if filled["file"]:
-                path, options = Path(filled["file"]).expanduser(), filled["options"]
-                self.board.say_in_thread(lambda: new_run.start(path, self.board.results, options=options), "launch")
+                self.board.attempt(partial(self._new, filled["file"], filled["options"]))
 
-        self.board.ask(Form("Start an experiment", [file, Field("options", "Options", "", _OPTIONS)], "Start"), take)
+        self.board.ask(
+            Form("Start a problem or an experiment", [file, Field("options", "Options", "", _OPTIONS)], "Start"), take
+        )
+
+    def _new(self, name: str, options: str) -> None:
+        board, path = self.board, Path(name).expanduser()
+        if not new_run.is_problem(str(path)):
+            board.say_in_thread(lambda: new_run.start(path, board.results, options=options), "launch")
+            return
+        own = new_run.free_name(path.stem, board.scene.batches, board.results)
+        title = f"Search of {path.stem}: edit, then start"
+        draft = Draft(title, lambda text: new_run.write_file(board.results, own, text), options)
+        self._edit(draft, new_run.search_text(str(path), own), "")
 
     def copy(self) -> None:
         """Copy the selected run as an experiment file, to be edited and started."""
@@ -255,27 +283,27 @@ class RunActions:
     def _copy(self, run: RunRecord) -> None:
         origin, batches = run.experiment.split(", ")[0] or run.problem, self.board.scene.batches
         name = new_run.free_name(f"{origin}-copy", batches, self.board.results)
-        self._edit_copy(run, name, new_run.experiment_text(run, name, batches), "")
-
-    def _edit_copy(self, run: RunRecord, name: str, text: str, wrong: str) -> None:
         title = f"Copy of {self.board.scene.names.get(run.id, run.id)}: edit, then start"
+        draft = Draft(title, lambda text: new_run.write_experiment(self.board.results, run, name, text, batches))
+        self._edit(draft, new_run.experiment_text(run, name, batches), "")
 
+    def _edit(self, draft: Draft, text: str, wrong: str) -> None:
         def take(edited: str) -> None:
-            self.board.in_thread(partial(self._start_copy, run, name, edited), "launch")
+            self.board.in_thread(partial(self._start_draft, draft, edited), "launch")
 
-        self.board.ask(Editor(title, text, "Start", wrong), take)
+        self.board.ask(Editor(draft.title, text, "Start", wrong), take)
 
-    def _start_copy(self, run: RunRecord, name: str, text: str) -> None:
+    def _start_draft(self, draft: Draft, text: str) -> None:
         path, batches = None, self.board.scene.batches
         try:
-            path = new_run.write_experiment(self.board.results, run, name, text, batches)
+            path = draft.write(text)
             _, todo = new_run.checked(path, self.board.results, batches)
             if not todo:
                 raise InputError("its runs are done already; change the seed, the evaluations, the problem ...")
-            self.board.say_later(new_run.start(path, self.board.results))
+            self.board.say_later(new_run.start(path, self.board.results, options=draft.options))
         except EvoLibraError as error:
             if path is not None:
                 path.unlink(missing_ok=True)
-            self.board.screen.app.call_from_thread(self._edit_copy, run, name, text, str(error))
+            self.board.screen.app.call_from_thread(self._edit, draft, text, str(error))
             return
         self.board.screen.app.call_from_thread(partial(self.board.change, self.board.state, now=True))

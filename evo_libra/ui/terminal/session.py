@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from evo_libra.errors import InputError
 from evo_libra.experiment.results.catalogue import Catalogue, read_front, read_log
 from evo_libra.experiment.run.record import BatchRecord, RunRecord
-from evo_libra.experiment.store.folder import CHECKPOINT, DESIGNS, EVENTS, FRONT, LOG, RunFolder
+from evo_libra.experiment.store.folder import CHECKPOINT, DESIGNS, EVENTS, FRONT, LOG, REFERENCES, RunFolder, read_file
 from evo_libra.experiment.store.messages import Progress, add_progress, all_requested
 from evo_libra.experiment.store.records import file_stamp
 from evo_libra.files.integrity import DamagedError, open_regular, parse_line
@@ -57,6 +57,7 @@ class RunData:
     designs : objective column -> a sample of all designs evaluated; empty when they were not kept.
     log : its last lines; empty when they are not wanted.
     subject : what it searches; None when that is not known.
+    references : name and objectives of the reference designs of its problem.
     """
 
     front: Front | None = None
@@ -66,6 +67,7 @@ class RunData:
     designs: Mapping[str, FloatArray] = field(default_factory=dict)
     log: tuple[str, ...] = ()
     subject: Subject | None = None
+    references: tuple[tuple[str, Mapping[str, float]], ...] = ()
 
     @property
     def objectives(self) -> tuple[str, ...]:
@@ -248,7 +250,16 @@ def _with_front(run: RunRecord, data: RunData) -> RunData:
         return replace(data, front=None, values={}, note="no front yet" if waiting else str(error))
     values = {column: front.frame[column].to_numpy() for column in front.objectives}
     note = "" if len(front) else "no design meets the constraints so far"
-    return replace(data, front=front, values=values, note=note, subject=data.subject or _subject(run))
+    subject, references = data.subject or _subject(run), _references(run)
+    return replace(data, front=front, values=values, note=note, subject=subject, references=references)
+
+
+def _references(run: RunRecord) -> tuple[tuple[str, Mapping[str, float]], ...]:
+    try:
+        found = read_file(run.folder, REFERENCES)
+    except DamagedError:
+        return ()  # the list of runs says so
+    return tuple((one["name"], one["figures"]) for one in found["designs"]) if found is not None else ()
 
 
 def _subject(run: RunRecord) -> Subject | None:

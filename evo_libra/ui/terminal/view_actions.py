@@ -16,7 +16,7 @@ from evo_libra.errors import InputError
 from evo_libra.experiment.run.record import plain_name
 from evo_libra.ui.output import label_of
 from evo_libra.ui.plots.canvas import ASCII, UNICODE
-from evo_libra.ui.terminal import plot_view
+from evo_libra.ui.terminal import answers, plot_view
 from evo_libra.ui.terminal.board import Board
 from evo_libra.ui.terminal.keys import KEYS, MOVES, key_names
 from evo_libra.ui.terminal.panes import PANES, Panes
@@ -85,6 +85,39 @@ class ViewActions:
     def no_baseline(self) -> None:
         """Compare designs with equal bandwidths."""
         self.board.update(baseline=None)
+
+    def which_one(self) -> None:
+        """Say which designs of the front to look at first."""
+        front = self.board.data.front
+        if front is None or not len(front):
+            self.board.say("there is no front yet", "warning")
+            return
+        self.board.read_in_thread(partial(answers.which_one, front), "answer")
+
+    def explain(self) -> None:
+        """Say why the selected design is as it is."""
+        if (address := self._address()) is not None:
+            self.board.read_in_thread(partial(_explained, address), "answer")
+
+    def diff(self) -> None:
+        """Show the selected design beside the baseline, or beside the knee."""
+        if (address := self._address()) is None or self.board.run is None:
+            return
+        baseline = self.board.state.baseline
+        other = next((run for run in self.board.scene.every if baseline is not None and run.id == baseline.run), None)
+        if baseline is None or other is None or not baseline.notation:
+            beside = f"{self.board.run.folder}#knee"
+        else:
+            beside = f"{other.folder}#{baseline.notation}"
+        self.board.read_in_thread(partial(_compared, beside, address), "answer")
+
+    def _address(self) -> str | None:
+        """Return what names the selected design; None for one that is not known yet, which is said."""
+        design, run = self.board.design, self.board.run
+        if design is None or run is None or not design.notation:
+            self.board.say("the design is not known yet", "warning")
+            return None
+        return f"{run.folder}#{design.notation}"
 
     def copy_design(self) -> None:
         """Copy the selected design to the clipboard."""
@@ -161,6 +194,21 @@ class ViewActions:
         """Show every key."""
         groups = [(title, [(key_names(key.keys), key.long) for key in keys]) for title, keys in KEYS]
         self.board.screen.app.push_screen(Help([*groups, ("Moving", MOVES)]))
+
+
+def _explained(address: str) -> answers.Answer:
+    from evo_libra.ui.commands.addresses import addressed  # noqa: PLC0415 - the first plot does not wait for models
+    from evo_libra.ui.commands.explain import explanation  # noqa: PLC0415 - the same
+
+    found = addressed(address)
+    return answers.why(explanation(found.on_front()))
+
+
+def _compared(first: str, second: str) -> answers.Answer:
+    from evo_libra.ui.commands.addresses import addressed  # noqa: PLC0415 - the first plot does not wait for models
+    from evo_libra.ui.commands.diff import difference_of  # noqa: PLC0415 - the same
+
+    return answers.against(difference_of(addressed(first).on_front(), addressed(second).on_front()))
 
 
 def export_fronts(

@@ -30,7 +30,7 @@ from evo_libra.ui.terminal.session import RunData, Scene, Wanted
 if TYPE_CHECKING:
     from evo_libra.front.front import Front
 
-Tab = Literal["design", "front", "log"]
+Tab = Literal["design", "network", "front", "log"]
 _SMALLEST = 1e-300
 _RECENT = 5.0  # Seconds over which the rate of a run is taken.
 
@@ -69,9 +69,15 @@ def settled(state: State, scene: Scene) -> State:
     """Return the state with a selected run that is listed, where any is, and without marks of runs that are gone."""
     known, listed = {run.id for run in scene.every}, [run.id for run in scene.runs]
     marked = tuple(run for run in state.marked if run in known)
-    run = state.run if state.run in listed or not listed else listed[0]
+    run = state.run if state.run in listed or not listed else _first(scene, opened=not state.run)
     run = run if run in known else ""
     return state if (run, marked) == (state.run, state.marked) else replace(state, run=run, marked=marked)
+
+
+def _first(scene: Scene, *, opened: bool) -> str:
+    """Return the run to begin with: the first one at work where the UI has just been opened, else the first one."""
+    working = (run.id for run in scene.runs if opened and run.status == "running")
+    return next(working, scene.runs[0].id)
 
 
 def with_mark(state: State, run_id: str) -> State:
@@ -96,15 +102,18 @@ def selected_data(state: State, scene: Scene) -> RunData:
 def design_index(state: State, data: RunData) -> int | None:
     """Return the row of the selected design, or of the one that is the nearest to it by now; the knee where none is.
 
-    The knee is nearest to the best of each objective, on logarithmic axes scaled to the front.
+    The knee is that of `evo_libra.front.recommend.knee`.
     """
     if data.front is None or not len(data.front):
         return None
-    values = np.log10(np.maximum(list(data.values.values()), _SMALLEST))
+    values = np.maximum(list(data.values.values()), _SMALLEST)
+    if state.design is None or not data.values.keys() <= state.design.keys():
+        from evo_libra.front.recommend import knee
+
+        return knee(values)
+    values = np.log10(values)
     low, high = values.min(axis=1), values.max(axis=1)
-    goal = low
-    if state.design is not None and data.values.keys() <= state.design.keys():
-        goal = np.log10([max(state.design[column], _SMALLEST) for column in data.values])
+    goal = np.log10([max(state.design[column], _SMALLEST) for column in data.values])
     scaled = (values - goal[:, None]) / np.where(high > low, high - low, 1.0)[:, None]
     return int(np.argmin((scaled * scaled).sum(axis=0)))
 
@@ -132,13 +141,30 @@ def picture(state: State, scene: Scene) -> Picture:
     styles = run_styles(state)
     shown = [(run_id, scene.data[run_id]) for run_id in scene.shown if run_id in scene.data]
     design = selected_design(state, scene)
+    fronts = [Points(_label(state, scene, at), styles.get(at, 0), data.values, data.designs) for at, data in shown]
     return picture_of(
         state.plot,
-        [Points(_label(state, scene, at), styles.get(at, 0), data.values, data.designs) for at, data in shown],
+        [*fronts, *reference_points(selected_data(state, scene), [front.style for front in fronts])],
         selected=design.objectives if design else None,
         baseline=state.baseline.objectives if state.baseline else None,
         message=selected_data(state, scene).note or ("" if scene.every else "no runs yet"),
     )
+
+
+def reference_points(data: RunData, styles: Sequence[int]) -> list[Points]:
+    """Return the reference designs of a run as points, in styles that are free; they share one where few are left."""
+    free = [style for style in range(MAX_FRONTS) if style not in styles]
+    named = list(data.references)
+    groups = [[one] for one in named] if len(named) <= len(free) else [named] if free and named else []
+    return [
+        Points(
+            ", ".join(name for name, _ in group),
+            style,
+            {column: np.array([figures[column] for _, figures in group]) for column in group[0][1]},
+            {},
+        )
+        for style, group in zip(free, groups, strict=False)
+    ]
 
 
 def _label(state: State, scene: Scene, run_id: str) -> str:
@@ -147,7 +173,7 @@ def _label(state: State, scene: Scene, run_id: str) -> str:
     selected = scene.data.get(state.run)
     if selected is None or run_id == state.run:
         return name
-    from evo_libra.experiment.results.comparison import unlike  # noqa: PLC0415 - the first plot does not wait for problems
+    from evo_libra.experiment.results.comparison import unlike
 
     reason = unlike(selected.subject, scene.data[run_id].subject)
     return f"{name} ({reason})" if reason else name
@@ -260,7 +286,7 @@ class FrontRows(Sequence[Row]):
 
 def _network(notation: str) -> str:
     """Return the structure of a design without technologies and bandwidths."""
-    from evo_libra.network.fabric import parse_fabric  # noqa: PLC0415 - the first plot does not wait for building blocks
+    from evo_libra.network.fabric import parse_fabric
 
     try:
         fabric = parse_fabric(notation)

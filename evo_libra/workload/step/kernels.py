@@ -49,12 +49,14 @@ class Kernels:
     gemm_factor : rate of products in a step over that of isolated kernels.
     memory_factor : memory bandwidth of element-wise kernels over the data sheet's.
     gradient_bytes : of an accumulated gradient of a weight, which a product reads and writes.
+    weight_bytes : of a weight that a forward pass reads; None for those of the products' precision.
     """
 
     accelerator: Accelerator
     gemm_factor: float
     memory_factor: float
     gradient_bytes: int
+    weight_bytes: float | None = None
 
     def product(self, m: Array, n: Array, k: Array, precision: str) -> Product:
         """Return the time of a product and its gradients: the longer of FLOP and bytes, and a fixed time.
@@ -62,16 +64,17 @@ class Kernels:
         The gradient of a weight is accumulated: it reads and writes that many bytes of each.
         """
         one = 1 if precision == "fp8" else 2
-        work = 2.0 * m * n * k / self._rate(precision)
+        work = 2.0 * m * n * k / self.rate(precision)
         activations, outputs, weights = m * k, m * n, k * n
         constants = self.accelerator.gemm_constants(precision)
+        read = one if self.weight_bytes is None else self.weight_bytes
         quantised = constants.quantisation / self.accelerator.memory_bandwidth
 
         def time(*moved: Array) -> FloatArray:
             return np.asarray(np.maximum(work, self.moved(sum(moved))) + constants.fixed)
 
         return Product(
-            time(one * activations, one * weights, 2.0 * outputs) + quantised * activations,
+            time(one * activations, read * weights, 2.0 * outputs) + quantised * activations,
             time(one * outputs, one * weights, 2.0 * activations) + quantised * outputs,
             time(one * activations, one * outputs, 2.0 * self.gradient_bytes * weights),
         )
@@ -95,12 +98,13 @@ class Kernels:
 
         A score is scaled, masked and normalised with 4 bytes of traffic, and dropped out with 5.
         """
-        rate = self._rate("bf16") * _UNFUSED_RATE
+        rate = self.rate("bf16") * _UNFUSED_RATE
         fixed = self.accelerator.gemm_constants("bf16").fixed
         forward = work / rate + self.moved(9.0 * scores) + 2.0 * fixed
         return np.asarray(forward), np.asarray(2.0 * work / rate + self.moved(11.0 * scores) + 4.0 * fixed)
 
-    def _rate(self, precision: str) -> float:
+    def rate(self, precision: str) -> float:
+        """Return the FLOP/s of large products."""
         return (
             self.accelerator.peak_rate(precision)
             * self.accelerator.gemm_constants(precision).plateau

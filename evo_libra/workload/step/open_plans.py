@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from evo_libra.workload.step.plan_space import PlanSpace, every_plan
-from evo_libra.workload.step.plan_table import PlanTable, lie_alike
+from evo_libra.workload.step.plan_table import lie_alike
 from evo_libra.workload.step.plans import Plans
 from evo_libra.workload.step.training_setup import Setup
+from evo_libra.workload.step.training_table import TrainingTable
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class OpenPlans:
 
 def plan_table(
     name: str, open_plans: OpenPlans, *, training_tokens: float | None, capacities: tuple[float, ...]
-) -> PlanTable:
+) -> TrainingTable:
     """Return the table of all plans that divide what they must, whether they fit the memory or not.
 
     Of plans that differ in order alone, and whose groups of more than one NPU lie in the same order, it has the first.
@@ -61,8 +62,8 @@ def plan_table(
         for field in vars(parts[0][2])
     }
     setup, order_ = (np.repeat([part[k] for part in parts], counts) for k in (0, 1))
-    return PlanTable(
-        name, open_plans.setups, Plans(**columns), setup, order_, open_plans.orders, training_tokens, capacities
+    return TrainingTable(
+        name, open_plans.setups, Plans(**columns), setup, order_, open_plans.orders, capacities, training_tokens
     )
 
 

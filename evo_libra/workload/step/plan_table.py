@@ -1,57 +1,106 @@
-"""All plans of a training step that a search may choose, as a table."""
+"""All plans of a workload that a search may choose, as a table."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
+from typing import Any, Protocol
 
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
-from evo_libra.workload.step.memory import memory
+from evo_libra.network.catalog.accelerator import Accelerator
+from evo_libra.workload.step.decoder import Decoder
 from evo_libra.workload.step.placement import ORDER
-from evo_libra.workload.step.plan_rules import plan_text
 from evo_libra.workload.step.plans import Plans
 from evo_libra.workload.step.races import CONTEXT, DATA, EXPERT, EXPERT_DATA, PIPELINE, TENSOR
-from evo_libra.workload.step.step_time import step_time
-from evo_libra.workload.step.tabulated import TabulatedTime, joined, tabulated_time
-from evo_libra.workload.step.training_setup import Setup
-from evo_libra.workload.step.training_step import TrainingStep, training_step
+from evo_libra.workload.step.tabulated import TabulatedTime
 from evo_libra.workload.training import Merging
 from evo_libra.workload.workload import IterationSize
 
-OF_PLANS = ("tp", "cp", "pp", "vp", "ep", "micro_batch", "zero", "recompute", "sequence_parallel", "overlap_tp",
-            "overlap_pp", "overlap_dp")  # fmt: skip
-"""Options of a plan that may be open; precision and order beside them."""
+
+class PlannedSetup(Protocol):
+    """What plans share: a model and an accelerator, and how the one uses the other."""
+
+    @property
+    def decoder(self) -> Decoder:
+        """The model."""
+
+    @property
+    def accelerator(self) -> Accelerator:
+        """What it runs on."""
 
 
-@dataclass(frozen=True)
-class PlanTable:
+@dataclass(frozen=True, eq=False)
+class PlanTable(ABC):
     """Plans that divide what they must; a plan is a column.
 
     Attributes
     ----------
     name : of the workload.
-    setups : the model and how it is trained, once for each accelerator and precision.
+    setups : the model and how it is used, once for each accelerator and precision.
     plans : every array is (p,).
     setup, order : (p,) index into the setups, and into the orders of groups on the network.
-    training_tokens : of the whole training.
     capacities : bytes that plans may use, of the accelerator of each setup.
     """
 
     name: str
-    setups: tuple[Setup, ...]
+    setups: tuple[PlannedSetup, ...]
     plans: Plans
     setup: IntArray
     order: IntArray
     orders: tuple[tuple[str, ...], ...]
-    training_tokens: float | None
     capacities: tuple[float, ...]
 
     def __len__(self) -> int:
         return len(self.setup)
+
+    @property
+    @abstractmethod
+    def size(self) -> IterationSize:
+        """How much an iteration is."""
+
+    @property
+    @abstractmethod
+    def tokens(self) -> FloatArray:
+        """(p,) or (1,) tokens of an iteration."""
+
+    @property
+    @abstractmethod
+    def memory(self) -> FloatArray:
+        """(p,) bytes of an accelerator."""
+
+    @property
+    @abstractmethod
+    def options(self) -> dict[str, IntArray]:
+        """(p,) value of each option of a plan, by its name."""
+
+    @abstractmethod
+    def time(self, merging: Merging) -> TabulatedTime:
+        """Return the time of an iteration under each plan."""
+
+    @abstractmethod
+    def value_of(self, option: str, value: int) -> str:
+        """Return the value of an option as people read it."""
+
+    @abstractmethod
+    def text(self, n: int) -> str:
+        """Return one plan in the notation; `texts` takes long where there are many."""
+
+    @abstractmethod
+    def memory_of(self, n: int) -> dict[str, float]:
+        """Return the bytes of an accelerator under one plan, by class."""
+
+    @abstractmethod
+    def mistakes_of(self, n: int, plan: Plans) -> Iterator[tuple[str, str]]:
+        """Yield what another plan with the setup of one of these does not divide: the option, and a sentence."""
+
+    @abstractmethod
+    def step(self, plan: int) -> Any:  # noqa: ANN401 - as the workload is
+        """Return the workload under one plan."""
 
     @cached_property
     def capacity(self) -> FloatArray:
@@ -69,34 +118,11 @@ class PlanTable:
         return tuple(dict.fromkeys(setup.accelerator.name for setup in self.setups))
 
     @cached_property
-    def precisions(self) -> tuple[str, ...]:
-        """The precisions of the setups."""
-        return tuple(dict.fromkeys(setup.precision for setup in self.setups))
-
-    @property
-    def size(self) -> IterationSize:
-        """How much a step is."""
-        setup = self.setups[0]
-        return IterationSize(setup.decoder.layers, setup.sequence, global_batch=setup.global_batch)
-
-    @property
-    def tokens(self) -> float:
-        """Tokens of a step."""
-        return float(self.setups[0].global_batch) * self.setups[0].sequence
-
-    @cached_property
     def compute(self) -> float:
-        """Least seconds of a step on a network that costs no time, over all plans."""
+        """Least seconds of an iteration on a network that costs no time, over all plans."""
         time = self.time(Merging.PATTERN)
         free = [np.zeros(len(self))] * len(time.streams)
         return float(time(free, np.arange(len(self))).min())
-
-    @cached_property
-    def memory(self) -> FloatArray:
-        """(p,) bytes of an accelerator."""
-        return np.concatenate([
-            np.zeros(len(part)) + sum(memory(setup, plans).values()) for setup, plans, part in self._by_setup()
-        ])  # fmt: skip
 
     @cached_property
     def degrees(self) -> dict[str, IntArray]:
@@ -108,17 +134,11 @@ class PlanTable:
             DATA: plans.cp * plans.dp, EXPERT_DATA: copies,
         }  # fmt: skip
 
-    def time(self, merging: Merging) -> TabulatedTime:
-        """Return the time of a step under each plan."""
-        parts = self._by_setup()
-        step = joined([step_time(setup, plans) for setup, plans, _ in parts], [len(part) for *_, part in parts])
-        return tabulated_time(step, self.degrees, merging, len(self))
-
-    def _by_setup(self) -> list[tuple[Setup, Plans, IntArray]]:
-        parts = [np.flatnonzero(self.setup == index) for index in range(len(self.setups))]
-        return [
-            (setup, self.plans.select(part), part) for setup, part in zip(self.setups, parts, strict=True) if len(part)
-        ]
+    @property
+    def parts(self) -> list[tuple[int, IntArray]]:
+        """The setups that have plans, each with the places of its plans."""
+        places = [np.flatnonzero(self.setup == index) for index in range(len(self.setups))]
+        return [(index, part) for index, part in enumerate(places) if len(part)]
 
     @cached_property
     def placements(self) -> tuple[dict[str, IntArray], IntArray, IntArray]:
@@ -134,36 +154,9 @@ class PlanTable:
         return dict(zip(names, rows[:5], strict=True)), orders[:, rows[5]], kind.ravel()
 
     @cached_property
-    def options(self) -> dict[str, IntArray]:
-        """(p,) value of each option of a plan, by its name."""
-        found = {name: np.asarray(getattr(self.plans, name), dtype=np.int64) for name in OF_PLANS}
-        if not self._split_open:
-            del found["sequence_parallel"]
-        precision = np.array([self.precisions.index(setup.precision) for setup in self.setups])
-        return {**found, "order": self.order, "precision": precision[self.setup]}
-
-    @cached_property
-    def _split_open(self) -> bool:
-        """Whether sequence parallelism is more than a consequence of tensor parallelism."""
-        return bool((self.plans.sequence_parallel != (self.plans.tp > 1)).any()) and _differ(
-            self.plans.sequence_parallel
-        )
-
-    @cached_property
     def texts(self) -> tuple[str, ...]:
         """Each plan in the notation, with every option that differs among them."""
         return tuple(map(self.text, range(len(self))))
-
-    def text(self, n: int) -> str:
-        """Return one plan in the notation; `texts` takes long where there are many."""
-        parts = [plan_text(self.plans.select(np.array([n])))]
-        if self._split_open:
-            parts.append("sp" if self.plans.sequence_parallel[n] else "nosp")
-        flags = [name for name in ("tp", "pp", "dp") if _differ(getattr(self.plans, f"overlap_{name}"))]
-        parts += [f"overlap-{name}" for name in flags if getattr(self.plans, f"overlap_{name}")[n]]
-        parts += [_order_text(self.orders[self.order[n]])] if len(self.orders) > 1 else []
-        parts += [self.setups[self.setup[n]].precision] if len(self.precisions) > 1 else []
-        return " ".join(parts)
 
     @cached_property
     def _places(self) -> dict[tuple[int, frozenset[str]], int]:
@@ -178,11 +171,11 @@ class PlanTable:
         A plan whose groups lie in an order that the table leaves out is the one that lies alike.
         """
         parts = frozenset(text.split())
-        written = next((order for order, name in enumerate(self.orders) if _order_text(name) in parts), None)
+        written = next((order for order, name in enumerate(self.orders) if order_text(name) in parts), None)
         if written is None:
             return self._places.get((npu, parts), -1)
-        rest = parts - {_order_text(self.orders[written])}
-        places = (self._places.get((npu, rest | {_order_text(order)}), -1) for order in self.orders)
+        rest = parts - {order_text(self.orders[written])}
+        places = (self._places.get((npu, rest | {order_text(order)}), -1) for order in self.orders)
         return next((n for n in places if n >= 0 and self.alike[written, n]), -1)
 
     @cached_property
@@ -195,21 +188,6 @@ class PlanTable:
                 row[mine] = lie_alike(self.plans.select(mine), order, other)
         return found
 
-    def step(self, plan: int) -> TrainingStep:
-        """Return the training step under one plan."""
-        return _step(self, plan)
-
-    def __hash__(self) -> int:
-        return id(self)
-
-
-@lru_cache(maxsize=4096)
-def _step(table: PlanTable, plan: int) -> TrainingStep:
-    one = table.plans.select(np.array([plan]))
-    setup, order = table.setups[table.setup[plan]], table.orders[table.order[plan]]
-    found = training_step(table.name, setup, one, order, training_tokens=table.training_tokens)
-    return replace(found, plan=table.text(plan))
-
 
 def lie_alike(plans: Plans, one: Sequence[str], other: Sequence[str]) -> BoolArray:
     """Return (p,) whether the groups of more than one NPU lie in one order as they do in another."""
@@ -220,9 +198,6 @@ def lie_alike(plans: Plans, one: Sequence[str], other: Sequence[str]) -> BoolArr
     return found
 
 
-def _order_text(order: Sequence[str]) -> str:
+def order_text(order: Sequence[str]) -> str:
+    """Return an order of groups in the notation."""
     return f"order-{'-'.join(order)}"
-
-
-def _differ(values: np.ndarray) -> bool:
-    return bool((values != values[:1]).any())

@@ -15,8 +15,9 @@ TENSOR, CONTEXT, EXPERT, PIPELINE, DATA, EXPERT_DATA = "tp", "cp", "ep", "pp", "
 """Process groups; an expert parallel group and its copies (``edp``) share out the NPUs of ``tp``, ``cp`` and ``dp``."""
 
 COMPUTE, BUBBLE = "compute", "bubble"
-PARTS = (COMPUTE, "head", "tensor", "context", "expert", "embedding", "pipeline", BUBBLE, "data", "optimizer")
-"""Parts of a step, in the order of reports."""
+PARTS = (COMPUTE, "cache", "head", "overhead", "tensor", "context", "expert", "embedding", "pipeline", "sampling",
+         "transfer", BUBBLE, "data", "optimizer")  # fmt: skip
+"""Parts of a step of training or serving, in the order of reports."""
 
 
 @dataclass(frozen=True)
@@ -155,3 +156,13 @@ class StepTime:
                 parts[part] = parts[part] + race.count * wait
                 parts[BUBBLE] = parts[BUBBLE] + race.idle * wait
         return parts
+
+    def sent_by(self, degrees: Mapping[str, int]) -> Iterator[tuple[Traffic, float]]:
+        """Yield what is sent in groups of more than one NPU under one plan, with how many operations an NPU runs.
+
+        It runs none in the bubble. `degrees` has the NPUs of each process group.
+        """
+        for race in self.races:
+            for sent in race.sent:
+                if degrees[sent.group] > 1:
+                    yield sent, float(np.ravel(race.count * sent.operations)[0])

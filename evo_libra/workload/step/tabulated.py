@@ -83,19 +83,34 @@ def _sent(
 
 
 def tabulated_time(step: StepTime, degrees: Mapping[str, IntArray], merging: Merging, count: int) -> TabulatedTime:
-    """Return the time of a step whose arrays are (p,) or (1,), for `count` plans.
+    """Return the time of a step; see `tabulated_times`."""
+    return tabulated_times([step], degrees, merging, count)[0]
+
+
+def tabulated_times(
+    steps: Sequence[StepTime], degrees: Mapping[str, IntArray], merging: Merging, count: int
+) -> list[TabulatedTime]:
+    """Return the times of steps whose arrays are (p,) or (1,), for `count` plans; they have the same streams.
 
     Parameters
     ----------
     degrees : (p,) NPUs of each process group; traffic of a group of one is left out.
     merging : which traffic is one stream, as for `iteration_time`.
     """
-    everything = [traffic for race in step.races for chain in race.chains for traffic in chain.traffic]
+    races = [race for step in steps for race in step.races]
+    everything = [traffic for race in races for chain in race.chains for traffic in chain.traffic]
     units = {id(traffic): np.zeros(count) + _units(traffic, degrees, merging) for traffic in everything}
     if merging is Merging.NONE:
         stream_of = _sized(everything, degrees, units)
     else:
         stream_of = {id(traffic): _of_pattern(traffic, merging) for traffic in everything}
+    return [_tabulated(step, stream_of, units, count) for step in steps]
+
+
+def _tabulated(
+    step: StepTime, stream_of: Mapping[int, Stream], units: Mapping[int, FloatArray], count: int
+) -> TabulatedTime:
+    """Return the time of a step whose traffic has known streams and units, by its identity."""
     streams = tuple(dict.fromkeys(stream_of.values()))
     compute = np.zeros(count) + sum(step.plain.values(), np.zeros(1))
     size, races = np.zeros((len(streams), count)), []

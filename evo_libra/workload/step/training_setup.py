@@ -33,6 +33,7 @@ class Setup:
     balanced : stages at the ends have a layer less, so that embedding and head do not slow the pipeline.
     uneven : stages may have a layer more than others; the longest ones set the pace.
     gemm_factor, memory_factor : the two fitted constants.
+    weight_bytes : as for `Kernels`.
     """
 
     decoder: Decoder
@@ -50,8 +51,9 @@ class Setup:
     half_message: float = 0.0
     gemm_factor: float = GEMM_OF_ISOLATED
     memory_factor: float = MEMORY_OF_PEAK
+    weight_bytes: float | None = None
 
     @property
     def kernels(self) -> Kernels:
         """Times of kernels within the step."""
-        return Kernels(self.accelerator, self.gemm_factor, self.memory_factor, self.gradient_bytes)
+        return Kernels(self.accelerator, self.gemm_factor, self.memory_factor, self.gradient_bytes, self.weight_bytes)

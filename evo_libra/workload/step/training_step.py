@@ -72,11 +72,8 @@ class TrainingStep:
         return tuple(dict.fromkeys(sent.group for sent, _ in self.traffic()))
 
     def traffic(self) -> Iterator[tuple[Traffic, float]]:
-        """Yield what is sent, with how many operations of it an NPU runs in a step; it runs none in the bubble."""
-        for race in self.time.races:
-            for sent in race.sent:
-                if self.degrees[sent.group] > 1:
-                    yield sent, float(np.ravel(race.count * sent.operations)[0])
+        """Return what is sent, with how many operations of it an NPU runs in a step; it runs none in the bubble."""
+        return self.time.sent_by(self.degrees)
 
     @property
     def total_memory(self) -> float:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from patience import wait_for
 
 from evo_libra.experiment.execution.executor import Job, Report
 from evo_libra.experiment.execution.local_worker import local_cluster
@@ -32,8 +33,7 @@ HERE = Path(__file__).parent
 
 
 def wait_for(mark):
-    deadline = time.monotonic() + 60
-    while not (HERE / mark).exists() and time.monotonic() < deadline:
+    while not (HERE / mark).exists():
         time.sleep(0.005)
 
 
@@ -92,13 +92,10 @@ def test_islands_of_a_batch_outlive_the_workers_that_live_their_epochs(
     straight = replace(job, results=str(tmp_path / "straight"))
     Path(straight.results).mkdir()
     assert perform(mortal, straight).ending == "done"
-    deadline = time.monotonic() + 60
-    while executor.workers() < 3:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_for(lambda: executor.workers() == 3)
     executor.submit(mortal.id, mortal.data(), asdict(job))
-    while not (ended := executor.poll(0.1)):
-        assert time.monotonic() < deadline
+    ended = list[Any]()
+    wait_for(lambda: ended.extend(executor.poll(0.1)) or ended)
     ((run_id, report),) = ended
     assert isinstance(report, Report)
     assert (run_id, report.ending, report.error) == (mortal.id, "done", "")

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from command import call
 from cryptography.x509 import load_pem_x509_certificate
+from patience import wait_for
 
 from evo_libra.errors import EvoLibraError, InputError
 from evo_libra.experiment.execution import batch as batches
@@ -85,11 +86,7 @@ def test_a_worker_that_was_stopped_is_replaced_and_that_is_told(monkeypatch: pyt
     workers.mend()
     first, second = workers._living  # noqa: SLF001 - what is tested
     first.process.send_signal(signal.SIGSTOP)
-    deadline = time.monotonic() + 30
-    while not told:
-        workers.mend()
-        time.sleep(0.02)
-        assert time.monotonic() < deadline
+    wait_for(lambda: workers.mend() or told)
     assert told == [f"the worker process {first.process.pid} was stopped; another one takes its place"]
     assert second in workers._living  # noqa: SLF001 - the same
     assert (first in workers._living, len(workers._living)) == (False, 2)  # noqa: SLF001 - the same
@@ -244,8 +241,7 @@ def test_a_result_that_never_comes_does_not_keep_the_program_from_ending() -> No
     waiting = threading.Thread(target=executor._take, args=("run", Never()), daemon=True)  # noqa: SLF001 - Dask calls it
     waiting.start()
     executor.close()
-    waiting.join(10)
-    assert not waiting.is_alive()
+    wait_for(lambda: not waiting.is_alive())
     assert executor._ended.empty()  # noqa: SLF001 - nothing has ended
 
 

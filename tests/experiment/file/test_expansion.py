@@ -171,8 +171,8 @@ def test_mistakes_are_told_with_their_places(
 
 def test_an_unknown_engine_of_a_problem_file_is_told_with_its_place(tmp_path: Path) -> None:
     text = (Path(__file__).parents[3] / "problems" / "gpt3-4k.yaml").read_text()
-    (tmp_path / "p.yaml").write_text(text.replace("engine: nsga2", "engine: nsgaa2"))
-    line = 1 + text[: text.index("engine: nsga2")].count("\n")
+    (tmp_path / "p.yaml").write_text(text.replace("search: {", "search: {engine: nsgaa2, "))
+    line = 1 + text[: text.index("search: {")].count("\n")
     place = f"p.yaml:{line}:10: search.engine: unknown engine 'nsgaa2'"
     with pytest.raises(EngineError, match=re.escape(place)):
         planned_run(origin_of(str(tmp_path / "p.yaml"), ()))

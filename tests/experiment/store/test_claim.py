@@ -12,6 +12,7 @@ from pathlib import Path
 from threading import Barrier, Thread
 
 import pytest
+from patience import wait_for
 
 from evo_libra.experiment.store import claim as claims
 from evo_libra.experiment.store.claim import LEASE_SECONDS, Lease, acquire, current_claim, holds, release, renew
@@ -126,15 +127,11 @@ def test_a_lease_is_renewed_while_it_is_held(tmp_path: Path, monkeypatch: pytest
     with Lease(tmp_path, "a") as lease:
         assert lease.claim is not None
         os.utime(lease.claim.path, (0, 0))
-        deadline = time.monotonic() + 10
-        while lease.claim.path.stat().st_mtime < 1:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        path = lease.claim.path
+        wait_for(lambda: path.stat().st_mtime >= 1)
         assert lease.valid()
         outbid = acquire(tmp_path, "a")
-        while not lease.lost():
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        wait_for(lease.lost)
     assert outbid is not None
     assert holds(outbid)
 

@@ -5,16 +5,21 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from patience import run_to_end
 
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.collective import Collective, Pattern
 from evo_libra.errors import InputError
 from evo_libra.network.blocks import ITEMS, Counts, Kit
 from evo_libra.network.blocks.conformance import faults, groups, sample_kit
+from evo_libra.network.blocks.fat_tree import Tree, tree
 from evo_libra.network.blocks.grid import Ring
 from evo_libra.network.blocks.registry import BLOCKS, distinct
 from evo_libra.network.blocks.switch import switches, tiers
@@ -32,7 +37,8 @@ def share(name: str, extent: int, stride: int, npus: int, pattern: Pattern = Pat
 
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.name)
 def test_every_block_meets_the_laws(block: Ring) -> None:
-    assert faults(block) == []
+    # Three tiers of switches are only built where the switches are small.
+    assert faults(block, sample_kit(block, radix=7) if block.sited else None) == []
 
 
 class TwiceAsFast(Ring):
@@ -166,7 +172,7 @@ def test_cuts() -> None:
     found = {name: float(block.cut(np.array([16]))[0]) for name, block in BY_NAME.items()}
     assert found["ring"] == 1
     assert found["fully-connected"] == pytest.approx(8 * 8 / 15)
-    assert found["switch"] == found["any-to-any"] == found["ocs-rail"] == 8
+    assert found["switch"] == found["fat-tree"] == found["ocs-rail"] == 8
     # Two cuts of four links, a quarter of an NPU's bandwidth each; 2 x 2 x 4 has two of four links of a sixth each.
     assert (found["torus-2d"], found["torus-3d"]) == (2, pytest.approx(4 / 3))
     assert found["hypercube"] == pytest.approx(8 / 4)
@@ -197,7 +203,7 @@ def test_a_message_passes_one_three_or_five_switches() -> None:
     kit = sample_kit(BY_NAME["switch"], radix=64)
     links, passed = BY_NAME["switch"].hops(np.array([64, 128, 4096]), kit)
     assert (links.tolist(), passed.tolist()) == ([2, 4, 6], [1, 3, 5])
-    assert BY_NAME["any-to-any"].hops(np.array([64]), kit, np.array([8]))[1] == 3
+    assert BY_NAME["fat-tree"].hops(np.array([64]), kit, np.array([8]))[1] == 3
     assert BY_NAME["ring"].hops(np.array([8]), kit)[0] == 1
 
 
@@ -206,7 +212,53 @@ def test_sizes_of_folded_clos_networks() -> None:
     assert switches(np.array([8, 16]), 4).tolist() == [6, 20]
     kit = sample_kit(BY_NAME["switch"], radix=4)
     assert BY_NAME["switch"].allowed(np.array([16, 17]), kit).tolist() == [True, False]
-    assert BY_NAME["any-to-any"].allowed(np.array([4, 4]), kit, np.array([4, 5])).tolist() == [True, False]
+    assert BY_NAME["fat-tree"].allowed(np.array([4, 4]), kit, np.array([4, 5])).tolist() == [True, False]
+
+
+@given(st.integers(2, 10**5), st.sampled_from([1, 2, 4, 8]), st.sampled_from([4, 8, 16, 32, 64, 128]))
+def test_trees_of_one_to_one_are_those_of_switches(npus: int, inside: int, radix: int) -> None:
+    found, some = tree(npus, inside, radix, (1, 1)), np.array([npus * inside])
+    assert found.tiers == tiers(some, radix)[0]
+    if found.tiers > 1:
+        assert (found.switches, found.uplinks) == (switches(some, radix)[0], npus * inside * (found.tiers - 1))
+
+
+def test_switches_of_fat_trees() -> None:
+    # 1024 NPUs in leaves of 32 with 8 links up: 32 leaves and 256 links up to 4 spines; at 1:1, 16 spines.
+    assert tree(1024, 1, 64, (4, 1)) == Tree(2, 32, 1, 256, 36)
+    assert tree(1024, 1, 64, (1, 1)) == Tree(2, 32, 1, 1024, 48)
+    # Leaves of 48 where these divide the NPUs, with 12 links up.
+    assert tree(48 * 64, 1, 64, (4, 1)) == Tree(2, 64, 1, 64 * 12, 64 + 12)
+    # As at Meta: pods of switches at 1:1, and 7:1 above them.
+    pods = tree(24576, 1, 64, (1, 7))
+    assert (pods.tiers, pods.leaves, pods.pods) == (3, 768, 16)
+    assert pods.uplinks == 24576 + 16 * -(-1536 // 7)
+    # Servers of eight are not torn apart: five of them fit below 42 ports.
+    assert tree(200, 8, 64, (2, 1)).leaves == 40
+
+
+@given(st.integers(2, 20000), st.sampled_from([1, 4, 8]), st.sampled_from([8, 16, 32, 64, 128]), st.booleans())
+def test_higher_ratios_take_fewer_parts(npus: int, inside: int, radix: int, pods: bool) -> None:  # noqa: FBT001 - drawn
+    found = [tree(npus, inside, radix, (1, ratio) if pods else (ratio, 1)) for ratio in (1, 2, 4, 8)]
+    for low, high in pairwise(found):
+        if low.tiers > 1 and high.tiers > 1:
+            assert high.uplinks <= low.uplinks
+            assert high.switches <= low.switches
+            assert high.tiers <= low.tiers
+
+
+def test_groups_under_a_leaf_do_not_pay() -> None:
+    block = BY_NAME["fat-tree-4"]
+    built, npus = block.at(sample_kit(block, radix=64), np.array([8])), np.array([128])
+    # Leaves of 32: four servers of eight.
+    for pattern in Pattern:
+        assert built.share(pattern, np.array([4]), np.array([1]), npus) == 1
+        assert built.share(pattern, np.array([4]), np.array([4]), npus) == 1 / 4
+    # Of an all-reduce of 128 NPUs, 31 / 128 of a message leaves a leaf, of an all-to-all 124 / 128.
+    assert built.share(Pattern.SHRINKING, npus, np.array([1]), npus) == pytest.approx(min(127 / 31 / 4, 1))
+    assert built.share(Pattern.ALL_TO_ALL, npus, np.array([1]), npus) == pytest.approx(127 / 124 / 4)
+    with pytest.raises(ValueError, match="ask the block `at` its kit"):
+        block.share(Pattern.SHRINKING, npus, np.array([1]), npus)
 
 
 def test_a_switch_with_ports_to_spare_holds_several_planes() -> None:
@@ -254,6 +306,7 @@ def test_names_and_codes_are_distinct() -> None:
 
 OWN = """
 from evo_libra.network.blocks import Kit
+from evo_libra.network.blocks.fat_tree import Tree, tree
 from evo_libra.network.blocks.grid import Ring
 
 class Star(Ring):
@@ -288,10 +341,7 @@ def run_with(folder: Path, entry: str) -> subprocess.CompletedProcess[str]:
     (package / "entry_points.txt").write_text(f"[evo_libra.blocks]\nstar = own:{entry}\n")
     root = str(Path(__file__).parents[3])
     path = os.pathsep.join([str(folder), root, *filter(None, [os.environ.get("PYTHONPATH")])])
-    return subprocess.run(
-        [sys.executable, "-c", ASK], cwd=folder, env={**os.environ, "PYTHONPATH": path},
-        capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
+    return run_to_end([sys.executable, "-c", ASK], cwd=folder, env={**os.environ, "PYTHONPATH": path})
 
 
 def test_a_block_of_ones_own_is_one_file(tmp_path: Path) -> None:

@@ -10,10 +10,14 @@ from scipy.optimize import linprog
 from scipy.sparse import lil_matrix
 
 from evo_libra.collective import Pattern
+from evo_libra.network.blocks.conformance import sample_kit
 from evo_libra.network.blocks.grid import sides
 from evo_libra.network.blocks.registry import BLOCKS
 
 BY_NAME = {block.name: block for block in BLOCKS}
+OF_FOUR = BY_NAME["switch-4"]
+# Leaves of four NPUs, with one port up.
+BY_NAME["switch-4"] = OF_FOUR.at(sample_kit(OF_FOUR, radix=5), np.array([1]))
 AXES = {"ring": 1, "torus-2d": 2, "torus-3d": 3, "mesh-2d": 2}
 Arcs = dict[tuple[int, int], float]
 
@@ -50,8 +54,8 @@ def links_of(name: str, npus: int) -> list[tuple[int, int, float]]:
         return [(npu, npu ^ (1 << bit), 1 / bits) for npu in range(npus) for bit in range(bits)]
     if name == "fully-connected":
         return [(npu, other, 1 / (npus - 1)) for npu in range(npus) for other in range(npus) if other != npu]
-    if name not in AXES:  # a tree of FRED's: NPUs, first-level switches, and one above
-        leaves, upper = npus // 4, {"fred-a": 1 / 8, "fred-c": 1.0}[name]
+    if name not in AXES:  # a tree: NPUs, first-level switches of four, and one above
+        leaves, upper = npus // 4, {"fred-a": 1 / 8, "fred-c": 1.0, "switch-4": 1 / 4}[name]
         up = [(npu, npus + npu // 4, 1.0) for npu in range(npus)]
         up += [(npus + leaf, npus + leaves, 4 * upper) for leaf in range(leaves)]
         return up + [(other, one, capacity) for one, other, capacity in up]
@@ -136,6 +140,7 @@ SMALL = [
     ("ring", 2), ("ring", 3), ("ring", 6), ("ring", 8), ("torus-2d", 4), ("torus-2d", 6), ("torus-2d", 9),
     ("torus-2d", 12), ("torus-3d", 8), ("torus-3d", 12), ("mesh-2d", 4), ("mesh-2d", 6), ("mesh-2d", 9),
     ("mesh-2d", 12), ("hypercube", 8), ("fully-connected", 6), ("fred-a", 8), ("fred-c", 8), ("fred-a", 12),
+    ("switch-4", 8), ("switch-4", 12),
 ]  # fmt: skip
 
 
@@ -156,6 +161,7 @@ def test_shares_are_no_more_than_links_allow(name: str, npus: int) -> None:
 
 TIGHT = [
     ("ring", 7), ("ring", 8), ("torus-2d", 9), ("torus-3d", 8), ("hypercube", 8), ("fully-connected", 6), ("fred-a", 8),
+    ("switch-4", 8), ("switch-4", 12),
 ]  # fmt: skip
 
 

@@ -94,7 +94,7 @@ def test_kits_of_a_technology_have_its_rank() -> None:
     assert [catalog.technologies[kit.rank] for kit in catalog.kits] == [kit.technology for kit in catalog.kits]
     optics = [kit for kit in catalog.kits if kit.technology == "optics-400g"]
     kinds = {BLOCK_NAMES[kit.block]: kit.switch and kit.switch.kind for kit in optics}
-    assert kinds == {"ring": None, "switch": "switch", "any-to-any": "switch", "ocs-rail": "ocs"}
+    assert kinds == {"ring": None, "switch": "switch", "fat-tree": "switch", "ocs-rail": "ocs"}
     assert all(kit.uplink is kit.links for kit in optics)
 
 

@@ -189,7 +189,7 @@ def test_a_method_that_it_has_no_use_for_is_refused(settings: dict[str, int], se
 
 
 def test_parts_in_any_fraction_are_solved_for() -> None:
-    problem = load_problem("dlrm-1k-parts", ["bandwidth=optimal", "fabric.shape=TO(64)@ici-v5e_SW(16)@optics-400g"])
+    problem = load_problem("dlrm-1k-parts", ["bandwidth=optimal", "fabric.shape=TO(256)@ici-v5e_SW(4)@optics-400g"])
     assert isinstance(problem, Problem)
     front = search(problem, engine="optimize")
     assert front.frame["time_ms"][0] == pytest.approx(optimize(problem).time * 1e3, rel=1e-9)

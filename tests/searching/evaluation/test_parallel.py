@@ -6,13 +6,14 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from patience import wait_for
 
 from evo_libra import load_problem, search
 from evo_libra.arrays import FloatArray
@@ -139,9 +140,17 @@ def genes_of(*kinds: float) -> FloatArray:
     return np.array([kinds, [0.5] * len(kinds), [2.5] * len(kinds)])
 
 
-def test_every_way_to_fail_is_told_and_the_rest_goes_on(tmp_path: Path, simulator: Any, capfd: Any) -> None:
+def test_every_way_to_fail_is_told_and_the_rest_goes_on(
+    tmp_path: Path, simulator: Any, capfd: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     problem = simulator.Simulator(str(tmp_path / "log"))
     with ExpensiveProblem(problem, workers=2, timeout=1.0, cache=tmp_path / "kept.sqlite") as expensive:
+
+        def clock() -> float:
+            """Stand still until the design that takes long is the only one left: time does not tell slow machines."""
+            return 2.0 if len(expensive) == 1 and (tmp_path / "log.child").exists() else 0.0
+
+        monkeypatch.setattr(workers_of, "time", SimpleNamespace(monotonic=clock))
         genes = genes_of(0, 1, 2, 3, 4, 0)
         evaluation = expensive.evaluate_genes(genes)
         good = SampleProblem().evaluate_genes(genes[:, :1])
@@ -158,6 +167,7 @@ def test_every_way_to_fail_is_told_and_the_rest_goes_on(tmp_path: Path, simulato
         assert len(calls(tmp_path / "log")) == 5
         assert not alive(int((tmp_path / "log.child").read_text()))
         assert capfd.readouterr().out == ""
+    monkeypatch.undo()
     # Another process, another time: nothing is evaluated twice, and failures are still listed.
     with ExpensiveProblem(problem, workers=2, cache=tmp_path / "kept.sqlite") as again:
         np.testing.assert_array_equal(again.evaluate_genes(genes[:, ::-1]).objectives, evaluation.objectives[:, ::-1])
@@ -199,7 +209,7 @@ def test_steady_state_goes_on_past_slow_designs_and_resumes(tmp_path: Path, simu
     problem = simulator.Simulator(str(tmp_path / "log"), fails=(2, 4))
     options: dict[str, Any] = {"population": 10, "seed": 1}
     engine = load_engine("pymoo:moead", SampleProblem())
-    with ExpensiveProblem(problem, workers=2, timeout=0.3) as expensive:
+    with ExpensiveProblem(problem, workers=2, timeout=2.0) as expensive:
         last: Snapshot | None = None
         for snapshot in completions(expensive, engine, evaluations=14, **options):
             assert len(expensive) <= 2
@@ -209,7 +219,7 @@ def test_steady_state_goes_on_past_slow_designs_and_resumes(tmp_path: Path, simu
         resumed = list(completions(expensive, engine, evaluations=16, resume=last, **options))
         assert [one.evaluations for one in resumed] == [15, 16]
     reasons = {failure.reason for failure in expensive.failures}
-    assert "it took longer than 0.3 s" in reasons
+    assert "it took longer than 2 s" in reasons
     assert not np.isin(last.archive.genes[0], [2, 4]).any()
     assert len(last.archive) > 0
 
@@ -318,18 +328,13 @@ def test_what_was_evaluated_survives_a_kill_and_workers_do_not(tmp_path: Path, f
     script.write_text(KILLED)
     command = [sys.executable, str(script), str(tmp_path), str(folder)]
     process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": "."})
-    deadline = time.monotonic() + 60
-    while len(calls(tmp_path / "log")) < 25:
-        assert time.monotonic() < deadline
-        assert process.poll() is None
-        time.sleep(0.02)
+    wait_for(lambda: len(calls(tmp_path / "log")) >= 25 or process.poll() is not None)
+    assert process.poll() is None
     process.send_signal(signal.SIGKILL)
     process.wait()
     logged = calls(tmp_path / "log")
     pids = {int(line.split()[1]) for line in logged}
-    while any(map(alive, pids)):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_for(lambda: not any(map(alive, pids)))
     with sqlite3.connect(tmp_path / "kept.sqlite") as file:
         (kept,) = file.execute("SELECT count(*) FROM designs").fetchone()
         assert file.execute("PRAGMA integrity_check").fetchone() == ("ok",)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evo_libra.collective import Collective
+from evo_libra.timing.collectives import queues, queues_numpy
 from evo_libra.timing.collectives.collective_time import collective_time
 from evo_libra.timing.collectives.phase import Implementation, Link, Overheads
 from evo_libra.timing.collectives.queues import finish
@@ -38,6 +39,32 @@ def test_compiled_and_numpy_queues_are_the_same(seed: int, policy: Policy, activ
         own = Joining(policy, joining.kind[:, :k], joining.size[:, :k, n : n + 1])
         alone = finish(server[:, :k, n : n + 1], time[:, :k, n : n + 1], slots, own)
         assert alone[0] == compiled[n]
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 8), st.integers(1, 4))
+@settings(max_examples=30)
+def test_few_designs_run_the_same_model_uncompiled(seed: int, designs: int, active: int) -> None:
+    random = np.random.default_rng(seed)
+    phases, chunks, queues = random.integers(1, 6), random.integers(1, 12), random.integers(1, 4)
+    server = random.integers(0, queues, (phases, chunks, designs))
+    time = random.integers(0, 50, (phases, 1, designs)).astype(np.float64)
+    slots, count = np.full(queues, active), random.integers(1, chunks + 1, designs)
+    found = finish(server, time, slots, count=count, compiled=False)
+    order = np.argsort(-count, kind="stable")  # designs of many chunks come first there
+    whole = time[:, :, order].astype(np.int64)
+    together = queues_numpy.NumpyQueues(server[:, :, order], whole, slots, None, count[order])
+    np.testing.assert_array_equal(found[order], together.run())
+
+
+def test_no_population_is_made_of_one_design(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise AssertionError("a step of NumPy takes as long for one design as for many")
+
+    monkeypatch.setattr(queues, "NumpyQueues", fails)
+    there_and_back = np.repeat(np.array([0, 1, 0])[:, None, None], 500, axis=1)
+    times = np.array([5.0, 7.0, 3.0])[:, None, None]
+    # The first queue is busy all the time, with both ways of each chunk.
+    assert finish(there_and_back, times, np.array([1, 1]), compiled=False)[0] == 500 * (5 + 3)
 
 
 def test_slots_beyond_the_chunks_cost_nothing() -> None:

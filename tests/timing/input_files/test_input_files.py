@@ -268,6 +268,26 @@ def test_what_astra_sim_leaves_undefined_or_does_not_read_is_noticed() -> None:
     ]  # fmt: skip
 
 
+def test_what_may_stop_astra_sim_is_noticed() -> None:
+    assert system().notices == ()
+    assert system({"track-local-mem": 0, "endpoint-delay": 1}).notices == ()
+    (tracking,) = system({"track-local-mem": 1}).notices
+    assert tracking == (
+        "track-local-mem: With track-local-mem, no NPU finishes the example traces that come with ASTRA-sim. "
+        "0 leaves it out"
+    )
+    (zero,) = system({"endpoint-delay": 0}).notices
+    assert zero.startswith("endpoint-delay: found 0. With an endpoint-delay of 0, ASTRA-sim stops on an assertion")
+
+
+@pytest.mark.parametrize("collective", Collective)
+def test_collectives_without_an_algorithm_are_noticed(collective: Collective) -> None:
+    key = f"{collective.value}-implementation"
+    file = system(without=key)
+    assert collective not in file.system.implementations
+    assert file.notices == (f"{key}: missing, so that no trace with {collective.called} can run",)
+
+
 def test_machine_of_files(tmp_path: Path) -> None:
     paths = [tmp_path / name for name in ("network.yml", "system.json", "memory.json")]
     memory = {"memory-type": "MEMORY_POOL", "remote-mem-latency": 5, "remote-mem-bw": 2, "x": 1}

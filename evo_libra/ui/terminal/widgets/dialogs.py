@@ -18,6 +18,7 @@ from textual.binding import Binding, BindingType
 from textual.command import CommandList, CommandPalette
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen
+from textual.suggester import SuggestFromList
 from textual.widgets import Button, Input, Label, OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
@@ -84,12 +85,16 @@ class Confirm(Dialog[str]):
 
 @dataclass(frozen=True)
 class Field:
-    """A line to be filled in; its text is returned by its key, and the hint is shown while it is empty."""
+    """A line to be filled in; its text is returned by its key, and the hint is shown while it is empty.
+
+    Choices complete what is typed, with the key to the right; those that fit are listed below the line.
+    """
 
     key: str
     label: str
     value: str = ""
     hint: str = ""
+    choices: tuple[str, ...] = ()
 
 
 class Form(Dialog[dict[str, str]]):
@@ -103,7 +108,16 @@ class Form(Dialog[dict[str, str]]):
         """Make the lines."""
         for field in self._fields:
             yield Label(field.label, markup=False)
-            yield Input(field.value, placeholder=field.hint, id=f"field-{field.key}", compact=True)
+            completed = SuggestFromList(field.choices) if field.choices else None
+            yield Input(field.value, placeholder=field.hint, id=f"field-{field.key}", compact=True, suggester=completed)
+            if field.choices:
+                yield Static("", id=f"choices-{field.key}", markup=False, classes="choices")
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """List the choices that fit what is typed."""
+        field = next(field for field in self._fields if f"field-{field.key}" == event.input.id)
+        if field.choices:
+            self.query_one(f"#choices-{field.key}", Static).update(_fitting(field.choices, event.value))
 
     def _filled(self) -> dict[str, str]:
         return {field.key: self.query_one(f"#field-{field.key}", Input).value.strip() for field in self._fields}
@@ -115,6 +129,16 @@ class Form(Dialog[dict[str, str]]):
     def on_button_pressed(self, event: Button.Pressed) -> None:
         """Return what is filled in, or nothing."""
         self.answer(self._filled() if event.button.id == "go" else None)
+
+
+_LISTED = 8
+
+
+def _fitting(choices: Sequence[str], typed: str) -> str:
+    """Return the choices that hold what is typed, those that begin with it first, a line each."""
+    found = sorted((one for one in choices if typed in one), key=lambda one: not one.startswith(typed))
+    more = [f"and {len(found) - _LISTED} more"] if len(found) > _LISTED else []
+    return "\n".join([*found[:_LISTED], *more]) or "none of those known here"
 
 
 class Options(OptionList):
@@ -195,8 +219,8 @@ class Editor(Dialog[str]):
             area.text = path.read_text(encoding="utf-8")
 
 
-class Help(Dialog[None]):
-    """Every key."""
+class Reading(Dialog[None]):
+    """Titles and texts to read."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,question_mark,f1,enter", "leave", "Back"),
@@ -204,21 +228,30 @@ class Help(Dialog[None]):
         Binding("k", "scroll(-1)", show=False),
     ]
 
-    def __init__(self, groups: Sequence[tuple[str, Sequence[tuple[str, str]]]]) -> None:
+    def __init__(self, parts: Sequence[tuple[str, str]]) -> None:
         super().__init__("")
-        self._groups = groups
+        self._parts = parts
 
     def compose(self) -> ComposeResult:
         """Make the box."""
         with VerticalScroll(classes="box large help"):
-            for title, keys in self._groups:
+            for title, text in self._parts:
                 yield Static(title, classes="help-title", markup=False)
-                wide = max(len(key) for key, _ in keys)
-                yield Static("\n".join(f"  {key:<{wide}}  {what}" for key, what in keys), markup=False)
+                yield Static(text, markup=False)
 
     def action_scroll(self, lines: int) -> None:
         """Scroll by lines."""
         self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
+
+
+class Help(Reading):
+    """Every key."""
+
+    def __init__(self, groups: Sequence[tuple[str, Sequence[tuple[str, str]]]]) -> None:
+        wide = [(title, max(len(key) for key, _ in keys), keys) for title, keys in groups]
+        super().__init__([
+            (title, "\n".join(f"  {key:<{width}}  {what}" for key, what in keys)) for title, width, keys in wide
+        ])  # fmt: skip
 
 
 class Palette(CommandPalette):

@@ -1,0 +1,122 @@
+"""Designs of a front as arrays of figures to choose from, and the ways from one to another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from evo_libra.arrays import BoolArray, FloatArray, IntArray
+from evo_libra.errors import InputError
+from evo_libra.front.families import families_of, structures_of
+from evo_libra.front.front import Front
+from evo_libra.problem.protocol import TIME
+
+STEP = 0.1
+"""The share of the time in the question what the next one costs."""
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """What recommendations are chosen from.
+
+    Attributes
+    ----------
+    ids : (n,) of the designs; `network` : (n,) the kinds of network among which runners-up differ.
+    figures : (n,) of each objective, and of other figures that are limited, by column.
+    objectives : columns that are minimised.
+    limits : the largest value of a column.
+    """
+
+    ids: IntArray
+    network: IntArray
+    figures: Mapping[str, FloatArray]
+    objectives: tuple[str, ...]
+    limits: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def values(self) -> FloatArray:
+        """(m, n) objectives."""
+        return np.array([self.figures[column] for column in self.objectives])
+
+    def of(self, row: int) -> dict[str, float]:
+        """Return the objectives of a design."""
+        return {column: float(self.figures[column][row]) for column in self.objectives}
+
+    @property
+    def money(self) -> str:
+        """The column that is paid; empty for none."""
+        return next((column for column in self.objectives if column.endswith("_usd")), "")
+
+    @property
+    def priced(self) -> bool:
+        """Whether time is bought for money."""
+        return TIME.column in self.objectives and bool(self.money)
+
+    @property
+    def within(self) -> BoolArray:
+        """(n,) whether designs keep the limits."""
+        kept = np.ones(len(self.ids), dtype=np.bool_)
+        for column, limit in self.limits.items():
+            kept &= self.figures[column] <= limit
+        return kept
+
+
+def candidates_of(
+    front: Front, limits: Mapping[str, float] | None = None, more: Mapping[str, FloatArray] | None = None
+) -> Candidates:
+    """Return what recommendations of a front are chosen from.
+
+    Parameters
+    ----------
+    limits : the largest value of a column.
+    more : (n,) figures that are no objectives and are limited, by column.
+    """
+    figures = {column: front.frame[column].to_numpy() for column in front.objectives} | dict(more or {})
+    unknown = [column for column in limits or () if column not in figures]
+    if unknown:
+        raise InputError(f"{unknown[0]} is no objective of the front: {', '.join(front.objectives)}")
+    ids = front.frame["id"].to_numpy()
+    # Blocks alone often make no difference: a runner-up has other sizes or technologies, if there are any.
+    networks = structures_of(front)
+    networks = networks if len(networks) > 1 else families_of(front)
+    return Candidates(ids, networks.of, figures, front.objectives, dict(limits or {}))
+
+
+@dataclass(frozen=True)
+class Step:
+    """The way from a design to another one that is faster or slower by a tenth of the time at least.
+
+    Attributes
+    ----------
+    row : of the other design.
+    usd : that the faster one of the two costs more.
+    ms : that it is faster; `share` of the slower one's time.
+    """
+
+    row: int
+    usd: float
+    ms: float
+    share: float
+
+    @property
+    def usd_per_ms(self) -> float:
+        """What a ms costs on the way."""
+        return self.usd / self.ms
+
+
+def step(found: Candidates, row: int, *, to_faster: bool) -> Step | None:
+    """Return the way to the cheapest design that is a tenth faster, or to the fastest one that is a tenth slower."""
+    time, cost = found.figures[TIME.column], found.figures[found.money]
+    if to_faster:
+        there = np.flatnonzero(time <= time[row] * (1.0 - STEP))
+        best = there[np.lexsort((time[there], cost[there]))[:1]]
+    else:
+        there = np.flatnonzero((time >= time[row] / (1.0 - STEP)) & (cost < cost[row]))
+        best = there[np.lexsort((cost[there], time[there]))[:1]]
+    if not len(best):
+        return None
+    other, sign = int(best[0]), 1.0 if to_faster else -1.0
+    ms = float(time[row] - time[other]) * sign
+    return Step(other, float(cost[other] - cost[row]) * sign, ms, ms / float(max(time[row], time[other])))

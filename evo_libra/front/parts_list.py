@@ -1,0 +1,43 @@
+"""What a design is built of, part by part over all of its dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from evo_libra.arrays import Population
+from evo_libra.problem.problem import Problem
+
+_USD = "_usd"
+
+
+def parts_list(problem: Problem, population: Population) -> list[dict[str, Any]]:
+    """Return the parts of the first design, the most expensive first; their costs add up to the design's.
+
+    ``pieces`` is None where prices are per bandwidth. Parts in fractions are ports by technology.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for name, pieces, usd in _parts(problem, population.select([0])):
+        entry = found.setdefault(name, {"part": name, "pieces": None if pieces is None else 0, "cost_usd": 0.0})
+        entry["pieces"] = None if pieces is None else entry["pieces"] + pieces
+        entry["cost_usd"] += usd
+    return sorted((one for one in found.values() if one["cost_usd"]), key=lambda one: (-one["cost_usd"], one["part"]))
+
+
+def _parts(problem: Problem, one: Population) -> Iterator[tuple[str, float | None, float]]:
+    bill = problem.pricing.bill(one)
+    for row in bill:
+        yield row["part"] or row["item"], row["pieces"], row["cost_usd"]
+    if bill:
+        return
+    used = np.flatnonzero(one.npus[:, 0] > 1)
+    for d, row in zip(used.tolist(), problem.pricing.breakdown(one), strict=True):
+        technology = problem.catalog.names[int(one.technology[d, 0])]
+        if "ports" in row:
+            yield f"port of {technology}", row["ports"], row["cost_usd"]
+        else:
+            for key, usd in row.items():
+                if key != "cost_usd":
+                    yield f"{key.removesuffix(_USD)} of {technology}", None, usd

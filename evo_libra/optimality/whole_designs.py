@@ -1,0 +1,193 @@
+"""Designs of whole ports: networks with plans and ways to run collectives, how many there are, and their figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TypeVar, cast
+
+import numpy as np
+
+from evo_libra.arrays import FloatArray, IntArray, Population, columns, no_plans
+from evo_libra.errors import InputError
+from evo_libra.optimality.bounds import held
+from evo_libra.optimality.networks import MAX_NETWORKS, count_networks, networks_of
+from evo_libra.problem.constraints import Constraint
+from evo_libra.problem.objectives import MEASURES
+from evo_libra.problem.plans import UsefulPlans, all_plans, useful_plans
+from evo_libra.problem.pricing.pricing import Topologies
+from evo_libra.problem.problem import Problem
+from evo_libra.problem.time_models.time_model import TimeModel
+
+MAX_TIMED = 200_000
+"""Designs that are looked at where no bound leaves any out: Themis' time takes some 50 us of each."""
+
+MAX_SERVED = 4_000_000
+"""Designs that are looked at where some workload is served: under LIBRA's time they take about half a us each."""
+
+
+@dataclass(frozen=True)
+class Designs:
+    """Designs of whole ports, n of them.
+
+    Attributes
+    ----------
+    structure : (n,) index of the structure; `bandwidth` : (d, n) B/s.
+    plan : (w, n) places of the plans of workloads that leave some open; `group` : (n,) of plans, while they
+        are bounded together.
+    collectives : (k, n) genes of what is open of how collectives run.
+    spares : (n,) spare NPUs.
+    """
+
+    structure: IntArray
+    bandwidth: FloatArray
+    plan: IntArray
+    group: IntArray
+    collectives: IntArray
+    spares: IntArray
+
+    def __len__(self) -> int:
+        return len(self.structure)
+
+    def select(self, chosen: IntArray) -> Designs:
+        """Return the chosen designs."""
+        return Designs(*(columns(values, chosen) for values in vars(self).values()))
+
+    def join(self, *others: Designs) -> Designs:
+        """Return all of them."""
+        rows = zip(*(vars(one).values() for one in (self, *others)), strict=True)
+        return Designs(*(np.concatenate(row, axis=-1) for row in rows))
+
+    def genes(self, problem: Problem) -> FloatArray:
+        """Return their (g, n) genes."""
+        block, budget = np.zeros(self.bandwidth.shape, dtype=np.int64), np.ones(len(self))
+        plan = self.plan if problem.time.tables else None
+        return problem.encode(self.structure, block, self.bandwidth, budget, plan, self.collectives, self.spares)
+
+    def figures(self, problem: Problem) -> FloatArray:
+        """Return their (m, n) objectives under the time of a problem; infinite where they break a limit."""
+        built = self._built(problem)
+        designs = self._population(problem, built)
+        built = built if designs.spares is None else built.times(problem.of_spares(designs))
+        found = problem.evaluate_prepared(designs, built, problem.traffic.of(built))
+        return np.where(found.violation <= 0, found.objectives, np.inf)
+
+    def population(self, problem: Problem) -> Population:
+        """Return them as a population."""
+        return self._population(problem, self._built(problem))
+
+    def _built(self, problem: Problem) -> Topologies:
+        block = np.zeros(self.bandwidth.shape, dtype=np.int64)
+        return replace(problem.pricing.topologies(self.structure, block), plan=self.plan)
+
+    def _population(self, problem: Problem, built: Topologies) -> Population:
+        fidelity = problem.time.fidelity
+        schedule = None if fidelity is None else fidelity.schedule(self.collectives, built.block)
+        spares = self.spares if self.spares.any() else None
+        return Population(built.npus, built.block, built.technology, self.bandwidth, schedule, built.plan, spares)
+
+
+def effort_of(problem: Problem) -> int | None:
+    """Return how many designs of whole ports the exact front takes a look at; None where they are too many.
+
+    Where a bound leaves out most designs, those are networks, or pairs of them and a group of plans that lie alike.
+    """
+    return _once(problem, "effort", lambda: _effort(problem))
+
+
+_T = TypeVar("_T")
+
+
+def _once(problem: Problem, name: str, make: Callable[[], _T]) -> _T:
+    """Return what `make` returns, which is made once for a problem: an experiment asks for every run."""
+    kept = vars(problem)
+    if f"_whole_{name}" not in kept:
+        kept[f"_whole_{name}"] = make()
+    return cast("_T", kept[f"_whole_{name}"])
+
+
+def _effort(problem: Problem) -> int | None:
+    networks = count_networks(problem)
+    if networks is None:
+        return None
+    spares = len(spares_of(problem))
+    networks *= spares
+    bounded, schedules = bound_of(problem) is not None, count_schedules(problem)
+    try:
+        looked = _pairs(problem, grouped=bounded) * spares if problem.time.tables else networks
+    except InputError:  # too many plans to look at each, or none that fits
+        return None
+    if bounded:
+        return looked if max(looked, networks * schedules) <= MAX_NETWORKS else None
+    most = MAX_SERVED if problem.time.serves and problem.time.exact else MAX_TIMED
+    return looked * schedules if looked * schedules <= most else None
+
+
+def bound_of(problem: Problem) -> TimeModel | None:
+    """Return an exact time that is nowhere slower than a problem's; None where there is none.
+
+    There is none of serving: what a design is worth depends on the users and on parts of a request, too.
+    """
+    if problem.time.serves:
+        return None
+    return problem.time if problem.time.exact else problem.time.lower_bound
+
+
+def _pairs(problem: Problem, *, grouped: bool) -> int:
+    """Return the number of pairs of a network and a plan that it can hold, or a group of plans that lie alike."""
+    table, plans = problem.structures.table, plans_of(problem)
+    assert table is not None, "there are networks"  # noqa: S101 - our mistake
+    shape, way = held(problem, plans, table.npus, table.technology)
+    size = np.ones(len(way)) if grouped else np.bincount(plans.ways.group)[way]
+    each = np.bincount(shape, weights=size, minlength=len(table))
+    return int(sum(each[structure].sum() for structure, _ in networks_of(problem)))
+
+
+def plans_of(problem: Problem) -> UsefulPlans:
+    """Return the plans of which some is best; all that fit where a slower one may be, for its memory or a limit.
+
+    An `InputError` says that there are too many, or none.
+    """
+    return _once(problem, "plans", lambda: _plans(problem))
+
+
+def _plans(problem: Problem) -> UsefulPlans:
+    measures = [MEASURES[objective.name] for objective in problem.objectives]
+    faster_wins = all(measure.timed or not measure.trained for measure in measures)
+    kept = faster_wins and all(map(_kept_by_faster, problem.constraints))
+    find = useful_plans if problem.time.exact and kept and not problem.time.serves else all_plans
+    return find(bound_of(problem) or problem.time, problem.constraints)
+
+
+def _kept_by_faster(constraint: Constraint) -> bool:
+    """Return whether a plan that is faster and fits the memory meets a limit that a slower one meets."""
+    measure = constraint.measure
+    if measure is None:
+        return True
+    if not measure.timed:
+        return constraint.at_most or not measure.trained
+    rises = measure.inverse is None
+    return not constraint.equality and (constraint.objective > 0) == rises
+
+
+def spares_of(problem: Problem) -> tuple[int, ...]:
+    """Return the numbers of spare NPUs that designs may have."""
+    return (0,) if problem.faults is None else problem.faults.spares
+
+
+def _choices(problem: Problem) -> list[int]:
+    """Return the number of choices of each gene of how collectives run."""
+    fidelity = problem.time.fidelity
+    return [] if fidelity is None else [highest + 1 for _, highest in fidelity.genes(len(problem.choices))]
+
+
+def count_schedules(problem: Problem) -> int:
+    """Return how many ways there are to run collectives."""
+    return prod(_choices(problem))
+
+
+def schedules_of(problem: Problem) -> IntArray:
+    """Return the (k, s) genes of all ways to run collectives."""
+    choices = _choices(problem)
+    return np.indices(choices).reshape(len(choices), -1) if choices else no_plans(1)

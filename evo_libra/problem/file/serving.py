@@ -1,0 +1,171 @@
+"""From the serving of a problem file to tables of plans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from evo_libra.arrays import GIGA
+from evo_libra.errors import InputError
+from evo_libra.files.mistakes import KeyPath
+from evo_libra.network.catalog.accelerator import Accelerator
+from evo_libra.network.catalog.accelerators import load_accelerators
+from evo_libra.problem.file.mistakes import Gather, ProblemFile
+from evo_libra.problem.file.plans import values_of
+from evo_libra.problem.file.serving_spec import ServingSpec
+from evo_libra.problem.file.spec import WorkloadSpec
+from evo_libra.problem.file.training import TrainingLoader
+from evo_libra.problem.file.training_mistakes import layer_key_mistakes
+from evo_libra.workload.serving.ends import Ends
+from evo_libra.workload.serving.lengths import NAMED, Lengths, exponential_lengths, fixed_lengths, read_lengths
+from evo_libra.workload.serving.serving_rules import ServingSpace, serving_mistakes
+from evo_libra.workload.serving.serving_setup import ServingSetup
+from evo_libra.workload.serving.serving_step import serving_advice
+from evo_libra.workload.serving.serving_table import ServingTable, serving_table
+from evo_libra.workload.serving.stacks import SERVING_STACKS, ServingStack
+from evo_libra.workload.step.decoder import Decoder
+from evo_libra.workload.step.placement import ORDER
+
+_MICRO = 1e-6
+_TOP_K = 50
+"""Largest logits of a sequence that an NPU sends when the file does not say how many."""
+
+_GROUPS = ("tp", "pp", "ep", "dp")
+
+
+class ServingLoader:
+    """Reads the serving of a problem file; models and accelerators are those of training."""
+
+    def __init__(self, file: ProblemFile, training: TrainingLoader) -> None:
+        self.source, self.folder, self.spec, self.fail = file.source, file.folder, file.spec, file.fail
+        self.training = training
+
+    def table(self, path: KeyPath, spec: WorkloadSpec, serving: ServingSpec) -> ServingTable:
+        """Return the plans of a workload; an error has every mistake of it that does not depend on another one."""
+        found = Gather()
+        found.mistakes += [self.source.mistake((*path, *key), text) for key, text in _key_mistakes(spec, serving)]
+        if self.spec.npu is None:
+            message = f"serving needs the key 'npu', one of {', '.join(load_accelerators())}"
+            found.mistakes.append(self.source.mistake((*path, "serving"), message))
+        npus = found.attempt(lambda: self.training.accelerators.npus) or ()
+        model = None if spec.trace is not None else found.attempt(lambda: self.training.model(path, spec))
+        found.mistakes += [
+            self.source.mistake((*path, *key), text) for npu in npus for key, text in kernel_mistakes(npu, serving)
+        ]
+        if model is not None and not isinstance(model, Decoder):
+            message = f"found {model.name}; serving is of language models"
+            found.mistakes.append(self.source.mistake((*path, "model"), message))
+        found.check()
+        assert isinstance(model, Decoder), "else there were mistakes"  # noqa: S101 - our mistake
+        return self._table(path, spec, serving, model)
+
+    def _table(self, path: KeyPath, spec: WorkloadSpec, serving: ServingSpec, model: Decoder) -> ServingTable:
+        accelerators, space = self.training.accelerators, _space(spec, serving, self.spec.npus)
+        lengths = self._lengths(path, serving)
+        prompt, answer = round(lengths.prompt), lengths.answer
+        stack = _stack(serving)
+        varied, ends = None if len(lengths.prompts) == 1 else lengths, _ends(serving)
+        setups, capacities = zip(*(
+            (ServingSetup(model, npu, prompt, answer, weights, cache, stack, lengths=varied, ends=ends), capacity)
+            for npu, capacity in zip(accelerators.npus, accelerators.capacities, strict=True)
+            for weights, cache in product(_weights(npu, serving), values_of(serving.kv_cache))
+        ), strict=True)  # fmt: skip
+        table = serving_table(spec.name or spec.model or model.name, setups, space, (ORDER,), capacities)
+        if not len(table):
+            reasons = "; ".join(f"{key}: {text}" for key, text in serving_mistakes(model, self.spec.npus, space))
+            where = f"; of the first values, {reasons}" if reasons else ""
+            raise self.fail((*path, "parallelism"), f"no plan divides what it must{where}")
+        for place, npu in enumerate(accelerators.npus):
+            mine = table.npu == place
+            if not (table.memory <= table.capacity)[mine].any():
+                who = f"{npu.name}: " if len(accelerators.npus) > 1 else ""
+                raise self.fail((*path, "serving"), who + _smallest(table, np.flatnonzero(mine)))
+        return table
+
+    def _lengths(self, path: KeyPath, serving: ServingSpec) -> Lengths:
+        """Return the lengths of requests; an `InputError` says that the file gives none, or gives them twice."""
+        given = [key for key in ("input", "output") if getattr(serving, key) is not None]
+        if serving.requests not in NAMED:
+            if given:
+                raise self.fail(
+                    (*path, "serving", given[0]), "the file of `requests` has the lengths; leave this key out"
+                )
+            if not serving.requests.endswith(".csv"):
+                allowed = f"{', '.join(NAMED)}, or a .csv file"
+                raise self.fail((*path, "serving", "requests"), f"found {serving.requests}; allowed: {allowed}")
+            try:
+                return read_lengths(self.folder / serving.requests)
+            except InputError as error:
+                raise self.fail((*path, "serving", "requests"), str(error)) from None
+        if serving.input is None or serving.output is None:
+            missing = "input" if serving.input is None else "output"
+            raise self.fail(
+                (*path, "serving"), f"the key '{missing}' is required, tokens of a request or of its answer"
+            )
+        lengths = fixed_lengths if serving.requests == "fixed" else exponential_lengths
+        return lengths(serving.input, serving.output)
+
+
+def kernel_mistakes(npu: Accelerator, serving: ServingSpec) -> Iterator[tuple[KeyPath, str]]:
+    """Yield what the accelerator does not have for serving."""
+    if not _weights(npu, serving):
+        given, known = ", ".join(values_of(serving.weights)), ", ".join(npu.gemm) or "none"
+        rule = "products of fp8 weights run in fp8, all others in bf16"
+        yield ("serving", "weights"), f"found {given}; {npu.name} has kernel constants for {known}; {rule}"
+    for what, there in (("products with few rows, as in decoding", npu.decode), ("fused attention", npu.attention)):
+        if there is None:
+            yield ("serving",), f"{npu.name} has no kernel constants for {what}; an entry that extends it can"
+
+
+def _weights(npu: Accelerator, serving: ServingSpec) -> list[str]:
+    """Return those precisions of weights that an accelerator has kernel constants for."""
+    return [one for one in values_of(serving.weights) if ("fp8" if one == "fp8" else "bf16") in npu.gemm]
+
+
+def _key_mistakes(spec: WorkloadSpec, serving: ServingSpec) -> Iterator[tuple[KeyPath, str]]:
+    if spec.training is not None:
+        yield ("serving",), "a workload is a training step or served; the key 'training' is there, too"
+    if serving.top_k is not None and serving.sampling != "top-k":
+        yield ("serving", "top_k"), f"found {serving.top_k}; it is of 'sampling: top-k' alone"
+    if serving.server is not None and serving.server.npus & (serving.server.npus - 1):
+        yield ("serving", "server", "npus"), f"found {serving.server.npus}; a power of 2 is needed"
+    yield from layer_key_mistakes(spec, "serving")
+    for group in dict(spec.parallelism):
+        if group not in _GROUPS:
+            yield ("parallelism", group), f"serving has no {group}; allowed: {', '.join(_GROUPS)}"
+
+
+def _space(spec: WorkloadSpec, serving: ServingSpec, npus: int) -> ServingSpace:
+    given: dict[str, Any] = {str(name): degree for name, degree in dict(spec.parallelism).items()}
+    degrees = {name: values_of(given.get(name, 1)) for name in ("tp", "pp", "ep")}
+    replicas = values_of(given["dp"]) if "dp" in given else None
+    return ServingSpace(
+        npus, **degrees, dp=replicas, concurrency=values_of(serving.concurrency), prefill=values_of(serving.prefill)
+    )
+
+
+def _ends(serving: ServingSpec) -> Ends:
+    return Ends(serving.broadcast, serving.sampling, _TOP_K if serving.top_k is None else serving.top_k)
+
+
+def _stack(serving: ServingSpec) -> ServingStack:
+    """Return the software with the times that the file gives."""
+    stack, server = SERVING_STACKS[serving.stack], serving.server
+    if serving.collective_us is not None:
+        stack = replace(stack, hop=serving.collective_us * _MICRO)
+    return stack if server is None else replace(stack, server=server.npus, server_hop=server.collective_us * _MICRO)
+
+
+def _smallest(table: ServingTable, mine: np.ndarray) -> str:
+    """Return the plan that needs the least memory, and what would need less, as a sentence."""
+    best = int(mine[table.memory[mine].argmin()])
+    classes = ", ".join(f"{kind} {bytes_ / GIGA:.1f}" for kind, bytes_ in table.memory_of(best).items())
+    capacity = float(table.capacity[best])
+    return (
+        f"none of the {len(mine):,} plans fits {capacity / GIGA:.4g} GB; the smallest, {table.text(best)}, needs "
+        f"{table.memory[best] / GIGA:.1f} GB ({classes}): {serving_advice(capacity=capacity)}"
+    )

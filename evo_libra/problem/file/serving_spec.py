@@ -1,0 +1,80 @@
+"""The part of a problem file's schema that is about serving."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+
+from pydantic import Field
+
+from evo_libra.files.source import StrictModel
+from evo_libra.problem.file.fields import NotNegative, PositiveInt
+from evo_libra.problem.file.training_spec import Some
+from evo_libra.workload.serving.stacks import SERVING_STACKS
+
+if TYPE_CHECKING:
+    ServingStackName: TypeAlias = str
+else:
+    ServingStackName = Literal[tuple(SERVING_STACKS)]
+
+Weights = Literal["bf16", "fp8", "int8", "int4"]
+Cache = Literal["bf16", "fp8", "int8"]
+Part = Annotated[float, Field(ge=0, lt=1)]
+
+
+class ServerSpec(StrictModel):
+    """A server, inside of which collectives have a shorter way, as among the sockets of CPUs."""
+
+    npus: PositiveInt = Field(description="adjacent NPUs of a server; a power of 2")
+    collective_us: NotNegative = Field(
+        description="time of a collective among two NPUs of a server beyond its bytes; among t log2 t times that"
+    )
+
+
+class ServingSpec(StrictModel):
+    """Who is served: what a request is, how many a replica answers at a time, and in which precisions."""
+
+    input: PositiveInt | None = Field(None, description="tokens of a request; needed unless `requests` is a file")
+    output: Annotated[int, Field(ge=2, le=2**31)] | None = Field(
+        None, description="tokens of its answer; needed unless `requests` is a file"
+    )
+    requests: str = Field(
+        "fixed",
+        description="fixed: all requests are as long; exponential: lengths vary about these means; or the path of a "
+        ".csv file with the columns input and output, a row for each of as many likely requests",
+    )
+    concurrency: PositiveInt | Some[PositiveInt] = Field(
+        description="requests that a replica answers at a time; as one ends, the next begins"
+    )
+    weights: Weights | Some[Weights] = Field(
+        "bf16", description="precision of the weights; products of int8 and int4 weights run in bf16"
+    )
+    kv_cache: Cache | Some[Cache] = Field(
+        "bf16", description="precision of the cache of keys and values; int8 has a scale per token and head"
+    )
+    prefill: Part | Some[Part] = Field(
+        0.0,
+        description="part of the replicas that only process prompts, and send the cache to the others; 0 where every "
+        "replica does both",
+    )
+    broadcast: Literal["ids", "embeddings"] | None = Field(
+        None,
+        description="what one NPU sends to all others of its tensor parallel group before each pass: ids of tokens, or "
+        "their embeddings; not counted when left out",
+    )
+    sampling: Literal["top-k", "logits"] | None = Field(
+        None,
+        description="what each NPU of a tensor parallel group sends for the choice of the next token: its largest "
+        "logits, or all that it has; not counted when left out",
+    )
+    top_k: PositiveInt | None = Field(
+        None, description="logits of a sequence that an NPU sends with `sampling: top-k`; 50 when left out"
+    )
+    stack: ServingStackName = Field("any", description="serving software, whose measured times count")
+    collective_us: NotNegative | None = Field(
+        None,
+        description="time of a collective among two NPUs beyond its bytes, in place of that of the software; among t "
+        "NPUs log2 t times that",
+    )
+    server: ServerSpec | None = Field(
+        None, description="collectives inside a server take another time beyond their bytes; messages do not"
+    )

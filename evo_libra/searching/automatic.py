@@ -1,0 +1,44 @@
+"""The default engine: all designs of whole ports where looking at each is cheaper than a search, and NSGA-II else."""
+
+from __future__ import annotations
+
+from evo_libra.optimality.whole_designs import bound_of, effort_of
+from evo_libra.problem.problem import Problem
+from evo_libra.problem.protocol import SearchProblem
+
+AUTO, PROOF, SEARCH = "auto", "exhaustive", "nsga2"
+"""What stands for the choice, and what is chosen."""
+
+_LOOKS, _LOOKS_AT_PLANS, _LOOKS_AT_TIMES = 8, 2, 1
+"""Designs that are looked at in the time of an evaluation of a search: networks, their pairs with groups of plans, and
+designs that no bound leaves out; see `tests/benchmarks/quality.py`."""
+
+_FEW = 2
+"""Objectives up to which a front has far fewer designs than are looked at."""
+
+
+def choose(problem: SearchProblem, evaluations: int, *, searched: str = "") -> tuple[str, str]:
+    """Return the engine of a search with so many evaluations, and why; no reason where only a search can do.
+
+    The choice counts designs and no seconds, so that it is the same on every machine. `searched` names a setting that
+    only a search has; empty where there is none.
+    """
+    if not isinstance(problem, Problem) or not problem.pricing.whole:
+        return SEARCH, ""
+    if searched:
+        return SEARCH, f"auto searches, as {searched} belongs to a search"
+    looks = effort_of(problem)
+    if looks is None:
+        return SEARCH, "auto searches, as there are too many designs of whole ports to look at each"
+    if looks > evaluations * _looks(problem):
+        return (
+            SEARCH,
+            f"auto searches, as a look at each of {looks:,} designs takes more than {evaluations:,} evaluations",
+        )
+    return PROOF, f"auto looks at each of {looks:,} designs, which takes less than {evaluations:,} evaluations"
+
+
+def _looks(problem: Problem) -> int:
+    if bound_of(problem) is None or len(problem.objectives) > _FEW:
+        return _LOOKS_AT_TIMES
+    return _LOOKS_AT_PLANS if problem.time.tables else _LOOKS

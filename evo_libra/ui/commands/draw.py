@@ -1,0 +1,61 @@
+"""The picture of a network."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from evo_libra.errors import InputError
+from evo_libra.ui.commands.addresses import DesignAddress, addressed, is_address
+from evo_libra.ui.commands.names import columns
+from evo_libra.ui.commands.shared import Flag, Json, TrustCode, app
+from evo_libra.ui.output import print_json
+
+
+@app.command
+def draw(
+    design: DesignAddress,
+    *,
+    figure: Annotated[Path | None, Parameter(name=["--figure", "-o"])] = None,
+    ascii_only: Annotated[Flag, Parameter(name="--ascii")] = False,
+    trust_code: TrustCode = False,
+    as_json: Json = False,
+) -> int:
+    """Draw the network of a design: its NPUs, switches and cables, tier by tier.
+
+    Parameters
+    ----------
+    figure:
+        The file to write, ending in .svg; without it, the picture is printed in characters.
+    ascii_only:
+        Print characters of ASCII only.
+    """
+    from evo_libra.ui.drawing.characters import network_lines
+    from evo_libra.ui.drawing.network import drawn_network
+    from evo_libra.ui.drawing.svg import network_svg
+
+    if figure is not None and figure.suffix.lower() != ".svg":
+        raise InputError(f"--figure: found {figure}; the file of a picture ends in .svg")
+    if is_address(design) and "#" not in design:  # notation alone
+        network = drawn_network(design)
+    else:
+        found = addressed(design, trust_code=trust_code)
+        network = drawn_network(found.design, found.problem)
+    if figure is None and as_json:
+        print_json(asdict(network))
+        return 0
+    if figure is None:
+        print("\n".join(network_lines(network, columns(), ascii_only=ascii_only)))
+        return 0
+    try:
+        figure.write_text(network_svg(network), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{figure} cannot be written: {(error.strerror or '').lower()}") from None
+    if as_json:
+        print_json({"figure": str(figure), **asdict(network)})
+    else:
+        print(f"picture  {figure}")
+    return 0

@@ -1,0 +1,167 @@
+"""Results as one page of HTML."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from evo_libra.errors import InputError, counted
+from evo_libra.ui.commands.named_runs import DEFAULT, chosen_runs, given_of, origin_of_result
+from evo_libra.ui.commands.shared import Json, Out, TrustCode, app
+from evo_libra.ui.output import new_console, print_json
+
+if TYPE_CHECKING:
+    from evo_libra.arrays import FloatArray
+    from evo_libra.experiment.run.record import RunRecord
+    from evo_libra.front.front import Front
+    from evo_libra.optimality.certificate import Certificate
+    from evo_libra.problem.problem import Problem
+    from evo_libra.ui.report.data import Source
+    from evo_libra.ui.report.records import Chart
+
+_SECONDS = 5.0
+_PAGE = Path("report.html")
+
+
+@app.command
+def report(
+    *runs: str,
+    file: Annotated[Path, Parameter(name=["--page", "-o"])] = _PAGE,
+    results: Out = DEFAULT,
+    title: str | None = None,
+    seconds: float | None = None,
+    trust_code: TrustCode = False,
+    as_json: Json = False,
+) -> int:
+    """Write results as one page of HTML that works offline: front, designs, pictures of networks, tables.
+
+    Parameters
+    ----------
+    runs:
+        Folders of runs, parts of their names, last, or filters such as experiment:mine, which must all fit.
+    file:
+        The file to write.
+    title:
+        The heading of the page; the problem when left out.
+    seconds:
+        Seconds for the proof of each front, 0 for none. When left out, 5 for one result and 0 for several.
+    """
+    from evo_libra.ui.report.data import report_document
+    from evo_libra.ui.report.page import page
+
+    if seconds is not None and not 0 <= seconds < math.inf:
+        raise InputError(f"--seconds: found {seconds:g}; a number of at least 0 is needed")
+    chosen = chosen_runs(runs, results, fewest=1)
+    limit = seconds if seconds is not None else _SECONDS if len(chosen) == 1 else 0.0
+    notes: list[str] = []
+    sources = [_source(run, chosen, limit, notes, trust_code=trust_code) for run in chosen]
+    name = title or " and ".join(dict.fromkeys(run.problem for run in chosen))
+    document = report_document(sources, title=name, charts=_charts(chosen, sources, notes), notes=notes)
+    text = page(document)
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{file} cannot be written: {(error.strerror or '').lower()}") from None
+    if as_json:
+        print_json({"page": str(file), "results": len(sources), "designs": len(document.rows.id), "notes": notes})
+        return 0
+    designs = counted(len(document.rows.id), "design")
+    print(f"{file}: {designs} of {counted(len(sources), 'result')}, {len(text) / 1e6:.1f} MB; open it in a browser")
+    return 0
+
+
+def _source(run: RunRecord, runs: Sequence[RunRecord], limit: float, notes: list[str], *, trust_code: bool) -> Source:
+    """Return a result; why something is not known of it is added to the notes."""
+    from evo_libra.experiment.results.catalogue import read_front, read_manifest
+    from evo_libra.front.references import reference_points
+    from evo_libra.ui.report.data import Source, facts_of
+
+    front, problem, proof = read_front(run), None, None
+    name = _name(run, runs)
+    if "design" in front.frame.columns:
+        problem = _problem(run, notes, trust_code=trust_code)
+    else:
+        notes.append(f"{name}: its designs are not known in the notation, so only their objectives are shown.")
+    if problem is not None and limit and len(front):
+        proof = _proof(problem, front, limit, notes)
+    points = [] if problem is None else reference_points(problem)
+    return Source(name, front, problem, str(run.folder), proof, points, facts_of(read_manifest(run)))
+
+
+def _name(run: RunRecord, runs: Sequence[RunRecord]) -> str:
+    """Return what tells a run from the others."""
+    from evo_libra.ui.commands.compare import name_of
+
+    if len(runs) == 1:
+        return run.problem
+    alike = sum(name_of(other, runs) == name_of(run, runs) for other in runs)
+    return f"{name_of(run, runs)}, seed {run.seed}" if alike > 1 else name_of(run, runs)
+
+
+def _problem(run: RunRecord, notes: list[str], *, trust_code: bool) -> Problem | None:
+    from evo_libra.experiment.run.origin import build
+    from evo_libra.experiment.store.folder import RunFolder
+    from evo_libra.problem.problem import Problem
+
+    folder = RunFolder(run.folder)
+    try:
+        found = build(origin_of_result(folder, None, given_of(folder), trust_code=trust_code))
+    except InputError as error:
+        notes.append(f"Where time and cost of {run.id} come from is not shown: {error}.")
+        return None
+    return found if isinstance(found, Problem) else None
+
+
+def _proof(problem: Problem, front: Front, seconds: float, notes: list[str]) -> Certificate | None:
+    from rich.status import Status
+
+    from evo_libra.optimality.certificate import certify
+
+    try:
+        with Status("proving", console=new_console(stderr=True)):
+            return certify(problem, front, seconds)
+    except InputError as error:
+        notes.append(f"Nothing is proven of the front: {error}.")
+        return None
+
+
+def _charts(runs: Sequence[RunRecord], sources: Sequence[Source], notes: list[str]) -> list[Chart]:
+    """Return what groups of runs attain, where they may be ranked, and how each run went."""
+    from evo_libra.experiment.results.comparison import Subject, by_problem, compare, sequences
+    from evo_libra.experiment.store.folder import RunFolder
+    from evo_libra.ui.commands.compare import grouped
+    from evo_libra.ui.report.charts import attainment_chart, convergence_chart
+
+    groups, charts = grouped(runs), [convergence_chart(_courses(grouped(runs)))]
+    subjects = [Subject.of_run(RunFolder(run.folder)) for run in runs]
+    if len(by_problem(subjects)) > 1:
+        notes.append("These results are of different problems: they are beside each other here, and not ranked.")
+    elif len(runs) > 1 and len(set(sequences(subjects) or (0, 1))) > 1:
+        notes.append("An iteration is other work in some of these results: their times are not those of equal work.")
+    elif len(runs) > 1 and all(len(source.front) for source in sources):
+        fronts = {run.id: source.front for run, source in zip(runs, sources, strict=True)}
+        columns = sources[0].front.objectives
+        values = {
+            name: [fronts[run.id].frame.select(columns).to_numpy().T for run in group]
+            for name, group in groups.items()
+        }  # fmt: skip
+        sizes = {name: len(group) for name, group in groups.items()}
+        charts.insert(0, attainment_chart(compare(columns, values).attainment, sizes, columns))
+    return [chart for chart in charts if chart is not None]
+
+
+def _courses(groups: Mapping[str, Sequence[RunRecord]]) -> dict[str, list[FloatArray]]:
+    """Return evaluations and hypervolumes of each run, (2, k), by group."""
+    import numpy as np
+
+    from evo_libra.experiment.store.messages import read_progress
+
+    def course(run: RunRecord) -> FloatArray:
+        known = [one for one in read_progress(run.folder) if one.hypervolume is not None and one.evaluations > 0]
+        return np.array([[one.evaluations for one in known], [one.hypervolume for one in known]], dtype=np.float64)
+
+    return {name: [course(run) for run in group] for name, group in groups.items()}

@@ -1,0 +1,193 @@
+"""What a report knows: the document that its page reads, as records that become JSON.
+
+The page's scripts have the same records as types, in ``static/types.js``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+Kind = Literal["objective", "gene", "plan", "other"]
+
+VERSION = 1
+"""Of the document; the page and what makes it are always of one version."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A figure or a choice of every design.
+
+    Attributes
+    ----------
+    key : its name in the front's table.
+    label : what axes and headings call it, with the unit that the values are in.
+    kind : an objective is minimised; genes and plans are what was chosen.
+    values : of every row; numbers, or places in `names`. None where a design has none.
+    names : of choices, in order; empty for numbers.
+    shown : whether the parallel coordinates begin with it.
+    log : whether its axis is logarithmic at first; `least`, `most` : of its values; `few` : all of them, if few.
+    low, high : of prices at their lowest and their highest; empty without ranges.
+    factor : what values of the front's table are divided by here.
+    """
+
+    key: str
+    label: str
+    kind: Kind
+    values: list[float | int | None]
+    names: list[str] = field(default_factory=list)
+    shown: bool = True
+    log: bool = False
+    least: float = 0.0
+    most: float = 0.0
+    few: list[float] = field(default_factory=list)
+    low: list[float | None] = field(default_factory=list)
+    high: list[float | None] = field(default_factory=list)
+    factor: float = 1.0
+
+
+@dataclass(frozen=True)
+class Result:
+    """A result that is overlaid.
+
+    Attributes
+    ----------
+    name : what tells it from the others, which the legend shows; `address` : what commands call it.
+    designs : on its front; `shown` : rows of it in the report.
+    proof : what is proven of it, as a sentence; empty for nothing.
+    band : corners of the area between its front and what is proven, times and costs in the units of the columns.
+    facts : what it comes from, by name.
+    """
+
+    name: str
+    address: str
+    designs: int
+    shown: int
+    proof: str
+    band: list[list[float]]
+    facts: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Family:
+    """Designs of one topology: a short name, the notation, and the picture, whose slots take what differs."""
+
+    name: str
+    topology: str
+    drawing: str
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A reference design: its objectives in the units of the columns, by key, and where it comes from."""
+
+    name: str
+    design: str
+    values: Mapping[str, float]
+    source: str
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of a waterfall, in ms; one that is negative is time that overlaps with earlier steps.
+
+    Its bar begins at `start` and is `share` long, both over the sum of all steps that are positive.
+    """
+
+    name: str
+    time_ms: float
+    where: str = ""
+    start: float = 0.0
+    share: float = 0.0
+
+
+@dataclass(frozen=True)
+class Waterfall:
+    """Where the time of a workload goes; the steps add up to the total."""
+
+    workload: str
+    groups: str
+    weight: float
+    total_ms: float
+    steps: list[Step]
+
+
+@dataclass(frozen=True)
+class BillRow:
+    """A row of a bill of materials; pieces are None where parts come in any fraction. The last row is the sum."""
+
+    dimension: int | None
+    what: str
+    pieces: int | None
+    cost_usd: float
+    power_W: float | None  # noqa: N815 - as in JSON output of the program
+
+
+@dataclass(frozen=True)
+class Detail:
+    """What is known of a design beyond its columns.
+
+    Attributes
+    ----------
+    slots : texts of the drawing that differ between designs of a family.
+    sentences : why it is on the front, and what holds it back.
+    """
+
+    waterfalls: list[Waterfall]
+    bill: list[BillRow]
+    slots: Mapping[str, str]
+    sentences: list[str]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What is known of every design beside its columns."""
+
+    id: list[int]
+    result: list[int]
+    design: list[str]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A picture of several runs: what it is called, the picture, and a sentence on how to read it."""
+
+    title: str
+    drawing: str
+    caption: str
+
+
+@dataclass(frozen=True)
+class Document:
+    """All that a page shows.
+
+    Attributes
+    ----------
+    columns : the family first, then the structure where there are many families, and the result of several.
+    rows : id, result and notation of every design.
+    marks : rows that are marked, such as the knee, by what they are called.
+    details : of some designs, by row; `rule` says of which.
+    commands : what to type for a design; ``{address}``, ``{id}`` and ``{design}`` stand for its own.
+    notes : sentences that hold for the whole report.
+    """
+
+    title: str
+    made_by: str
+    columns: list[Column]
+    results: list[Result]
+    families: list[Family]
+    rows: Rows
+    marks: Mapping[str, list[int]]
+    references: list[Reference]
+    details: Mapping[str, Detail]
+    rule: str
+    charts: list[Chart]
+    commands: Mapping[str, str]
+    notes: list[str]
+    colours: list[str]
+    version: int = VERSION
+
+    def json(self) -> dict[str, Any]:
+        """Return the document as plain data."""
+        return asdict(self)

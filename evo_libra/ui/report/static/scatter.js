@@ -1,0 +1,165 @@
+// The front in any two objectives: points, reference designs, proven band, price ranges; a rectangle selects.
+
+const EDGE = { left: 58, right: 14, top: 12, bottom: 40 };
+/** @type {{x: Scale, y: Scale, width: number, height: number}} */
+let view = { x: { log: false, low: 0, high: 1 }, y: { log: false, low: 0, high: 1 }, width: 1, height: 1 };
+/** @param {number} value */
+const toX = (value) => EDGE.left + along(view.x, value) * (view.width - EDGE.left - EDGE.right);
+/** @param {number} value */
+const toY = (value) => view.height - EDGE.bottom - along(view.y, value) * (view.height - EDGE.top - EDGE.bottom);
+/** @param {number} x */
+const fromX = (x) => valueAt(view.x, (x - EDGE.left) / (view.width - EDGE.left - EDGE.right));
+/** @param {number} y */
+const fromY = (y) => valueAt(view.y, (view.height - EDGE.bottom - y) / (view.height - EDGE.top - EDGE.bottom));
+
+/** Corners of the shapes in turn, in radii; the first and the last one are circles. */
+const SHAPES = [[], [-0.9, -0.9, 0.9, -0.9, 0.9, 0.9, -0.9, 0.9], [0, -1.15, 1.1, 0.85, -1.1, 0.85], [0, -1.3, 1.1, 0, 0, 1.3, -1.1, 0],
+  [0, 1.15, 1.1, -0.85, -1.1, -0.85], [-1.2, -0.6, 1.2, -0.6, 1.2, 0.6, -1.2, 0.6], [-0.6, -1.2, 0.6, -1.2, 0.6, 1.2, -0.6, 1.2],
+  [-1.2, -1.2, 0, -0.5, 1.2, -1.2, 0.5, 0, 1.2, 1.2, 0, 0.5, -1.2, 1.2, -0.5, 0], []];
+/** Fill one of the shapes. @param {CanvasRenderingContext2D} to @param {number} shape @param {number} x @param {number} y @param {number} r */
+function stamp(to, shape, x, y, r) {
+  const corners = SHAPES[shape] ?? [];
+  to.beginPath();
+  if (!corners.length) to.arc(x, y, shape ? 0.6 * r : r, 0, 7);
+  for (let n = 0; n < corners.length; n += 2) to.lineTo(x + r * (corners[n] ?? 0), y + r * (corners[n + 1] ?? 0));
+  to.fill();
+}
+
+/** The ends of an axis: of all rows and reference designs, or of those rows that are selected. @param {Field} one @returns {Scale} */
+function extent(one) {
+  const mine = [...one.data].filter((value, row) => !Number.isNaN(value) && (!state.zoomed || chosen[row]));
+  if (!state.zoomed || !mine.length) mine.push(...doc.references.map((reference) => reference.values[one.key] ?? one.most));
+  return scaleOf(mine.reduce((a, b) => Math.min(a, b), Infinity), mine.reduce((a, b) => Math.max(a, b), -Infinity), one.log);
+}
+
+/** Draw axes with ticks, gridlines and labels. @param {CanvasRenderingContext2D} to @param {string} x @param {string} y */
+function drawAxes(to, x, y) {
+  to.strokeStyle = theme.line;
+  to.fillStyle = theme.faint;
+  to.lineWidth = 1;
+  to.textAlign = "center";
+  for (const value of ticks(view.x, Math.max(2, Math.floor(view.width / 80)))) {
+    to.beginPath(); to.moveTo(toX(value), EDGE.top); to.lineTo(toX(value), view.height - EDGE.bottom); to.stroke();
+    to.fillText(short(value), toX(value), view.height - EDGE.bottom + 15);
+  }
+  to.textAlign = "right";
+  for (const value of ticks(view.y, Math.max(2, Math.floor(view.height / 45)))) {
+    to.beginPath(); to.moveTo(EDGE.left, toY(value)); to.lineTo(view.width - EDGE.right, toY(value)); to.stroke();
+    to.fillText(short(value), EDGE.left - 6, toY(value) + 4);
+  }
+  to.fillStyle = theme.text;
+  to.fillText(x, view.width - EDGE.right, view.height - 6);
+  to.save(); to.translate(13, EDGE.top); to.rotate(-Math.PI / 2); to.fillText(y, 0, 0); to.restore();
+}
+
+/** Draw the band between each front and what is proven of it. @param {CanvasRenderingContext2D} to */
+function drawBands(to) {
+  const turned = state.x.key === "time_ms";
+  if (![state.x.key, state.y.key].includes("time_ms") || ![state.x.key, state.y.key].includes("cost_usd")) return;
+  to.save();
+  to.fillStyle = theme.ghost;
+  to.beginPath();
+  to.rect(EDGE.left, EDGE.top, view.width - EDGE.left - EDGE.right, view.height - EDGE.top - EDGE.bottom);
+  to.clip();
+  for (const { band } of doc.results) {
+    to.beginPath();
+    for (const [time = 0, cost = 0] of band) to.lineTo(toX(turned ? time : cost), toY(turned ? cost : time));
+    to.fill();
+  }
+  to.restore();
+}
+
+/** @param {CanvasRenderingContext2D} to */
+function drawReferences(to) {
+  to.font = "11px system-ui, sans-serif";
+  doc.references.forEach((one, n) => {
+    const x = toX(one.values[state.x.key] ?? NaN), y = toY(one.values[state.y.key] ?? NaN);
+    if (Number.isNaN(x + y)) return;
+    to.strokeStyle = to.fillStyle = theme.text;
+    to.lineWidth = 1.6;
+    to.beginPath(); to.moveTo(x - 5, y - 5); to.lineTo(x + 5, y + 5); to.moveTo(x + 5, y - 5); to.lineTo(x - 5, y + 5); to.stroke();
+    to.textAlign = x > 0.7 * view.width ? "right" : "left";
+    to.fillText(one.name, x + (x > 0.7 * view.width ? -8 : 8), y + (n % 2 ? 16 : -8));
+  });
+}
+
+const radius = count > 2000 ? 3 : 4;
+/** Return what draws a row as a point. @param {CanvasRenderingContext2D} to @param {boolean} ghost */
+function pointsOn(to, ghost) {
+  to.fillStyle = theme.line;
+  return (/** @type {number} */ row) => {
+    const x = toX(state.x.data[row] ?? NaN), y = toY(state.y.data[row] ?? NaN);
+    if (!(x >= EDGE.left - 9 && x <= view.width && y >= 0 && y <= view.height - EDGE.bottom + 9)) return;
+    if (!ghost) to.fillStyle = colourOf(row);
+    stamp(to, ghost ? OTHERS : shapeOf(row), x, y, radius);
+  };
+}
+
+const scatterBack = layer(() => {
+  const { drawn, width, height } = context("scatter-back");
+  view = { x: extent(state.x), y: extent(state.y), width, height };
+  drawAxes(drawn, state.x.label, state.y.label);
+  drawBands(drawn);
+  return pointsOn(drawn, true);
+}, true);
+
+const scatterFront = layer(() => {
+  const { drawn } = context("scatter-front"), points = pointsOn(drawn, false);
+  const across = state.x.low.length > 0, one = across ? state.x : state.y;
+  drawn.lineWidth = 1;
+  return (row) => {
+    const low = one.low[row], high = one.high[row];
+    if (state.bars && typeof low === "number" && typeof high === "number") {
+      const x = toX(state.x.data[row] ?? 0), y = toY(state.y.data[row] ?? 0);
+      drawn.strokeStyle = colourOf(row);
+      drawn.beginPath();
+      drawn.moveTo(across ? Math.max(toX(low), EDGE.left) : x, across ? y : toY(low));
+      drawn.lineTo(across ? Math.min(toX(high), view.width) : x, across ? y : toY(high));
+      drawn.stroke();
+    }
+    points(row);
+  };
+}, false);
+
+/** Draw what lies over the points: reference designs, marks, the rectangle, the design that is open. */
+function scatterTop() {
+  const { drawn } = context("scatter-top");
+  drawReferences(drawn);
+  for (const [name, rows] of Object.entries(doc.marks)) {
+    for (const row of rows) ringed(drawn, row, theme.text, 1, doc.results.length > 1 || row === state.picked ? "" : name);
+  }
+  if (state.area) {
+    const { x, y } = state.area;
+    framed(drawn, toX(x.low), toY(y.high), toX(x.high) - toX(x.low), toY(y.low) - toY(y.high));
+  }
+  if (state.picked >= 0) ringed(drawn, state.picked, theme.accent, 2.5, `#${doc.rows.id[state.picked]}`);
+}
+/** Draw what a brush covers. @param {CanvasRenderingContext2D} to @param {number} x @param {number} y @param {number} width @param {number} height */
+function framed(to, x, y, width, height) {
+  to.strokeStyle = theme.accent;
+  to.fillStyle = theme.ghost;
+  to.lineWidth = 1;
+  to.fillRect(x, y, width, height);
+  to.strokeRect(x, y, width, height);
+}
+/** @param {CanvasRenderingContext2D} to @param {number} row @param {string} style @param {number} width @param {string} name */
+function ringed(to, row, style, width, name) {
+  const x = toX(state.x.data[row] ?? NaN), y = toY(state.y.data[row] ?? NaN);
+  to.strokeStyle = style;
+  to.lineWidth = width;
+  to.beginPath(); to.arc(x, y, radius + 4, 0, 7); to.stroke();
+  to.fillStyle = theme.text;
+  to.textAlign = x > 0.6 * view.width ? "right" : "left";
+  to.fillText(name, x + (x > 0.6 * view.width ? -radius - 7 : radius + 7), y - 7);
+}
+
+/** The selected row nearest to a place, within some pixels; -1 for none. @param {number} x @param {number} y */
+function nearest(x, y) {
+  let best = 18 * 18, found = -1;
+  for (let row = 0; row < count; row++) {
+    if (!chosen[row]) continue;
+    const far = (toX(state.x.data[row] ?? NaN) - x) ** 2 + (toY(state.y.data[row] ?? NaN) - y) ** 2;
+    if (far < best) { best = far; found = row; }
+  }
+  return found;
+}

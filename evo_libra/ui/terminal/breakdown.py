@@ -1,0 +1,85 @@
+"""Where the objectives of a design come from, read from the files of its run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evo_libra.arrays import Population
+from evo_libra.errors import EvoLibraError, InputError
+from evo_libra.experiment.store.folder import MANIFEST, RunFolder
+from evo_libra.ui.terminal.details import Breakdown, Design
+
+if TYPE_CHECKING:
+    from evo_libra.problem.problem import Problem
+
+_PYTHON = "The problem is written in Python: where its time and cost come from is not known here."
+_STALE = "The run was made by another version of the program; where time and cost come from is this one's view."
+EQUAL = "equal bandwidths, no larger total"
+_NO_EQUAL = "With equal bandwidths and no larger total, this network cannot be built."
+
+
+def problem_of_run(folder: RunFolder) -> Problem | None:
+    """Return the problem of a run; None where it is written in Python, whose code looking at results does not run."""
+    from evo_libra.experiment.run.spec import problem_as_run
+    from evo_libra.problem.problem import Problem
+
+    if "data" in (source := folder.read_json(MANIFEST).get("source", {})) and source["data"] is None:
+        return None
+    problem = problem_as_run(folder)
+    assert isinstance(problem, Problem)  # noqa: S101 - what problem files make
+    return problem
+
+
+def break_down(folder: RunFolder, design: Design) -> Breakdown:
+    """Return where the objectives of a design come from; what is wrong is in the note."""
+    from evo_libra.experiment.store.records import is_stale
+    from evo_libra.front.explain import explain
+    from evo_libra.ui.commands.references import sentences_of_run
+    from evo_libra.ui.drawing.network import drawn_network
+
+    try:
+        problem = problem_of_run(folder)
+        if problem is None:
+            return Breakdown(note=_PYTHON)
+        if not design.notation:
+            design = replace(design, notation=_notation(folder, problem, design))
+        population = problem.read(design.notation)
+        parts = explain(problem, population)
+        equal, note = _equal(problem, design, population)
+        network = drawn_network(design.notation, problem)
+    except EvoLibraError as error:
+        return Breakdown(note=str(error))
+    notes = " ".join(filter(None, (_STALE if is_stale(folder.read_json(MANIFEST)) else "", note)))
+    return Breakdown(parts, equal, notes, design.notation, tuple(sentences_of_run(folder)), network)
+
+
+def _notation(folder: RunFolder, problem: Problem, design: Design) -> str:
+    """Return a design of a run at work, which its last checkpoint has as genes."""
+    from evo_libra.experiment.store.search_state import read_checkpoint
+
+    snapshot = read_checkpoint(folder, folder.read_json(MANIFEST)["search"])
+    if snapshot is None:
+        raise InputError("the design is known once the run has written a checkpoint")
+    scales = [objective.scale for objective in problem.objectives]
+    values = [design.objectives[objective.column] for objective in problem.objectives]
+    found = snapshot.archive.objectives / np.array(scales)[:, None] == np.array(values)[:, None]
+    which = np.flatnonzero(found.all(axis=0))
+    if not len(which):
+        raise InputError("the run has moved on from this design")
+    return str(problem.describe(snapshot.archive.genes[:, which[:1]])["design"][0])
+
+
+def _equal(problem: Problem, design: Design, population: Population) -> tuple[Design | None, str]:
+    """Return the best that can be built of the same network with equal bandwidths, or that nothing can."""
+    from evo_libra.problem.allocation import equal_split
+
+    used = population.npus[:, 0] > 1
+    equal = equal_split(problem, population, max_bandwidth=float(population.bandwidth[used, 0].mean()))
+    if equal is None:
+        return None, _NO_EQUAL
+    values = problem.evaluate(equal).objectives[:, 0]
+    objectives = {o.column: float(value) / o.scale for o, value in zip(problem.objectives, values, strict=True)}
+    return Design(design.run, EQUAL, objectives, str(problem.fabrics(equal)[0])), ""

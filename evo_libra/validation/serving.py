@@ -1,0 +1,118 @@
+"""Published serving: Llama 2 on A100 and H100, and xFasterTransformer on Xeons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from evo_libra.arrays import GIGA, FloatArray
+from evo_libra.network.catalog.accelerators import accelerator, read_accelerator
+from evo_libra.validation.source import PublishedRow, PublishedSource, published
+from evo_libra.validation.training import cluster_of
+from evo_libra.workload.serving.phases import phases_of
+from evo_libra.workload.serving.served_times import ServingPlans, served_times
+from evo_libra.workload.serving.serving_setup import ServingSetup
+from evo_libra.workload.serving.stacks import SERVING_STACKS
+from evo_libra.workload.step.decoder import Decoder, decoder
+from evo_libra.workload.step.placement import per_byte
+from evo_libra.workload.step.plans import one_plan
+
+ServingRow = Mapping[str, Any]
+
+
+def serving_rows() -> list[ServingRow]:
+    """Return the public rows of requests of a single user."""
+    return list(published("serving_rows.json")["llama2_latency"])
+
+
+def serving_setup_of(row: ServingRow) -> ServingSetup:
+    """Return what a row serves, and on what."""
+    return ServingSetup(decoder(row["model"]), accelerator(row["npu"]), row["input"], row["output"])
+
+
+def request_seconds(row: ServingRow, setup: ServingSetup) -> float:
+    """Return the seconds of a row's request, on a server of eight."""
+    plan = one_plan(tp=row["tp"])
+    times = served_times(setup, ServingPlans(plan, np.zeros(1, dtype=np.int64)), pools=False)
+    return float(times.request(per_byte(*cluster_of(setup.accelerator, row["tp"]), plan))[0])
+
+
+def with_constants(setup: ServingSetup, constants: Sequence[float] | FloatArray) -> ServingSetup:
+    """Return a setup with other times of a layer and of a collective beyond products and bytes."""
+    return replace(setup, stack=replace(setup.stack, layer=float(constants[0]), hop=float(constants[1])))
+
+
+def _rows() -> Iterator[PublishedRow]:
+    for row in serving_rows():
+        yield PublishedRow(row["id"], row["latency_s"], request_seconds(row, serving_setup_of(row)), "s")
+
+
+def _sockets(model: Decoder, sockets: int) -> float:
+    """Return the seconds of a token of one user on so many sockets, two of a server."""
+    about = published("serving_rows.json")["xfastertransformer"]
+    npu = read_accelerator("socket", about["socket"])
+    stack = SERVING_STACKS["xfastertransformer"]
+    setup, plan = ServingSetup(model, npu, about["input"], about["output"], stack=stack), one_plan(tp=sockets)
+    npus = np.array([[2], [max(sockets // 2, 1)]])
+    rates = np.array([[about["socket_GBps"] * GIGA], [about["port_GBps"] * GIGA]])
+    return float(phases_of(setup, plan).decode(per_byte(npus, rates, plan))[0])
+
+
+QWEN_72B = Decoder("qwen-72b", 80, 8192, 64, 64, 128, 24576, True, 152064, None, None, None, "")  # noqa: FBT003 - gated
+
+
+def _xeons() -> Iterator[PublishedRow]:
+    about, llama = published("serving_rows.json")["xfastertransformer"], decoder("llama-2-70b")
+    gain, token = about["gain"], about["qwen_72b_4_sockets_ms"]
+    yield PublishedRow(gain["id"], gain["value"], _sockets(llama, 2) / _sockets(llama, 8), "x")
+    yield PublishedRow(token["id"], token["value"], _sockets(QWEN_72B, 4) / _MILLI, "ms")
+
+
+_MILLI = 1e-3
+
+
+def _nim() -> Iterator[PublishedRow]:
+    about = published("serving_rows.json")["nim"]
+    npu, model, tp = accelerator(about["npu"]), decoder(about["model"]), about["tp"]
+    setup = ServingSetup(model, npu, about["input"], about["output"], about["weights"], about["weights"])
+    seconds_of = per_byte(*cluster_of(npu, tp), one_plan(tp=tp))
+    for row in about["rows"]:
+        users = row["concurrency"]
+        plan = ServingPlans(one_plan(tp=tp, micro_batch=users), np.zeros(1, dtype=np.int64))
+        times = served_times(setup, plan, pools=False)
+        token, request = (float(time(seconds_of)[0]) for time in (times.token, times.request))
+        yield PublishedRow(f"{users}-users.token", row["token_ms"], token / _MILLI, "ms")
+        yield PublishedRow(f"{users}-users.rate", row["tokens_per_s"], users * setup.answer / request, "tokens/s")
+
+
+SERVING = (
+    PublishedSource(
+        "llama-2-latency",
+        "serving",
+        "Llama 2 7B to 70B on A100 and H100, one user, 200 tokens in and 200 out: latency (Kundu et al. 2024)",
+        _rows,
+        "on the A100 rows GenZ 30 % mean, LLMCompass 70, Vidur 12, Rapid-LLM 5 to 12",
+        "transcribed by a third party, possibly predictions in part",
+    ),
+    PublishedSource(
+        "nim",
+        "serving",
+        "NVIDIA NIM 1.8.0, Llama 3.3 70B in fp8 on two H100, 1 to 50 users, 5000 tokens in, 500 out: time of a token, "
+        "tokens a second",
+        _nim,
+        "",
+        "not fitted; other software, which lets decoding share the passes of prompts",
+    ),
+    PublishedSource(
+        "xfastertransformer",
+        "serving",
+        "xFasterTransformer on Xeons: gain of Llama 2 70B from one server to four, time of a token of 72B",
+        _xeons,
+        "",
+        "consistency check: the first row fixes the one free constant; sockets, their memory bandwidth and the model "
+        "of 72B are assumed",
+    ),
+)

@@ -1,0 +1,37 @@
+"""Memory of an accelerator that serves: weights, the cache of keys and values, and what software takes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evo_libra.arrays import FloatArray
+from evo_libra.workload.serving.serving_setup import RESERVED, ServingSetup
+from evo_libra.workload.step.layer import kv_heads
+from evo_libra.workload.step.memory import layers_of_stage, parameters
+from evo_libra.workload.step.plans import Plans
+
+
+def cache_per_token(setup: ServingSetup, plans: Plans) -> FloatArray:
+    """Return (n,) bytes of the cache of a token in an accelerator, of the longest stage."""
+    dense, routed = layers_of_stage(setup.decoder, plans)
+    heads = kv_heads(setup.decoder, plans) if setup.decoder.latent is None else np.ones(1)
+    return np.asarray((dense + routed) * heads * setup.token_bytes)
+
+
+def cache_of_prompt(setup: ServingSetup, plans: Plans) -> FloatArray:
+    """Return (n,) bytes of the cache of a prompt in an accelerator, of the longest stage."""
+    return setup.prompt * cache_per_token(setup, plans)
+
+
+def serving_memory(setup: ServingSetup, plans: Plans) -> dict[str, FloatArray]:
+    """Return (n,) bytes of an accelerator by class; every user's request has its longest context.
+
+    A first stage holds the embedding and a last one the head; a single stage holds both.
+    """
+    weights = setup.weight_bytes * parameters(setup.forward, plans).all
+    tokens = plans.micro_batch * setup.longest
+    return {
+        "weights": weights,
+        "cache": tokens * cache_per_token(setup, plans),
+        "software": np.full(1, RESERVED),
+    }

@@ -1,0 +1,149 @@
+"""What serving is made of: prefill of a prompt, decoding steps, and the cache that moves from pool to pool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evo_libra.arrays import FloatArray
+from evo_libra.collective import Collective, Dispatch, NextStage
+from evo_libra.workload.serving.cache import cache_of_prompt
+from evo_libra.workload.serving.decoding import head_step, layer_step, sequences
+from evo_libra.workload.serving.serving_setup import ServingSetup
+from evo_libra.workload.step.layer import layer_time
+from evo_libra.workload.step.memory import layers_of_stage
+from evo_libra.workload.step.plans import Plans
+from evo_libra.workload.step.races import EXPERT, PIPELINE, TENSOR, StepChain, StepRace, StepTime, Traffic
+
+POOLS = "dp"
+"""The process group over which the cache goes from a prefill to a decode replica."""
+
+_NONE, _ONE = np.zeros(1), np.ones(1)
+Layers = tuple[FloatArray, FloatArray]
+"""(n,) dense and routed layers."""
+
+
+@dataclass(frozen=True)
+class Phases:
+    """Times of the phases of serving under plans; nothing in them runs beside something else.
+
+    Attributes
+    ----------
+    prefill : of one prompt, through all stages.
+    slot : for which one prompt keeps the longest stage.
+    decode : of a step that gives each user of a replica a token.
+    transfer : of the cache of a prompt from one replica to another.
+    """
+
+    prefill: StepTime
+    slot: StepTime
+    decode: StepTime
+    transfer: StepTime
+
+
+def phases_of(setup: ServingSetup, plans: Plans) -> Phases:
+    """Return the phases of serving under each plan."""
+    model, longest = setup.decoder, layers_of_stage(setup.decoder, plans)
+    every = np.full(1, float(model.layers - model.expert_layers)), np.full(1, float(model.expert_layers))
+    full = sequences(plans) * (plans.pp - 1) < plans.micro_batch
+    # Where each stage has sequences to decode, the longest one with the head sets the pace of all.
+    held = tuple(np.where(full, plans.pp * most, whole) for most, whole in zip(longest, every, strict=True))
+    heads, sends = np.where(full, plans.pp, 1.0), np.where(plans.pp > 1, plans.pp, 0.0)
+    return Phases(
+        _prefill(setup, plans, every, np.where(plans.pp > 1, plans.pp - 1.0, 0.0)),
+        _prefill(setup, plans, longest, np.where(plans.pp > 1, 1.0, 0.0)),
+        _decode(setup, plans, (held[0], held[1]), heads, sends),
+        _transfer(setup, plans),
+    )
+
+
+def _prefill(setup: ServingSetup, plans: Plans, layers: Layers, sends: FloatArray) -> StepTime:
+    one = _one_prompt(plans)
+    compute = _NONE
+    for count, routed in _kinds(setup, layers):
+        compute = compute + count * layer_time(setup.forward, one, routed=routed).forward
+    rows = np.full(1, float(setup.prompt))
+    plain = {"compute": compute, "head": head_step(setup, plans, 1.0)}
+    return _with_ends(_step(setup, plans, plain, rows, layers, sends), setup, plans, (rows, _ONE, _ONE))
+
+
+def _decode(setup: ServingSetup, plans: Plans, layers: Layers, heads: FloatArray, sends: FloatArray) -> StepTime:
+    products, cache, rows = _NONE, _NONE, sequences(plans)
+    for count, routed in _kinds(setup, layers):
+        step = layer_step(setup, plans, routed=routed)
+        products, cache = products + count * step.products, cache + count * step.cache
+    plain = {"compute": products, "cache": cache, "head": heads * head_step(setup, plans, rows)}
+    found = _step(setup, plans, plain, rows, layers, sends)
+    launches = setup.stack.layer * (layers[0] + layers[1])
+    whole = StepTime({**found.plain, "overhead": found.plain["overhead"] + launches}, found.races)
+    return _with_ends(whole, setup, plans, (rows, rows, heads))
+
+
+def _with_ends(
+    step: StepTime, setup: ServingSetup, plans: Plans, counts: tuple[FloatArray, FloatArray, FloatArray]
+) -> StepTime:
+    """Return a step with what is sent before and after it: for (n,) tokens of sequences, so many times."""
+    ends, (tokens, rows, times), npus = setup.ends, counts, plans.tp.astype(float)
+    model = setup.decoder
+    found = ends.traffic(tokens, rows, times, hidden=model.hidden, vocabulary=model.vocabulary, npus=npus)
+    sent = tuple(_alone(one) for one in found)
+    beyond = ends.collectives * times * setup.stack.beyond_bytes(plans.tp)
+    return StepTime({**step.plain, "overhead": step.plain["overhead"] + beyond}, (*step.races, *sent))
+
+
+def _alone(sent: Traffic) -> StepRace:
+    return StepRace((StepChain(_NONE, (sent,)),), _ONE)
+
+
+def _one_prompt(plans: Plans) -> Plans:
+    return Plans(**{**vars(plans), "micro_batch": np.ones(1, dtype=np.int64)})
+
+
+def _kinds(setup: ServingSetup, layers: Layers) -> list[tuple[FloatArray, bool]]:
+    return [(layers[0], False)] + ([(layers[1], True)] if setup.decoder.experts is not None else [])
+
+
+def _step(
+    setup: ServingSetup,
+    plans: Plans,
+    plain: dict[str, FloatArray],
+    rows: FloatArray,
+    layers: Layers,
+    sends: FloatArray,
+) -> StepTime:
+    """Return compute with the communication of some layers for (n,) rows of activations, and of sends to next stages.
+
+    The bytes are traffic; the time that a collective takes beyond them is that of the software.
+    """
+    sent, beyond = _collectives(setup, plans, rows, layers)
+    message = Traffic("pipeline", PIPELINE, NextStage(), 2.0 * rows * setup.decoder.hidden / plans.tp, sends)
+    races = tuple(_alone(one) for one in (*sent, message))
+    return StepTime({**plain, "overhead": beyond + setup.stack.hop * sends}, races)
+
+
+def _collectives(
+    setup: ServingSetup, plans: Plans, rows: FloatArray, layers: Layers
+) -> tuple[list[Traffic], FloatArray]:
+    """Return what layers send, and the (n,) seconds that it takes beyond its bytes.
+
+    A layer has an all-reduce after its attention and one after its feed-forward block. Of routed experts the second one
+    is an all-to-all to them and one back.
+    """
+    hidden, experts = setup.decoder.hidden, setup.decoder.experts
+    dense, routed = layers
+    # Without shared experts, tokens are split over the group before they are sent, and gathered behind the experts.
+    of_routed = 1.0 if experts is not None and not experts.shared_feed_forward else 2.0
+    size = 2.0 * rows * hidden
+    found = [Traffic("tensor", TENSOR, Collective.ALL_REDUCE, size, 2.0 * dense + of_routed * routed)]
+    beyond = 2.0 * (dense + routed) * setup.stack.beyond_bytes(plans.tp)
+    if experts is not None:
+        copies = size / plans.tp * experts.per_token
+        found.append(Traffic("expert", EXPERT, Dispatch(experts.per_token), copies, 2.0 * routed))
+        beyond = beyond + 2.0 * routed * setup.stack.beyond_bytes(plans.ep)
+    return found, beyond
+
+
+def _transfer(setup: ServingSetup, plans: Plans) -> StepTime:
+    sent = Traffic("transfer", POOLS, NextStage(), cache_of_prompt(setup, plans), _ONE)
+    return StepTime({"overhead": np.full(1, setup.stack.hop)}, (_alone(sent),))

@@ -1,0 +1,92 @@
+"""What is served, on what, in which precisions and to whom: the numbers of serving that its plan leaves open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from evo_libra.network.catalog.accelerator import Accelerator
+from evo_libra.workload.serving.ends import UNCOUNTED, Ends
+from evo_libra.workload.serving.lengths import Lengths
+from evo_libra.workload.serving.stacks import SERVING_STACKS, ServingStack
+from evo_libra.workload.step.decoder import Decoder
+from evo_libra.workload.step.kernels import Kernels
+from evo_libra.workload.step.training_setup import GEMM_OF_ISOLATED, MEMORY_OF_PEAK, Setup
+
+WEIGHT_BYTES = {"bf16": 2.0, "fp8": 1.0, "int8": 1.0, "int4": 0.5}
+"""Bytes of a weight by precision. Products of int8 and int4 weights run in bf16: the weights alone are narrower."""
+
+CACHE_BYTES = {"bf16": (2.0, 0.0), "fp8": (1.0, 0.0), "int8": (1.0, 4.0)}
+"""Bytes of an element of the cache of keys and values by precision, and of the scale of each token and head."""
+
+RESERVED = 3.5e9
+"""Bytes of an accelerator that software takes, as ai-dynamo/aiconfigurator (2025) counts them."""
+
+
+@dataclass(frozen=True)
+class ServingSetup:
+    """A model, an accelerator, and the requests that one answers on the other.
+
+    Attributes
+    ----------
+    prompt, answer : tokens of a request, and of its answer, at least 2; where they vary, on average.
+    weights, cache : precisions of the weights, and of the cache of keys and values.
+    gemm_factor, memory_factor : the two constants that are fitted to training steps.
+    lengths : of requests, where they vary.
+    ends : what goes over the tensor parallel group before the layers and after the head.
+    """
+
+    decoder: Decoder
+    accelerator: Accelerator
+    prompt: int
+    answer: float
+    weights: str = "bf16"
+    cache: str = "bf16"
+    stack: ServingStack = SERVING_STACKS["any"]
+    gemm_factor: float = GEMM_OF_ISOLATED
+    memory_factor: float = MEMORY_OF_PEAK
+    lengths: Lengths | None = None
+    ends: Ends = UNCOUNTED
+
+    @property
+    def products(self) -> str:
+        """The precision that products run in."""
+        return "fp8" if self.weights == "fp8" else "bf16"
+
+    @property
+    def weight_bytes(self) -> float:
+        """Bytes of a weight."""
+        return WEIGHT_BYTES[self.weights]
+
+    @property
+    def kernels(self) -> Kernels:
+        """Times of kernels."""
+        return Kernels(self.accelerator, self.gemm_factor, self.memory_factor, 0, self.weight_bytes)
+
+    @property
+    def context(self) -> float:
+        """Tokens that a token of an answer attends to, on average."""
+        return self.prompt + self.answer / 2.0 if self.lengths is None else self.lengths.context
+
+    @property
+    def longest(self) -> float:
+        """Tokens of the longest context of a request that is being answered, on average."""
+        return self.prompt + self.answer if self.lengths is None else self.lengths.longest
+
+    @property
+    def forward(self) -> Setup:
+        """The forward pass over one prompt, as that of training has it."""
+        return Setup(
+            self.decoder, self.accelerator, self.prompt, 1, self.products,
+            gemm_factor=self.gemm_factor, memory_factor=self.memory_factor, weight_bytes=self.weight_bytes,
+        )  # fmt: skip
+
+    @property
+    def token_bytes(self) -> float:
+        """Bytes of the cache of a token in a layer, for one head of keys and one of values.
+
+        With latent attention all heads share one narrow key, and the cache holds that alone.
+        """
+        element, scale = CACHE_BYTES[self.cache]
+        if self.decoder.latent is not None:
+            return (self.decoder.latent.kv_rank + self.decoder.latent.rope_width) * element + scale
+        return 2.0 * (self.decoder.head_width * element + scale)

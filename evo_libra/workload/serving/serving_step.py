@@ -1,0 +1,107 @@
+"""Serving under one plan as a workload of a problem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from evo_libra.network.catalog.accelerator import Accelerator
+from evo_libra.workload.serving.cache import serving_memory
+from evo_libra.workload.serving.phases import Phases, phases_of
+from evo_libra.workload.serving.served_times import ServedTimes, ServingPlans, served_times
+from evo_libra.workload.serving.serving_setup import ServingSetup
+from evo_libra.workload.step.plan_rules import plan_values
+from evo_libra.workload.step.plans import Plans
+from evo_libra.workload.step.races import StepTime, Traffic
+from evo_libra.workload.step.training_step import Layout, group_degrees, layouts_of
+from evo_libra.workload.workload import IterationSize
+
+
+@dataclass(frozen=True)
+class ServingStep:
+    """Serving, compiled; an iteration is the time of a request, in which every user gets an answer.
+
+    Attributes
+    ----------
+    setup : what is served on what.
+    times, phases : what users see and what it is made of, under `plan_of_phases`; arrays are (1,).
+    memory : bytes of an accelerator by class.
+    degrees : NPUs of each process group; `layouts` : how the groups lie, the innermost first.
+    parallelism : the degrees that the plan says, and `plan` the whole plan in the notation.
+    replicas, prefill : copies of the model, and those of them that only process prompts.
+    concurrency : requests that a replica answers at a time; `users` : in the whole cluster.
+    """
+
+    name: str
+    setup: ServingSetup
+    times: ServedTimes
+    phases: Phases
+    plan_of_phases: Plans
+    memory: Mapping[str, float]
+    degrees: Mapping[str, int]
+    layouts: Mapping[str, Layout]
+    parallelism: Mapping[str, int]
+    plan: str
+    replicas: int
+    prefill: int
+    concurrency: int
+    users: int
+    advise: Callable[..., str]
+
+    @property
+    def time(self) -> StepTime:
+        """The time of a request."""
+        return self.times.request
+
+    @cached_property
+    def compute(self) -> float:
+        """Seconds of a request on a network that costs no time."""
+        return float(self.time(lambda _: np.zeros(1))[0])
+
+    @property
+    def size(self) -> IterationSize:
+        """How much an iteration is."""
+        return IterationSize(self.setup.decoder.layers)
+
+    @property
+    def tokens(self) -> float:
+        """Tokens of answers in an iteration."""
+        return self.users * float(self.setup.answer)
+
+    @property
+    def accelerator(self) -> Accelerator:
+        """What it runs on."""
+        return self.setup.accelerator
+
+    def traffic(self) -> Iterator[tuple[Traffic, float]]:
+        """Return what is sent, with how many operations of it an NPU runs while a request lasts."""
+        return self.time.sent_by(self.degrees)
+
+    @property
+    def total_memory(self) -> float:
+        """Bytes of an accelerator."""
+        return sum(self.memory.values())
+
+
+def serving_step(
+    name: str, setup: ServingSetup, plan: ServingPlans, order: Sequence[str], text: str, *, pools: bool
+) -> ServingStep:
+    """Return serving under a single plan that divides what it must; `pools` is as for `served_times`."""
+    value = plan_values(plan.plans)
+    used = serving_memory(setup, plan.plans)
+    return ServingStep(
+        name, setup, served_times(setup, plan, pools=pools), phases_of(setup, plan.plans), plan.plans,
+        {kind: float(np.ravel(bytes_)[0]) for kind, bytes_ in used.items()},
+        group_degrees(value), layouts_of(value, order),
+        {group: value[group] for group in ("tp", "pp", "ep", "dp")}, text,
+        value["dp"], int(plan.prefill[0]), value["micro_batch"], int(plan.users[0]),
+        serving_advice,
+    )  # fmt: skip
+
+
+def serving_advice(*, capacity: float) -> str:  # noqa: ARG001 - the signature is that of training steps
+    """Return what needs less memory, as a sentence without an end."""
+    return "a larger tp or pp, fewer requests at a time, or narrower weights or cache need less"

@@ -1,0 +1,154 @@
+"""All plans of serving that a search may choose, as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.workload.serving.cache import serving_memory
+from evo_libra.workload.serving.served_times import ServingPlans, served_times, times_in_order
+from evo_libra.workload.serving.serving_rules import ServingSpace, every_serving_plan, serving_text
+from evo_libra.workload.serving.serving_setup import ServingSetup
+from evo_libra.workload.serving.serving_step import ServingStep, serving_step
+from evo_libra.workload.step.plan_table import PlanTable, order_text
+from evo_libra.workload.step.plans import Plans
+from evo_libra.workload.step.tabulated import TabulatedTime, joined, tabulated_times
+from evo_libra.workload.training import Merging
+from evo_libra.workload.workload import IterationSize
+
+
+@dataclass(frozen=True)
+class TabulatedServing:
+    """Times of serving under each plan, of the same streams; see `ServedTimes`."""
+
+    request: TabulatedTime
+    first: TabulatedTime
+    token: TabulatedTime
+    alone: TabulatedTime
+
+
+@dataclass(frozen=True, eq=False)
+class ServingTable(PlanTable):
+    """Plans of serving.
+
+    Attributes
+    ----------
+    prefill : (p,) replicas that only process prompts.
+    """
+
+    setups: tuple[ServingSetup, ...]
+    prefill: IntArray
+
+    @property
+    def size(self) -> IterationSize:
+        return IterationSize(self.setups[0].decoder.layers)
+
+    @cached_property
+    def tokens(self) -> FloatArray:
+        return self.serving_plans.users * self.setups[0].answer
+
+    @property
+    def serving_plans(self) -> ServingPlans:
+        """All plans."""
+        return ServingPlans(self.plans, self.prefill)
+
+    @property
+    def pools(self) -> bool:
+        """Whether some plan has replicas for prefill alone."""
+        return bool(self.prefill.any())
+
+    @cached_property
+    def memory(self) -> FloatArray:
+        return np.concatenate([
+            np.zeros(len(part)) + sum(serving_memory(self.setups[index], self.plans.select(part)).values())
+            for index, part in self.parts
+        ])  # fmt: skip
+
+    @cached_property
+    def _served(self) -> dict[Merging, TabulatedServing]:
+        return {}
+
+    def served(self, merging: Merging) -> TabulatedServing:
+        """Return what users see under each plan; always the same streams, by which networks know traffic."""
+        if merging not in self._served:
+            counts = [len(part) for _, part in self.parts]
+            each = [
+                times_in_order(served_times(self.setups[index], self.serving_plans.select(part), pools=self.pools))
+                for index, part in self.parts
+            ]
+            steps = [joined(steps, counts) for steps in zip(*each, strict=True)]
+            self._served[merging] = TabulatedServing(*tabulated_times(steps, self.degrees, merging, len(self)))
+        return self._served[merging]
+
+    def time(self, merging: Merging) -> TabulatedTime:
+        return self.served(merging).request
+
+    @cached_property
+    def weights(self) -> tuple[str, ...]:
+        """The precisions of weights."""
+        return tuple(dict.fromkeys(setup.weights for setup in self.setups))
+
+    @cached_property
+    def caches(self) -> tuple[str, ...]:
+        """The precisions of the cache."""
+        return tuple(dict.fromkeys(setup.cache for setup in self.setups))
+
+    @cached_property
+    def options(self) -> dict[str, IntArray]:
+        weights = np.array([self.weights.index(setup.weights) for setup in self.setups])
+        caches = np.array([self.caches.index(setup.cache) for setup in self.setups])
+        found = {name: np.broadcast_to(getattr(self.plans, name), len(self)) for name in ("tp", "cp", "pp", "ep")}
+        return {
+            **found, "concurrency": self.plans.micro_batch, "prefill": self.prefill, "order": self.order,
+            "weights": weights[self.setup], "kv_cache": caches[self.setup],
+        }  # fmt: skip
+
+    def value_of(self, option: str, value: int) -> str:
+        named = {"weights": self.weights, "kv_cache": self.caches}
+        if option in named:
+            return named[option][value]
+        return order_text(self.orders[value]) if option == "order" else str(value)
+
+    def text(self, n: int) -> str:
+        setup, parts = self.setups[self.setup[n]], [serving_text(self.serving_plans, n)]
+        parts += [order_text(self.orders[self.order[n]])] if len(self.orders) > 1 else []
+        parts += [setup.weights] if len(self.weights) > 1 else []
+        parts += [f"kv-{setup.cache}"] if len(self.caches) > 1 else []
+        return " ".join(parts)
+
+    def memory_of(self, n: int) -> dict[str, float]:
+        used = serving_memory(self.setups[self.setup[n]], self.plans.select(np.array([n])))
+        return {kind: float(np.ravel(bytes_)[0]) for kind, bytes_ in used.items()}
+
+    def mistakes_of(self, n: int, plan: Plans) -> Iterator[tuple[str, str]]:  # noqa: ARG002 - others need them
+        return iter(())
+
+    def step(self, plan: int) -> ServingStep:
+        return _step(self, plan)
+
+
+@lru_cache(maxsize=4096)
+def _step(table: ServingTable, plan: int) -> ServingStep:
+    one = table.serving_plans.select(np.array([plan]))
+    setup, order = table.setups[table.setup[plan]], table.orders[table.order[plan]]
+    return serving_step(table.name, setup, one, order, table.text(plan), pools=bool(one.prefill.any()))
+
+
+def serving_table(
+    name: str,
+    setups: tuple[ServingSetup, ...],
+    space: ServingSpace,
+    orders: tuple[tuple[str, ...], ...],
+    capacities: tuple[float, ...],
+) -> ServingTable:
+    """Return the table of all plans that divide what they must, whether they fit the memory or not."""
+    found = every_serving_plan(setups[0].decoder, space)
+    count, kinds = len(found.prefill), len(setups)
+    plans = Plans(**{field: np.tile(values, kinds) for field, values in vars(found.plans).items()})
+    setup, prefill = np.repeat(np.arange(kinds), count), np.tile(found.prefill, kinds)
+    order = np.zeros(len(setup), dtype=np.int64)
+    return ServingTable(name, setups, plans, setup, order, orders, capacities, prefill)
