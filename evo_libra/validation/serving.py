@@ -13,7 +13,8 @@ from evo_libra.network.catalog.accelerators import accelerator, read_accelerator
 from evo_libra.validation.source import PublishedRow, PublishedSource, published
 from evo_libra.validation.training import cluster_of
 from evo_libra.workload.serving.phases import phases_of
-from evo_libra.workload.serving.served_times import ServingPlans, served_times
+from evo_libra.workload.serving.served_times import served_times
+from evo_libra.workload.serving.serving_plans import ServingPlans
 from evo_libra.workload.serving.serving_setup import ServingSetup
 from evo_libra.workload.serving.stacks import SERVING_STACKS
 from evo_libra.workload.step.decoder import Decoder, decoder

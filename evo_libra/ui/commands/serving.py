@@ -46,6 +46,8 @@ def _sentences(serving: Mapping[str, Any]) -> list[str]:
     ]
     if simulated := serving.get("simulated"):
         found += _simulated(simulated)
+    if (reason := serving.get("not_simulated")) is not None:
+        found.append(f"not simulated request by request: {reason}")
     if (joules := serving.get("energy_per_token_J")) is not None:
         dollars = serving.get("usd_per_Mtoken")
         money = "" if dollars is None else f", {number(dollars)} USD per million tokens"

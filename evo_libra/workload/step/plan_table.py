@@ -146,12 +146,17 @@ class PlanTable(ABC):
 
         Plans of two accelerators lie in two ways, as they are on other networks.
         """
-        names = (*ORDER, EXPERT)
-        plans = self.plans
-        degrees = np.stack([plans.tp, plans.cp, plans.dp, plans.pp, plans.ep])
-        rows, kind = np.unique(np.concatenate([degrees, self.order[None], self.npu[None]]), axis=1, return_inverse=True)
+        degrees = {name: np.broadcast_to(degree, len(self)) for name, degree in self.placed_degrees.items()}
+        ways = np.stack([*degrees.values(), self.order, self.npu])
+        rows, kind = np.unique(ways, axis=1, return_inverse=True)
         orders = np.array([[ORDER.index(group) for group in order] for order in self.orders]).T
-        return dict(zip(names, rows[:5], strict=True)), orders[:, rows[5]], kind.ravel()
+        return dict(zip(degrees, rows, strict=False)), orders[:, rows[len(degrees)]], kind.ravel()
+
+    @property
+    def placed_degrees(self) -> dict[str, IntArray]:
+        """(p,) NPUs of the groups that say where all others lie."""
+        plans = self.plans
+        return dict(zip((*ORDER, EXPERT), (plans.tp, plans.cp, plans.dp, plans.pp, plans.ep), strict=True))
 
     @cached_property
     def texts(self) -> tuple[str, ...]:

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.workload.serving.lengths import Lengths, exponential_lengths
 from evo_libra.workload.serving.observed import OFF, observed, replica_of
-from evo_libra.workload.serving.served_times import ServingPlans, served_times
+from evo_libra.workload.serving.served_times import served_times
+from evo_libra.workload.serving.serving_plans import ServingPlans
 from evo_libra.workload.serving.serving_setup import ServingSetup
 from evo_libra.workload.serving.simulation import Replica, Request, simulate
 from evo_libra.workload.step.decoder import decoder
@@ -53,20 +54,20 @@ def test_prompts_alone_are_a_queue_of_poisson_arrivals_and_fixed_service(load: f
             at += gap
             yield Request(1, 1, at)
 
-    seen = simulate(Replica(lambda _: service, lambda *_: 1.0, 1), arrivals())
+    seen = simulate(Replica(lambda _: [service], lambda *_: [1.0], 1), arrivals())
     assert len(seen.first) == 200_000
     assert seen.first.mean() == pytest.approx(service + load * service / (2.0 * (1.0 - load)), rel=0.02)
 
 
 def test_a_single_user_waits_for_nobody() -> None:
-    replica = Replica(lambda tokens: 0.001 * tokens, lambda *_: 0.02, 1)
+    replica = Replica(lambda tokens: [0.001 * tokens], lambda *_: [0.02], 1)
     seen = simulate(replica, [Request(10, 5), Request(20, 3)])
     np.testing.assert_allclose(seen.first, [0.01, 0.02])
     np.testing.assert_allclose(seen.last, [0.01 + 4 * 0.02, 0.02 + 2 * 0.02])
 
 
 def test_an_early_request_waits_for_its_time() -> None:
-    seen = simulate(Replica(lambda _: 1.0, lambda *_: 1.0, 4), [Request(1, 2, 5.0), Request(1, 2, 100.0)])
+    seen = simulate(Replica(lambda _: [1.0], lambda *_: [1.0], 4), [Request(1, 2, 5.0), Request(1, 2, 100.0)])
     np.testing.assert_allclose(seen.end, [7.0, 102.0])
     np.testing.assert_allclose(seen.first, 1.0)
 
@@ -77,7 +78,7 @@ def test_no_replica_gives_more_than_its_steps_allow(seed: int) -> None:
     random = np.random.default_rng(seed)
     room, count = int(random.integers(1, 9)), 60
     requests = [Request(int(random.integers(1, 50)), int(random.integers(2, 30))) for _ in range(count)]
-    seen = simulate(Replica(lambda tokens: 1e-3 * tokens, lambda n, _: 0.01 + 1e-4 * n, room), requests)
+    seen = simulate(Replica(lambda tokens: [1e-3 * tokens], lambda n, _: [0.01 + 1e-4 * n], room), requests)
     assert len(seen.end) == count
     assert (np.diff(seen.end) >= 0).all()
     assert (seen.last >= seen.first).all()
@@ -92,7 +93,7 @@ def test_no_replica_gives_more_than_its_steps_allow(seed: int) -> None:
 def test_the_closed_form_is_what_happens_where_all_requests_are_as_long(prompt: int, answer: int, users: int) -> None:
     setup, plan = setup_of(prompt, answer), one_plan(tp=4, micro_batch=users)
     alone, upper, token, rate = closed_form(setup, plan)
-    found = observed(setup, plan, free)
+    found = observed(setup, ServingPlans(plan, ALL), free)
     assert found.token == pytest.approx(token, rel=0.01)
     assert found.rate == pytest.approx(rate, rel=0.01)
     # One by one, a user waits for the step at work, and seldom for another prompt.
@@ -105,7 +106,7 @@ def test_lengths_that_vary_move_it_little_where_prompts_are_short(users: int) ->
     lengths = exponential_lengths(500, 500)
     setup, plan = setup_of(round(lengths.prompt), lengths.answer, lengths), one_plan(tp=4, micro_batch=users)
     _, _, token, rate = closed_form(setup, plan)
-    found = observed(setup, plan, free)
+    found = observed(setup, ServingPlans(plan, ALL), free)
     assert found.token == pytest.approx(token, rel=OFF)
     assert found.rate == pytest.approx(rate, rel=OFF)
 
@@ -113,14 +114,14 @@ def test_lengths_that_vary_move_it_little_where_prompts_are_short(users: int) ->
 def test_long_prompts_of_all_lengths_are_where_it_is_off() -> None:
     lengths = exponential_lengths(20_000, 100)
     setup, plan = setup_of(round(lengths.prompt), lengths.answer, lengths), one_plan(tp=4, micro_batch=16)
-    found, (_, _, token, rate) = observed(setup, plan, free), closed_form(setup, plan)
+    found, (_, _, token, rate) = observed(setup, ServingPlans(plan, ALL), free), closed_form(setup, plan)
     assert max(abs(token / found.token - 1.0), abs(rate / found.rate - 1.0)) > OFF
 
 
 def test_the_replica_has_the_times_of_the_closed_form() -> None:
     setup, plan = setup_of(1000, 500), one_plan(tp=4, micro_batch=16)
     alone, _, _, _ = closed_form(setup, plan)
-    replica = replica_of(setup, plan, free)
-    assert replica.prefill(1000) == pytest.approx(alone, rel=1e-3)
+    replica = replica_of(setup, ServingPlans(plan, ALL), free)
+    assert replica.prefill(1000)[0] == pytest.approx(alone, rel=1e-3)
     single = served_times(setup, ServingPlans(one_plan(tp=4), ALL), pools=False)
-    assert replica.decode(1, setup.context) == pytest.approx(float(single.token(free)[0]), rel=1e-6)
+    assert replica.decode(1, setup.context)[0] == pytest.approx(float(single.token(free)[0]), rel=1e-6)
