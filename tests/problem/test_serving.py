@@ -48,14 +48,18 @@ def problem_of(folder: Path, data: dict[str, Any]) -> Problem:
     return found
 
 
+POOLS = [{"prefill": [0, 0.25]}, {"prefill": [0, 0.5], "prefill_parallelism": {"tp": "any", "pp": [1, 2]}}]
+
+
 def table_of(problem: Problem) -> ServingTable:
     (table,) = problem.time.tables
     assert isinstance(table, ServingTable)
     return table
 
 
-def test_objectives_are_those_of_the_report_of_a_design(tmp_path: Path) -> None:
-    problem = problem_of(tmp_path, data_of({"prefill": [0, 0.25]}))
+@pytest.mark.parametrize("pools", POOLS)
+def test_objectives_are_those_of_the_report_of_a_design(pools: dict[str, Any], tmp_path: Path) -> None:
+    problem = problem_of(tmp_path, data_of(pools))
     genes = problem.genome.sample(np.random.default_rng(0), 40)
     found = problem.evaluate_genes(genes)
     designs = problem.decode(genes)
@@ -112,7 +116,8 @@ LIMITS = ["ttft <= 20 ms", "tpot <= 1.2 ms", "tokens-per-s >= 100 ktoken/s"]
     "objectives", [["time", "cost"], ["tpot", "usd-per-Mtoken"], ["ttft", "tokens-per-s", "memory"]]
 )
 def test_the_exact_front_is_beaten_by_no_design(tmp_path: Path, limit: str, objectives: list[str]) -> None:
-    problem = problem_of(tmp_path, data_of({"prefill": [0, 0.25]}, objectives=objectives, constraints=[limit]))
+    pools = POOLS[objectives == ["time", "cost"]]
+    problem = problem_of(tmp_path, data_of(pools, objectives=objectives, constraints=[limit]))
     rows = search(problem, engine="exhaustive", evaluations=100_000, population=1000).rows()
     scales = [objective.scale for objective in problem.objectives]
     best = np.array([[row[objective.column] for row in rows] for objective in problem.objectives])
@@ -201,6 +206,11 @@ def test_half_a_million_designs_a_second() -> None:
 
 
 MISTAKES = [
+    ({"serving": {"prefill_parallelism": {"tp": 2}}}, "prefill_parallelism: no NPUs have prompts alone; `prefill` says"),
+    (
+        {"serving": {"prefill": 0.25, "prefill_parallelism": {"tp": 3}}},
+        "prefill_parallelism.tp: found 3; it must divide the 16 heads: 1, 2, 4, 8, 16",
+    ),
     ({"serving": {"prefill": 0.3}}, "prefill: found 0.3; that is 9.6 of 32 replicas, and they are whole"),
     ({"parallelism": {"tp": 3}}, "tp: found 3; it must divide the 16 heads: 1, 2, 4, 8, 16"),
     ({"parallelism": {"tp": 1, "ep": 2}}, "ep: found 2; small has no experts, so that only 1 is allowed"),
@@ -253,8 +263,10 @@ def test_times_of_users_need_somebody_who_is_served(tmp_path: Path) -> None:
         problem_of(tmp_path, data)
 
 
-def test_a_plan_is_the_same_among_others_and_by_itself(tmp_path: Path) -> None:
-    problem = problem_of(tmp_path, data_of({"prefill": [0, 0.25]}, objectives=["time", "tpot", "ttft"]))
+@pytest.mark.parametrize("pools", POOLS)
+@pytest.mark.parametrize("model", ["libra", "astra"])
+def test_a_plan_is_the_same_among_others_and_by_itself(model: str, pools: dict[str, Any], tmp_path: Path) -> None:
+    problem = problem_of(tmp_path, data_of(pools, objectives=["time", "tpot", "ttft"], time=model))
     designs = problem.decode(problem.genome.sample(np.random.default_rng(2), 200))
     found = problem.time.times(designs)
     for n in range(0, 200, 17):
