@@ -206,7 +206,10 @@ def test_half_a_million_designs_a_second() -> None:
 
 
 MISTAKES = [
-    ({"serving": {"prefill_parallelism": {"tp": 2}}}, "prefill_parallelism: no NPUs have prompts alone; `prefill` says"),
+    (
+        {"serving": {"prefill_parallelism": {"tp": 2}}},
+        "prefill_parallelism: no NPUs have prompts alone; `prefill` says",
+    ),
     (
         {"serving": {"prefill": 0.25, "prefill_parallelism": {"tp": 3}}},
         "prefill_parallelism.tp: found 3; it must divide the 16 heads: 1, 2, 4, 8, 16",
