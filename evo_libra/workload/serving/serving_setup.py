@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.workload.serving.ends import UNCOUNTED, Ends
@@ -74,9 +74,14 @@ class ServingSetup:
 
     @property
     def forward(self) -> Setup:
-        """The forward pass over one prompt, as that of training has it."""
+        """The forward pass over one prompt, as that of training has it.
+
+        Training keeps inputs in fp8 a second time, transposed, for the backward pass. Serving needs them once: the
+        norm or the activation before a product writes them.
+        """
+        gemm = {name: replace(constants, quantisation=0.0) for name, constants in self.accelerator.gemm.items()}
         return Setup(
-            self.decoder, self.accelerator, self.prompt, 1, self.products,
+            self.decoder, replace(self.accelerator, gemm=gemm), self.prompt, 1, self.products,
             gemm_factor=self.gemm_factor, memory_factor=self.memory_factor, weight_bytes=self.weight_bytes,
         )  # fmt: skip
 
