@@ -56,7 +56,8 @@ def _sockets(model: Decoder, sockets: int) -> float:
     about = published("serving_rows.json")["xfastertransformer"]
     npu = read_accelerator("socket", about["socket"])
     stack = SERVING_STACKS["xfastertransformer"]
-    setup, plan = ServingSetup(model, npu, about["input"], about["output"], stack=stack), one_plan(tp=sockets)
+    setup = ServingSetup(model, npu, about["input"], about["output"], stack=stack, attention="slim")
+    plan = one_plan(tp=sockets)
     npus = np.array([[2], [max(sockets // 2, 1)]])
     rates = np.array([[about["socket_GBps"] * GIGA], [about["port_GBps"] * GIGA]])
     return float(phases_of(setup, plan).decode(per_byte(npus, rates, plan))[0])
@@ -105,7 +106,7 @@ SERVING = (
         "tokens a second",
         _nim,
         "",
-        "not fitted; other software, which lets decoding share the passes of prompts",
+        "not fitted; other software: its own time of a layer, and decoding that shares the passes of prompts",
     ),
     PublishedSource(
         "xfastertransformer",

@@ -70,7 +70,13 @@ class ServingLoader:
         stack = _stack(serving)
         varied, ends = None if len(lengths.prompts) == 1 else lengths, _ends(serving)
         setups, capacities = zip(*(
-            (ServingSetup(model, npu, prompt, answer, weights, cache, stack, lengths=varied, ends=ends), capacity)
+            (
+                ServingSetup(
+                    model, npu, prompt, answer, weights, cache, stack,
+                    lengths=varied, ends=ends, attention=serving.attention,
+                ),
+                capacity,
+            )
             for npu, capacity in zip(accelerators.npus, accelerators.capacities, strict=True)
             for weights, cache in product(_weights(npu, serving), values_of(serving.kv_cache))
         ), strict=True)  # fmt: skip
