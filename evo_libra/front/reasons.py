@@ -29,7 +29,7 @@ def compared_with(mine: Mapping[str, float], other: Mapping[str, float]) -> str:
 
 def _compared(column: str, change: float) -> str:
     if abs(change) < _SAME:
-        return {"time": "as fast", "cost": "as cheap"}.get(_noun(column), f"the same {_noun(column)}")
+        return {"time": "as fast", "cost": "as cheap"}.get(noun(column), f"the same {noun(column)}")
     amount = f"{abs(change):.3g} %"
     if column == TIME.column:
         return f"{amount} {'slower' if change > 0 else 'faster'}"
@@ -37,15 +37,20 @@ def _compared(column: str, change: float) -> str:
         of = column.removeprefix("cost").removesuffix("_usd").replace("_", " ")
         return f"{amount} {'more expensive' if change > 0 else 'cheaper'}{of if column.startswith('cost') else ''}"
     if column.endswith("_ms"):
-        return f"{amount} {'longer' if change > 0 else 'shorter'} in {_noun(column)}"
-    return f"{amount} {'more' if change > 0 else 'less'} {_noun(column)}"
+        return f"{amount} {'longer' if change > 0 else 'shorter'} in {noun(column)}"
+    return f"{amount} {'more' if change > 0 else 'less'} {noun(column)}"
 
 
 _SAME = 5e-4
 """Percent that are no difference."""
 
 
-def _noun(column: str) -> str:
+def noun(column: str) -> str:
+    """Return what people call a column.
+
+    >>> noun("cost_per_Mtoken_usd"), noun("tpot_ms")
+    ('cost per Mtoken', 'tpot')
+    """
     return column.rpartition("_")[0].replace("_", " ") or column
 
 
@@ -78,7 +83,7 @@ def price_of_time(found: Candidates, row: int, faster: Step | None, slower: Step
 def why_balanced(found: Candidates, row: int) -> str:
     """Return how far a design is from the best of each objective."""
     best = (
-        f"{100 * (float(values[row]) / float(values.min()) - 1.0):.3g} % above the least {_noun(column)}"
+        f"{100 * (float(values[row]) / float(values.min()) - 1.0):.3g} % above the least {noun(column)}"
         for column, values in ((column, found.figures[column]) for column in found.objectives)
     )
     return f"it is {', '.join(best)}"
@@ -93,7 +98,7 @@ def why_within(found: Candidates, row: int, column: str) -> str:
         return f"nothing on the front is {word}, within {limits} or not"
     nearest = int(there[values[there].argmax()])
     broken = [
-        f"a {_noun(name)} of {value_text(name, float(found.figures[name][nearest]))}"
+        f"a {noun(name)} of {value_text(name, float(found.figures[name][nearest]))}"
         for name, limit in found.limits.items()
         if found.figures[name][nearest] > limit
     ]
@@ -107,7 +112,7 @@ def limit_text(column: str, limit: float) -> str:
     >>> limit_text("cost_usd", 3e8), limit_text("time_ms", 5000.0), limit_text("power_kW", 70.0)
     ('cost <= 300 MUSD', 'time <= 5000 ms', 'power <= 70 kW')
     """
-    return f"{_noun(column)} <= {value_text(column, limit)}"
+    return f"{noun(column)} <= {value_text(column, limit)}"
 
 
 def value_text(column: str, value: float) -> str:
@@ -130,13 +135,13 @@ def figure_text(column: str, value: float) -> str:
     ('5 ms', 'tpot 5 ms', 'cost per Mtoken 1.4 USD')
     """
     text = value_text(column, value)
-    return text if column in (TIME.column, COST.column) else f"{_noun(column)} {text}"
+    return text if column in (TIME.column, COST.column) else f"{noun(column)} {text}"
 
 
 def nothing_within(found: Candidates) -> str:
     """Return that nothing keeps the limits, and the best value of each."""
     best = ", ".join(
-        f"the least {_noun(column)} is {value_text(column, float(found.figures[column].min()))}"
+        f"the least {noun(column)} is {value_text(column, float(found.figures[column].min()))}"
         for column in found.limits
     )
     limits = " and ".join(limit_text(column, limit) for column, limit in found.limits.items())

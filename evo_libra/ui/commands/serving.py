@@ -58,7 +58,9 @@ def _sentences(serving: Mapping[str, Any]) -> list[str]:
 def _simulated(found: Mapping[str, Any]) -> list[str]:
     """Return what a simulation says, and where the formula is off."""
     apart, together = time_text(found["ttft_one_by_one_ms"]), time_text(found["ttft_at_once_ms"])
-    first = f"first token after {apart} where users ask one by one, {together} where all ask at once"
+    first = f"first token after {apart}"
+    if apart != together:
+        first += f" where users ask one by one, {together} where all ask at once"
     rest = f"a further one each {time_text(found['tpot_ms'])}, {number(found['tokens_per_s'])} tokens/s"
     said = [f"simulated request by request: {first}; {rest}"]
     if not found["formula_holds"]:
