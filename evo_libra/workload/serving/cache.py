@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from evo_libra.arrays import FloatArray
-from evo_libra.workload.serving.serving_plans import ServingPlans
+from evo_libra.workload.serving.serving_plans import ServingPlans, with_split_experts
 from evo_libra.workload.serving.serving_setup import RESERVED, ServingSetup
 from evo_libra.workload.step.layer import kv_heads
 from evo_libra.workload.step.memory import layers_of_stage, parameters
@@ -47,6 +47,6 @@ def memory_of_pools(setup: ServingSetup, plans: ServingPlans) -> dict[str, Float
 
 def _memory(setup: ServingSetup, plans: Plans, tokens: FloatArray) -> dict[str, FloatArray]:
     """Return (n,) bytes of an accelerator by class with the cache of some tokens."""
-    weights = setup.weight_bytes * parameters(setup.forward, plans).all
+    weights = setup.weight_bytes * parameters(setup.forward, with_split_experts(plans)).all
     cache = tokens * cache_per_token(setup, plans)
     return {"weights": weights, "cache": cache, "software": np.full(1, RESERVED)}

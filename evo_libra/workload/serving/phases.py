@@ -11,7 +11,7 @@ from evo_libra.arrays import FloatArray
 from evo_libra.collective import Collective, Dispatch, NextStage
 from evo_libra.workload.serving.cache import cache_of_prompt
 from evo_libra.workload.serving.decoding import head_step, layer_step, sequences
-from evo_libra.workload.serving.serving_plans import ServingPlans
+from evo_libra.workload.serving.serving_plans import ServingPlans, with_split_experts
 from evo_libra.workload.serving.serving_setup import ServingSetup
 from evo_libra.workload.step.layer import layer_time
 from evo_libra.workload.step.memory import layers_of_stage
@@ -86,7 +86,7 @@ def stage_of(setup: ServingSetup, plan: Plans, stage: int) -> tuple[StepTime, St
 
 
 def _prefill(setup: ServingSetup, plans: Plans, layers: Layers, heads: FloatArray, sends: FloatArray) -> StepTime:
-    one = _one_prompt(plans)
+    one = with_split_experts(_one_prompt(plans))
     compute = _NONE
     for count, routed in _kinds(setup, layers):
         compute = compute + count * layer_time(setup.forward, one, routed=routed).forward
@@ -98,7 +98,7 @@ def _prefill(setup: ServingSetup, plans: Plans, layers: Layers, heads: FloatArra
 def _decode(setup: ServingSetup, plans: Plans, layers: Layers, heads: FloatArray, sends: FloatArray) -> StepTime:
     products, cache, rows = _NONE, _NONE, sequences(plans)
     for count, routed in _kinds(setup, layers):
-        step = layer_step(setup, plans, routed=routed)
+        step = layer_step(setup, with_split_experts(plans), routed=routed)
         products, cache = products + count * step.products, cache + count * step.cache
     plain = {"compute": products, "cache": cache, "head": heads * head_step(setup, plans, rows)}
     found = _step(setup, plans, plain, rows, layers, sends)
@@ -154,13 +154,14 @@ def _collectives(
 ) -> tuple[list[Traffic], FloatArray]:
     """Return what layers send, and the (n,) seconds that it takes beyond its bytes.
 
-    A layer has an all-reduce after its attention and one after its feed-forward block. Of routed experts the second one
-    is an all-to-all to them and one back.
+    A layer has an all-reduce after its attention and one after its feed-forward block. Of experts that an expert
+    parallel group shares out, the second one is an all-to-all to them and one back.
     """
     hidden, experts = setup.decoder.hidden, setup.decoder.experts
     dense, routed = layers
     # Without shared experts, tokens are split over the group before they are sent, and gathered behind the experts.
-    of_routed = 1.0 if experts is not None and not experts.shared_feed_forward else 2.0
+    shared = experts is None or bool(experts.shared_feed_forward)
+    of_routed = np.where(plans.ep > 1, 1.0 + shared, 2.0)
     size = 2.0 * rows * hidden
     found = [Traffic("tensor", TENSOR, Collective.ALL_REDUCE, size, 2.0 * dense + of_routed * routed)]
     beyond = 2.0 * (dense + routed) * setup.stack.beyond_bytes(plans.tp)

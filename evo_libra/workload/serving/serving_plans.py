@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.workload.step.plans import Plans
 from evo_libra.workload.step.races import OF_PREFILL, POOLS
+
+
+def with_split_experts(plans: Plans) -> Plans:
+    """Return plans whose expert parallel group says over how many NPUs the weights of experts are split.
+
+    Without one, experts are split over the tensor parallel group as all other layers are: each NPU has a part of each
+    expert, which is as many bytes and FLOP as a part of the experts.
+    """
+    return replace(plans, ep=np.where(plans.ep == 1, plans.tp, plans.ep))
 
 
 @dataclass(frozen=True)

@@ -194,3 +194,26 @@ def test_every_plan_divides(seed: int) -> None:
         assert ((plans.tp * pool) % plans.ep == 0).all()
     rows = np.stack([plans.tp, plans.pp, plans.ep, plans.dp, plans.micro_batch, prefill])
     assert np.unique(rows, axis=1).shape == rows.shape
+
+
+@given(SEEDS, st.sampled_from([1, 2, 4, 8]))
+def test_experts_without_a_group_of_their_own_are_split_as_other_layers_are(seed: int, tp: int) -> None:
+    """Each NPU reads a part of each expert instead of a part of the experts; an all-reduce replaces both all-to-alls."""
+    random = np.random.default_rng(seed)
+    model = replace(ROUTED, experts=Experts(64, 4, 4096, 0, 2))
+    setup = replace(setup_of(random), decoder=model)
+    split, spread = (one_plan(tp=tp, ep=ep, micro_batch=int(random.integers(1, 65))) for ep in (1, tp))
+    spread = replace(spread, micro_batch=split.micro_batch)
+    for one, other in zip(serving_memory(setup, split).values(), serving_memory(setup, spread).values(), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+    whole, apart = phases_of(setup, split), phases_of(setup, spread)
+    for part in ("compute", "cache", "head"):
+        np.testing.assert_allclose(whole.decode.plain[part], apart.decode.plain[part], rtol=1e-12)
+    sent = {one.part: one for race in whole.decode.races for one in race.sent}
+    assert float(sent["tensor"].operations[0]) == 2 * model.layers
+
+
+def test_mixtral_fits_two_accelerators() -> None:
+    """46.7 B weights: 46.7 GB of each of two in 16 bits, as users of one server of two know."""
+    setup = ServingSetup(decoder("mixtral-8x7b"), accelerator("h100-80gb"), 200, 200)
+    assert float(serving_memory(setup, one_plan(tp=2))["weights"][0]) == pytest.approx(46.7e9, rel=0.01)
