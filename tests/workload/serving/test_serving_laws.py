@@ -198,7 +198,7 @@ def test_every_plan_divides(seed: int) -> None:
 
 @given(SEEDS, st.sampled_from([1, 2, 4, 8]))
 def test_experts_without_a_group_of_their_own_are_split_as_other_layers_are(seed: int, tp: int) -> None:
-    """Each NPU reads a part of each expert instead of a part of the experts; an all-reduce replaces both all-to-alls."""
+    """Each NPU reads a part of each expert instead of a part of them; an all-reduce replaces both all-to-alls."""
     random = np.random.default_rng(seed)
     model = replace(ROUTED, experts=Experts(64, 4, 4096, 0, 2))
     setup = replace(setup_of(random), decoder=model)
