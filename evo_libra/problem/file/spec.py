@@ -286,6 +286,11 @@ class SearchSpec(StrictModel):
         description="share of the evaluations that give designs better bandwidths, where these can be solved for; "
         "0 for none; when left out, the share that pays off for the engine",
     )
+    epsilon: Annotated[float, Field(ge=0, le=0.1)] | None = Field(
+        None,
+        description="of designs whose objectives all differ by less than this share the front has one; 0 for all "
+        "designs; when left out, 0.0001 with bandwidths that are numbers, of which a front has any number, and 0 else",
+    )
 
 
 class ProblemSpec(StrictModel):
