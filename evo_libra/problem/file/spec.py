@@ -14,6 +14,7 @@ from evo_libra.network.catalog.technologies import BlockName, Name
 from evo_libra.problem.file.faults_spec import FaultsSpec
 from evo_libra.problem.file.fields import NotNegative, PositiveFloat, PositiveInt
 from evo_libra.problem.file.serving_spec import ServingSpec
+from evo_libra.problem.file.system_spec import SystemSpec
 from evo_libra.problem.file.training_spec import (
     DecoderGeneratorSpec,
     MemorySpec,
@@ -319,6 +320,9 @@ class ProblemSpec(StrictModel):
     tco: TcoSpec | None = Field(
         None,
         description="figures of the total cost of ownership; needed for the objective and constraints of that name",
+    )
+    system: SystemSpec | None = Field(
+        None, description="what is bought beside network and accelerators: hosts and storage"
     )
     faults: FaultsSpec | None = Field(
         None, description="failures, checkpoints and spares; needed for the objectives and constraints under failures"
