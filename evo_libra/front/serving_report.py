@@ -12,6 +12,7 @@ from evo_libra.problem.objectives import MEASURES
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.time_models.loops import WeightedLoop
 from evo_libra.workload.serving.observed import LONGEST, OFF, observed, passes
+from evo_libra.workload.serving.serving_rules import DEGREES
 from evo_libra.workload.serving.serving_step import ServingStep
 from evo_libra.workload.step.races import SecondsOf, StepTime
 
@@ -41,6 +42,7 @@ def serving_report(problem: Problem, loop: WeightedLoop, step: ServingStep, popu
         "concurrency": step.concurrency,
         "replicas": step.replicas,
         "prefill_replicas": step.prefill,
+        **_prefill_parallelism(step),
         "users": step.users,
         "ttft_one_user_ms": alone / _MILLI,
         "ttft_ms": upper / _MILLI,
@@ -57,6 +59,13 @@ def serving_report(problem: Problem, loop: WeightedLoop, step: ServingStep, popu
         "memory_total_GB": step.total_memory / GIGA,
         "memory_limit_GB": None if problem.npu is None else float(problem.npu.figures(first.technology)[0][0]) / GIGA,
     }
+
+
+def _prefill_parallelism(step: ServingStep) -> dict[str, Any]:
+    """Return the degrees of replicas that only process prompts, where they are others."""
+    plan = step.serving_plan
+    own, ahead = ({name: int(getattr(one, name)[0]) for name in DEGREES} for one in (plan.plans, plan.of_prefill))
+    return {"prefill_parallelism": ahead} if step.prefill and ahead != own else {}
 
 
 def _simulated(step: ServingStep, seconds_of: SecondsOf, token: float, rate: float) -> dict[str, Any]:

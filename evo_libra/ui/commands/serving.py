@@ -34,6 +34,8 @@ def show_serving(serving: Mapping[str, Any]) -> None:
 def _sentences(serving: Mapping[str, Any]) -> list[str]:
     both = serving["replicas"] - serving["prefill_replicas"]
     pools = f", {serving['prefill_replicas']:,} more for prompts alone" if serving["prefill_replicas"] else ""
+    if ahead := serving.get("prefill_parallelism"):
+        pools += f" with {' '.join(f'{name} {degree}' for name, degree in ahead.items() if degree > 1) or 'tp 1'}"
     alone, upper = time_text(serving["ttft_one_user_ms"]), time_text(serving["ttft_ms"])
     first = f"first token after {alone}" + ("" if alone == upper else f" to {upper}")
     who = f"{serving['concurrency']:,} of each of {both:,} replicas{pools}"

@@ -10,7 +10,7 @@ from evo_libra.workload.serving.lengths import Lengths
 from evo_libra.workload.serving.stacks import SERVING_STACKS, ServingStack
 from evo_libra.workload.step.decoder import Decoder
 from evo_libra.workload.step.kernels import Kernels
-from evo_libra.workload.step.training_setup import GEMM_OF_ISOLATED, MEMORY_OF_PEAK, Setup
+from evo_libra.workload.step.training_setup import GEMM_OF_ISOLATED, Setup
 
 WEIGHT_BYTES = {"bf16": 2.0, "fp8": 1.0, "int8": 1.0, "int4": 0.5}
 """Bytes of a weight by precision. Products of int8 and int4 weights run in bf16: the weights alone are narrower."""
@@ -37,7 +37,7 @@ class ServingSetup:
     ----------
     prompt, answer : tokens of a request, and of its answer, at least 2; where they vary, on average.
     weights, cache : precisions of the weights, and of the cache of keys and values.
-    gemm_factor, memory_factor : the two constants that are fitted to training steps.
+    gemm_factor : rate of large products over that of isolated ones, fitted to training steps.
     lengths : of requests, where they vary.
     ends : what goes over the tensor parallel group before the layers and after the head.
     attention : how attention over a prompt is split, one of `ATTENTION`.
@@ -51,7 +51,6 @@ class ServingSetup:
     cache: str = "bf16"
     stack: ServingStack = SERVING_STACKS["any"]
     gemm_factor: float = GEMM_OF_ISOLATED
-    memory_factor: float = MEMORY_OF_PEAK
     lengths: Lengths | None = None
     ends: Ends = UNCOUNTED
     attention: str = "flash"
@@ -69,7 +68,12 @@ class ServingSetup:
     @property
     def kernels(self) -> Kernels:
         """Times of kernels."""
-        return Kernels(self.accelerator, self.gemm_factor, self.memory_factor, 0, self.weight_bytes)
+        return Kernels(self.accelerator, self.gemm_factor, self._memory_factor, 0, self.weight_bytes)
+
+    @property
+    def _memory_factor(self) -> float:
+        """The part of the memory's bandwidth that kernels reach: serving fuses those that training runs one by one."""
+        return self.accelerator.decode_constants().bandwidth
 
     @property
     def context(self) -> float:
@@ -93,7 +97,7 @@ class ServingSetup:
         attention = replace(split, plateau=min(split.plateau * ATTENTION[self.attention], 1.0))
         return Setup(
             self.decoder, replace(self.accelerator, gemm=gemm, attention=attention), self.prompt, 1, self.products,
-            gemm_factor=self.gemm_factor, memory_factor=self.memory_factor, weight_bytes=self.weight_bytes,
+            gemm_factor=self.gemm_factor, memory_factor=self._memory_factor, weight_bytes=self.weight_bytes,
         )  # fmt: skip
 
     @property
