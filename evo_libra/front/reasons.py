@@ -30,16 +30,18 @@ def compared_with(mine: Mapping[str, float], other: Mapping[str, float]) -> str:
 def _compared(column: str, change: float) -> str:
     if abs(change) < _SAME:
         return {"time": "as fast", "cost": "as cheap"}.get(noun(column), f"the same {noun(column)}")
-    amount = f"{abs(change):.3g} %"
+    amount = f"{abs(change):.3g} %" if abs(change) < _MANY else f"{abs(change):,.0f} %"
     if column == TIME.column:
         return f"{amount} {'slower' if change > 0 else 'faster'}"
     if column.endswith("_usd"):
-        of = column.removeprefix("cost").removesuffix("_usd").replace("_", " ")
-        return f"{amount} {'more expensive' if change > 0 else 'cheaper'}{of if column.startswith('cost') else ''}"
+        return f"{amount} {'more expensive' if change > 0 else 'cheaper'}{per_what(column)}"
     if column.endswith("_ms"):
         return f"{amount} {'longer' if change > 0 else 'shorter'} in {noun(column)}"
     return f"{amount} {'more' if change > 0 else 'less'} {noun(column)}"
 
+
+_MANY = 1000
+"""Percent from which on all digits are written."""
 
 _SAME = 5e-4
 """Percent that are no difference."""
@@ -56,7 +58,7 @@ def noun(column: str) -> str:
 
 def why_near(found: Candidates, row: int) -> str:
     """Return what a design saves against the fastest one within the limits."""
-    fastest = int(np.where(found.within, found.figures[TIME.column], np.inf).argmin())
+    fastest = int(np.where(found.within, found.figures[found.time], np.inf).argmin())
     if fastest == row:
         return "it is the fastest, and nothing cheaper is nearly as fast"
     return f"against the fastest, #{found.ids[fastest]}, it is {difference(found, row, fastest)}"
@@ -64,20 +66,30 @@ def why_near(found: Candidates, row: int) -> str:
 
 def price_of_time(found: Candidates, row: int, faster: Step | None, slower: Step | None) -> str:
     """Return what the next tenth of the time costs, against the last one."""
+    what, per = noun(found.time), per_what(found.money)
     if faster is None:
-        fastest = int(found.figures[TIME.column].argmin())
+        fastest = int(found.figures[found.time].argmin())
         if fastest == row:
             return "nothing on the front is faster"
         more = float(found.figures[found.money][fastest] - found.figures[found.money][row])
-        gain = 1.0 - float(found.figures[TIME.column][fastest] / found.figures[TIME.column][row])
-        return f"only {100 * gain:.3g} % of time are left to gain, for {money_text(more, 3)}"
+        gain = 1.0 - float(found.figures[found.time][fastest] / found.figures[found.time][row])
+        return f"only {100 * gain:.3g} % of {what} are left to gain, for {money_text(more, 3)}{per}"
     if faster.usd <= 0:
-        return f"the next {100 * faster.share:.3g} % of time cost no money, see #{found.ids[faster.row]}"
-    text = f"the next {100 * faster.share:.3g} % of time cost {money_text(faster.usd, 3)}"
+        return f"the next {100 * faster.share:.3g} % of {what} cost no money, see #{found.ids[faster.row]}"
+    text = f"the next {100 * faster.share:.3g} % of {what} cost {money_text(faster.usd, 3)}{per}"
     if slower is None:
         return f"{text}; nothing on the front is {100 * STEP:.3g} % slower and cheaper"
     ratio = faster.usd_per_ms / slower.usd_per_ms
     return f"{text}, a ms {ratio:.3g} times the price of a ms of the last {100 * slower.share:.3g} %"
+
+
+def per_what(column: str) -> str:
+    """Return what the money of a column is paid for, with a space before it; nothing where it is the price of all.
+
+    >>> per_what("cost_per_Mtoken_usd"), per_what("cost_usd"), per_what("tco_usd")
+    (' per Mtoken', '', '')
+    """
+    return column.removeprefix("cost").removesuffix("_usd").replace("_", " ") if column.startswith("cost") else ""
 
 
 def why_balanced(found: Candidates, row: int) -> str:
@@ -91,7 +103,7 @@ def why_balanced(found: Candidates, row: int) -> str:
 
 def why_within(found: Candidates, row: int, column: str) -> str:
     """Return which limits the next better design breaks, in a column that is minimised within them."""
-    values, word = found.figures[column], "faster" if column == TIME.column else "cheaper"
+    values, word = found.figures[column], "faster" if column == found.time else "cheaper"
     there = np.flatnonzero(values < values[row])
     limits = " and ".join(limit_text(column, limit) for column, limit in found.limits.items())
     if not len(there):

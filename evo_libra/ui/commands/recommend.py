@@ -229,9 +229,11 @@ def _reference_name(point: Mapping[str, str]) -> str:
 
 def _step_texts(found: Candidates, one: Recommendation) -> list[str]:
     """Return what a ms costs at a design, to the next tenth of the time and from the last one."""
+    from evo_libra.front.reasons import per_what
+
     ways = (("to", one.faster), ("from", one.slower))
     texts = [
-        f"{money_text(way.usd_per_ms, 3)} on the way {word} #{found.ids[way.row]}"
+        f"{money_text(way.usd_per_ms, 3)}{per_what(found.money)} on the way {word} #{found.ids[way.row]}"
         for word, way in ways
         if way is not None
     ]
