@@ -177,7 +177,7 @@ def test_time_per_token_is_bought_for_the_price_of_tokens() -> None:
         )  # fmt: skip
         assert figures_in(mine.reason) == figures_in(theirs.reason)
     first = recommend(other)[0]
-    assert "% of tpot cost" in first.reason
+    assert "% of tpot" in first.reason
     assert "USD per Mtoken" in first.reason
     assert recommendation_rows(other, [first])[0]["steps_are_of"] == ["tpot_ms", "cost_per_Mtoken_usd"]
 

@@ -37,7 +37,7 @@ def _sentences(serving: Mapping[str, Any]) -> list[str]:
     if ahead := serving.get("prefill_parallelism"):
         pools += f" with {' '.join(f'{name} {degree}' for name, degree in ahead.items() if degree > 1) or 'tp 1'}"
     alone, upper = time_text(serving["ttft_one_user_ms"]), time_text(serving["ttft_ms"])
-    first = f"first token after {alone}" + ("" if alone == upper else f" to {upper}")
+    first = f"first token after {alone}" + ("" if alone == upper else f" (alone) to {upper} (all at once)")
     who = f"{serving['concurrency']:,} of each of {both:,} replicas{pools}"
     rate = f"{number(serving['tokens_per_s'])} tokens/s, {number(serving['tokens_per_s_per_npu'])}"
     further, last = time_text(serving["tpot_ms"]), time_text(serving["request_ms"])

@@ -20,7 +20,7 @@ from evo_libra.workload.serving.serving_rules import ServingSpace, every_serving
 from evo_libra.workload.serving.serving_setup import ServingSetup
 from evo_libra.workload.step.decoder import Decoder, Experts, LatentAttention, decoder
 from evo_libra.workload.step.plans import Plans, one_plan
-from evo_libra.workload.step.races import Traffic
+from evo_libra.workload.step.races import OF_PREFILL, POOLS, Traffic
 
 SEEDS = st.integers(0, 2**32 - 1)
 DENSE = Decoder("dense", 32, 8192, 64, 8, 128, 28672, True, 128256, None, None, None, "")  # noqa: FBT003 - gated
@@ -49,14 +49,33 @@ def setup_of(random: np.random.Generator, **given_: Any) -> ServingSetup:
     return ServingSetup(model, accelerator("h100-80gb"), *tokens, **{**values, **given_})
 
 
-def random_plans(random: np.random.Generator, count: int = 16, *, pools: bool = False) -> ServingPlans:
+def random_plans(
+    random: np.random.Generator, count: int = 16, *, pools: bool = False, own: bool = False
+) -> ServingPlans:
     def power(most: int) -> np.ndarray:
         return np.asarray(2 ** random.integers(0, most + 1, count))
 
     tp, dp = power(3), 2 * power(4)
     given_ = {"tp": tp, "pp": power(2), "dp": dp, "ep": np.minimum(power(4), tp), "micro_batch": power(7)}
     prefill = dp // 2 * pools
-    return ServingPlans(Plans(**{**vars(one_plan()), **given_}), prefill)
+    plans = Plans(**{**vars(one_plan()), **given_})
+    if not own:
+        return ServingPlans(plans, prefill)
+    # As many NPUs for prompts, in replicas of other sizes.
+    ahead_tp, ahead_pp = power(3), power(2)
+    size, ahead = plans.tp * plans.pp, ahead_tp * ahead_pp
+    fits = (prefill * size % ahead == 0) & (prefill * size >= ahead)
+    ahead_tp, ahead_pp = np.where(fits, ahead_tp, plans.tp), np.where(fits, ahead_pp, plans.pp)
+    ahead = ahead_tp * ahead_pp
+    ones = np.ones(count, dtype=np.int64)
+    others = {
+        "tp": ahead_tp,
+        "pp": ahead_pp,
+        "dp": dp * size // ahead,
+        "ep": ones,
+        "micro_batch": given_["micro_batch"],
+    }
+    return ServingPlans(plans, prefill * size // ahead, Plans(**{**vars(one_plan()), **others}))
 
 
 def seconds(setup: ServingSetup, plans: ServingPlans, seconds_of: Any = FREE) -> FloatArray:
@@ -69,11 +88,18 @@ def no_slower(one: FloatArray, other: FloatArray) -> bool:
     return bool((one <= other * (1.0 + SAME)).all())
 
 
-@given(SEEDS, st.booleans())
-def test_a_faster_accelerator_or_network_is_never_slower(seed: int, pools: bool) -> None:  # noqa: FBT001 - drawn
+GROUPS = ("tp", "pp", "ep", "dp", *OF_PREFILL.values(), POOLS)
+
+
+@given(SEEDS, st.booleans(), st.booleans())
+def test_a_faster_accelerator_or_network_is_never_slower(
+    seed: int,
+    pools: bool,  # noqa: FBT001 - drawn
+    own: bool,  # noqa: FBT001 - drawn
+) -> None:
     random = np.random.default_rng(seed)
-    setup, plans = setup_of(random), random_plans(random, pools=pools)
-    slow = Seconds({group: np.full(1, 10.0 ** random.uniform(-12, -9)) for group in ("tp", "pp", "ep", "dp")})
+    setup, plans = setup_of(random), random_plans(random, pools=pools, own=own)
+    slow = Seconds({group: np.full(1, 10.0 ** random.uniform(-12, -9)) for group in GROUPS})
     fast = Seconds({group: value * random.uniform(0.1, 1.0) for group, value in slow.items()})
     npu = setup.accelerator
     memory = replace(npu, memory_bandwidth=npu.memory_bandwidth * random.uniform(1.0, 4.0))
@@ -84,16 +110,21 @@ def test_a_faster_accelerator_or_network_is_never_slower(seed: int, pools: bool)
         assert no_slower(seconds(replace(setup, accelerator=better), plans, slow), before)
 
 
-@given(SEEDS, st.booleans())
-def test_fewer_tokens_users_or_bytes_are_never_slower(seed: int, pools: bool) -> None:  # noqa: FBT001 - drawn
+@given(SEEDS, st.booleans(), st.booleans())
+def test_fewer_tokens_users_or_bytes_are_never_slower(
+    seed: int,
+    pools: bool,  # noqa: FBT001 - drawn
+    own: bool,  # noqa: FBT001 - drawn
+) -> None:
     random = np.random.default_rng(seed)
-    setup, plans = setup_of(random, weights="bf16", cache="bf16"), random_plans(random, pools=pools)
+    setup = setup_of(random, weights="bf16", cache="bf16")
+    plans = random_plans(random, pools=pools, own=own)
     before = seconds(setup, plans)
     shorter = replace(setup, prompt=max(setup.prompt // 2, 1))
     assert no_slower(seconds(shorter, plans), before)
     assert no_slower(seconds(replace(setup, answer=max(setup.answer // 2, 2)), plans)[0], before[0])
     fewer = replace(plans.plans, micro_batch=np.maximum(plans.plans.micro_batch // 2, 1))
-    assert no_slower(seconds(setup, ServingPlans(fewer, plans.prefill)), before)
+    assert no_slower(seconds(setup, replace(plans, plans=fewer)), before)
     for narrow in (replace(setup, weights="int4"), replace(setup, cache="fp8")):
         assert no_slower(seconds(narrow, plans), before)
 
