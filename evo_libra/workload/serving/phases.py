@@ -101,10 +101,7 @@ def _decode(setup: ServingSetup, plans: Plans, layers: Layers, heads: FloatArray
         step = layer_step(setup, with_split_experts(plans), routed=routed)
         products, cache = products + count * step.products, cache + count * step.cache
     plain = {"compute": products, "cache": cache, "head": heads * head_step(setup, plans, rows)}
-    found = _step(setup, plans, plain, rows, layers, sends)
-    launches = setup.stack.layer * (layers[0] + layers[1])
-    whole = StepTime({**found.plain, "overhead": found.plain["overhead"] + launches}, found.races)
-    return _with_ends(whole, setup, plans, (rows, rows, heads))
+    return _with_ends(_step(setup, plans, plain, rows, layers, sends), setup, plans, (rows, rows, heads))
 
 
 def _with_ends(
@@ -141,12 +138,13 @@ def _step(
 ) -> StepTime:
     """Return compute with the communication of some layers for (n,) rows of activations, and of sends to next stages.
 
-    The bytes are traffic; the time that a collective takes beyond them is that of the software.
+    The bytes are traffic; the time that a layer and a collective take beyond them is that of the software.
     """
     sent, beyond = _collectives(setup, plans, rows, layers)
     message = Traffic("pipeline", PIPELINE, NextStage(), 2.0 * rows * setup.decoder.hidden / plans.tp, sends)
     races = tuple(_alone(one) for one in (*sent, message))
-    return StepTime({**plain, "overhead": beyond + setup.stack.hop * sends}, races)
+    launches = setup.stack.layer * (layers[0] + layers[1])
+    return StepTime({**plain, "overhead": beyond + setup.stack.hop * sends + launches}, races)
 
 
 def _collectives(
