@@ -127,8 +127,8 @@ SERVING = (
     PublishedSource(
         "nim",
         "serving",
-        "NVIDIA NIM 1.8.0, Llama 3.3 70B in fp8 on two H100, 1 to 50 users: first token of one, time of a token, tokens "
-        "a second",
+        "NVIDIA NIM 1.8.0, Llama 3.3 70B in fp8 on two H100, 1 to 50 users: first token of one, time of a token, "
+        "tokens a second",
         _nim,
         "",
         "not fitted; other software: its own time of a layer, and decoding that shares the passes of prompts",
@@ -140,8 +140,8 @@ SERVING = (
         "to 768 requests",
         _tensorrt,
         "",
-        "not fitted; prompts of many requests run in one pass there, which matters where they have 128 tokens; 70B with "
-        "many requests is left out, as kernels of that version read the cache once for each head of queries",
+        "not fitted; prompts of many requests run in one pass there, which matters where they have 128 tokens; 70B "
+        "with many requests is left out, as kernels of that version read the cache once for each head of queries",
     ),
     PublishedSource(
         "xfastertransformer",
