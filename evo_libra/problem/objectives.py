@@ -252,8 +252,8 @@ _TABLE = (
     Measure(
         Objective("usd-per-trillion-tokens", "cost_per_Ttoken_usd", 1.0, "cost of a trillion tokens [USD]"),
         "system-tco for the time of a trillion tokens, over `tco.years`; parts, and NPUs with price and power only",
-        "cost of tokens", lambda figures: _TERA * usd_per_token(figures), power=True, timed=True, owned=True,
-        trained=True, drawn=True, priced=True, paid=True,
+        "cost of trillions of tokens", lambda figures: _TERA * usd_per_token(figures), power=True, timed=True,
+        owned=True, trained=True, drawn=True, priced=True, paid=True,
     ),
     Measure(
         Objective("ttft", "ttft_ms", 1e-3, "time to the first token [ms]"),
