@@ -10,7 +10,6 @@ from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.workload.step.plans import Plans
 from evo_libra.workload.step.races import OF_PREFILL, POOLS
 
-
 DEGREES = ("tp", "pp", "ep")
 """Degrees that replicas that only process prompts may have for themselves."""
 
