@@ -11,6 +11,7 @@ import numpy as np
 from evo_libra.arrays import BoolArray
 from evo_libra.workload.parallelism import divisors
 from evo_libra.workload.step.memory import memory
+from evo_libra.workload.step.placement_rules import placement_allowed
 from evo_libra.workload.step.plan_rules import virtual_stages
 from evo_libra.workload.step.plans import Plans, one_plan
 from evo_libra.workload.step.training_setup import Setup
@@ -27,7 +28,7 @@ class PlanSpace:
     npus : of the cluster.
     tp, cp, pp, vp, ep, micro_batch : allowed values; None for all that divide.
     dp : allowed replicas; None for the NPUs that are left.
-    zero, recompute : allowed values of `Plans`.
+    zero, recompute, optimizer : allowed values of `Plans`.
     options : values of the other fields of `Plans`, the same in all plans.
     """
 
@@ -41,21 +42,24 @@ class PlanSpace:
     dp: Degrees = None
     zero: Sequence[int] = (0,)
     recompute: Sequence[int] = (0,)
+    optimizer: Sequence[int] = (0,)
     options: Plans = field(default_factory=one_plan)
+
+
+_COLUMNS = ("tp", "cp", "pp", "vp", "ep", "dp", "micro_batch", "zero", "recompute", "optimizer")
 
 
 def every_plan(setup: Setup, space: PlanSpace) -> Plans:
     """Return all plans of a space that divide: heads by ``tp``, layers by ``pp * vp``, the batch by what is left.
 
     An interleaved pipeline has a multiple of its stages as microbatches. Experts divide by ``ep``, and so do the NPUs
-    of a stage. Layers that the stages do not divide are a plan where the setup says that stages may be uneven.
+    of a stage. Layers that the stages do not divide are a plan where the setup says that stages may be uneven. Hosts
+    and servers hold what the optimizer moves to them.
     """
     rows = [row for degrees in _degrees(setup, space) for row in _options(setup, space, degrees)]
-    columns = np.array(rows, dtype=np.int64).reshape(len(rows), 9).T
-    tp, cp, pp, vp, ep, dp, micro_batch, zero, recompute = columns
-    return replace(
-        space.options, tp=tp, cp=cp, pp=pp, vp=vp, ep=ep, dp=dp, micro_batch=micro_batch, zero=zero, recompute=recompute
-    )
+    columns = np.array(rows, dtype=np.int64).reshape(len(rows), len(_COLUMNS)).T
+    found = replace(space.options, **dict(zip(_COLUMNS, columns, strict=True)))
+    return found if setup.offload is None else found.select(np.flatnonzero(placement_allowed(setup, found)))
 
 
 def _degrees(setup: Setup, space: PlanSpace) -> list[tuple[int, int, int, int]]:
@@ -86,8 +90,8 @@ def _options(setup: Setup, space: PlanSpace, degrees: tuple[int, int, int, int])
         if (vp == 1 or (each // micro_batch) % pp == 0) and (tp * cp * dp) % ep == 0
     ]
     return [
-        (tp, cp, pp, vp, ep, dp, micro_batch, zero, recompute)
-        for (vp, ep, micro_batch), zero, recompute in product(whole, space.zero, space.recompute)
+        (tp, cp, pp, vp, ep, dp, micro_batch, *kinds)
+        for (vp, ep, micro_batch), *kinds in product(whole, space.zero, space.recompute, space.optimizer)
     ]
 
 

@@ -12,7 +12,7 @@ from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.workload.step.memory import memory
 from evo_libra.workload.step.plan_rules import plan_mistakes, plan_text
 from evo_libra.workload.step.plan_table import PlanTable, order_text
-from evo_libra.workload.step.plans import RECOMPUTE, Plans
+from evo_libra.workload.step.plans import PLACEMENTS, RECOMPUTE, Plans
 from evo_libra.workload.step.step_time import step_time
 from evo_libra.workload.step.tabulated import TabulatedTime, joined, tabulated_time
 from evo_libra.workload.step.training_setup import Setup
@@ -21,7 +21,7 @@ from evo_libra.workload.training import Merging
 from evo_libra.workload.workload import IterationSize
 
 OF_PLANS = ("tp", "cp", "pp", "vp", "ep", "micro_batch", "zero", "recompute", "sequence_parallel", "overlap_tp",
-            "overlap_pp", "overlap_dp")  # fmt: skip
+            "overlap_pp", "overlap_dp", "optimizer")  # fmt: skip
 """Options of a plan that may be open; precision and order beside them."""
 
 
@@ -91,6 +91,8 @@ class TrainingTable(PlanTable):
     def value_of(self, option: str, value: int) -> str:
         if option == "recompute":
             return RECOMPUTE[value]
+        if option == "optimizer":
+            return PLACEMENTS[value]
         if option == "order":
             return "-".join(self.orders[value])
         if option == "precision":
