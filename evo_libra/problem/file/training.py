@@ -16,8 +16,10 @@ from evo_libra.network.catalog.accelerators import load_accelerators
 from evo_libra.problem.figures import TrainingFigures
 from evo_libra.problem.file.accelerators import AcceleratorLoader
 from evo_libra.problem.file.mistakes import Gather, ProblemFile
+from evo_libra.problem.file.offload import offload_mistakes, offload_of
 from evo_libra.problem.file.plans import PlanChoices, choices_of, nearest, table_of, why_none, with_precision
 from evo_libra.problem.file.spec import WorkloadSpec
+from evo_libra.problem.file.time import time_spec
 from evo_libra.problem.file.training_mistakes import (
     kernel_mistakes,
     layer_key_mistakes,
@@ -116,6 +118,10 @@ class TrainingLoader:
         if not training.overlap.embedding:
             message = "a language model sends nothing of this kind; leave this key out"
             found.mistakes.append(self._mistake(path, ("training", "overlap", "embedding"), message))
+        lacking = list(offload_mistakes(training.optimizer, time_spec(self.spec).model))
+        found.mistakes += [self._mistake(path, *one) for one in lacking]
+        if lacking:
+            raise InputError(found.mistakes)
         setups = [
             one
             for npu in self.accelerators.npus
@@ -235,6 +241,7 @@ def _setup(model: Decoder, npu: Accelerator, training: TrainingSpec) -> Setup:
         stack=STACKS[training.stack],
         dropout=training.dropout,
         half_message=max(half, default=0.0),
+        offload=offload_of(training.optimizer),
     )
 
 
