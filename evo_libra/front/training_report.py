@@ -10,6 +10,7 @@ from evo_libra.arrays import GIGA, FloatArray, Population
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.time_models.loops import WeightedLoop, channel_of
 from evo_libra.workload.step.iteration import stream_units
+from evo_libra.workload.step.plans import NPU
 from evo_libra.workload.step.races import SecondsOf, Traffic
 from evo_libra.workload.step.training_step import TrainingStep
 
@@ -25,10 +26,12 @@ def training_report(problem: Problem, loop: WeightedLoop, step: TrainingStep, po
     out where no source gives one of them, and days and energy of the training where the file does not say its tokens.
     """
     split, first = step_split(problem, loop, step, population), population.select([0])
+    streams = optimizer_streams(problem, loop, step, population)
     seconds = sum(split.values())
     return {
         "npu": step.accelerator.name,
         "split_ms": {part: time / _MILLI for part, time in split.items()},
+        **({"optimizer_streams": streams} if streams else {}),
         "memory_GB": {kind: bytes_ / GIGA for kind, bytes_ in step.memory.items()},
         "memory_total_GB": step.total_memory / GIGA,
         "memory_limit_GB": None if problem.npu is None else float(problem.npu.figures(first.technology)[0][0]) / GIGA,
@@ -71,6 +74,30 @@ def step_split(problem: Problem, loop: WeightedLoop, step: TrainingStep, populat
     seconds_of = traffic_seconds(problem, loop, population)
     split = {part: float(np.ravel(seconds)[0]) for part, seconds in step.time.split(seconds_of).items()}
     return {part: seconds for part, seconds in split.items() if seconds}
+
+
+def optimizer_streams(
+    problem: Problem, loop: WeightedLoop, step: TrainingStep, population: Population
+) -> list[dict[str, Any]]:
+    """Return what runs side by side where the optimizer is not on the NPUs: of a pass, and of the update after them.
+
+    The longest one binds. There is no entry where the optimizer is on the NPUs.
+    """
+    if step.planned is None or int(step.planned[1].optimizer[0]) == NPU:
+        return []
+    seconds_of, found = traffic_seconds(problem, loop, population), dict[str, dict[str, float]]()
+    for race in step.time.races:
+        if race.name and (race.count + race.idle)[0]:
+            mine = found.setdefault(race.name, {})
+            for chain in race.chains:
+                seconds = float(np.ravel(chain.seconds(seconds_of))[0])
+                mine[chain.part] = max(mine.get(chain.part, 0.0), seconds)
+    return [
+        {"pass": name, "stream": part, "time_ms": seconds / _MILLI, "binds": seconds == max(parts.values())}
+        for name, parts in found.items()
+        for part, seconds in parts.items()
+        if seconds
+    ]
 
 
 def traffic_seconds(problem: Problem, loop: WeightedLoop, population: Population) -> SecondsOf:

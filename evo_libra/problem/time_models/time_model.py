@@ -160,11 +160,11 @@ class TimeModel(ABC):
 
         More where a group gets or reaches only a part of the bandwidth, less where the network itself reduces. A
         dimension with a kit of -1 is still open, and costs no more. Messages to the next stage share links as those of
-        a ring do. Where switches do not aggregate, what goes to a server and back passes one port, NPU by NPU.
+        a ring do. Where switches do not aggregate, what goes to a server and back passes one port, NPU by NPU. NICs
+        send that without the NPUs, so that it reaches all of the bandwidth.
         """
-        reached = self.reached(kit_index)
-        if isinstance(load, PushPull):
-            reached = reached / self._one_by_one(placed, kit_index)
+        served = isinstance(load, PushPull)
+        reached = 1.0 / self._one_by_one(placed, kit_index) if served else self.reached(kit_index)
         if not self.kits:
             return 1.0 / reached
 

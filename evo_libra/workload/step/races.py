@@ -107,11 +107,13 @@ class StepRace:
     ----------
     chains : compute first; each other one is charged with what it is longer than all before it.
     count : (n,) times in a step; `idle` : (n,) times more while the pipeline fills and drains.
+    name : what runs, where reports list its chains.
     """
 
     chains: tuple[StepChain, ...]
     count: FloatArray
     idle: FloatArray = field(default_factory=lambda: np.zeros(1))
+    name: str = ""
 
     @property
     def sent(self) -> tuple[Traffic, ...]:

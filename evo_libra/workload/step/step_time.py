@@ -47,7 +47,7 @@ def step_time(setup: Setup, plans: Plans) -> StepTime:
     streams = streams_of(setup, plans, held)
     races = _passes(setup, plans, stage, tensor, data, streams, micro, fill)
     if streams.update:
-        waiting.append(StepRace((StepChain(_NONE), *_beside(streams.update)), _ONE))
+        waiting.append(StepRace((StepChain(_NONE), *_beside(streams.update)), _ONE, name="update"))
     return StepTime(plain, (*races, *waiting, *data.waiting))
 
 
@@ -64,7 +64,7 @@ def streams_of(setup: Setup, plans: Plans, held: Parameters) -> OffloadStreams:
     if setup.offload is None:
         return OffloadStreams()
     npus = plans.tp * plans.cp * plans.dp * plans.pp
-    served = npus * held.sharded
+    served = held.dense * (npus / held.dense_copies) + held.experts * (npus / held.expert_copies)
     return offload_streams(setup.offload, plans, owned_weights(plans, held), served, checkpoints(setup, plans))
 
 
@@ -166,21 +166,24 @@ def _passes(
     A pass that hides data parallel traffic offers the part of its compute that the stack can use for that.
     """
     messages, found = _overlapped_messages(setup, plans), list[StepRace]()
-    for run, chains, beside, of_pass in (
-        (stage.forward, tensor.forward, data.forward, streams.forward),
-        (stage.backward, tensor.backward, data.backward, streams.backward),
+    for name, run, chains, beside, of_pass in (
+        ("forward", stage.forward, tensor.forward, data.forward, streams.forward),
+        ("backward", stage.backward, tensor.backward, data.backward, streams.backward),
     ):
-        common = (StepChain(run.compute), *chains, *data.served, *_beside(of_pass))
+        alone = (StepChain(run.compute), *chains)
+        # While the pipeline fills and drains, hosts and servers have the time to send ahead.
+        common = (*alone, *data.served, *_beside(of_pass))
         # Communication of one kind waits for that of another: a slow network is slow for their sum.
         before = tuple(sent for chain in chains for sent in chain.traffic)
         with_messages = (*common, StepChain(_NONE, (*before, *messages))) if messages else common
-        if messages:
-            found.append(StepRace(common, _NONE, fill))
-        found.append(StepRace(with_messages, micro - data.count, _NONE if messages else fill))
+        ahead = bool(messages) or len(common) > len(alone)
+        if ahead:
+            found.append(StepRace(alone, _NONE, fill))
+        found.append(StepRace(with_messages, micro - data.count, _NONE if ahead else fill, name))
         if data.count.any():
             unused = (1.0 - setup.stack.hides_data) * run.compute
             ends = (StepChain(unused, beside), StepChain(_NONE, (*before, *messages, *beside)))
-            found.append(StepRace((*with_messages, *ends), data.count))
+            found.append(StepRace((*with_messages, *ends), data.count, name=name))
     return found
 
 

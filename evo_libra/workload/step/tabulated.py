@@ -209,7 +209,7 @@ def joined(steps: Sequence[StepTime], counts: Sequence[int]) -> StepTime:
 
     def race(parts: Sequence[StepRace]) -> StepRace:
         count, idle = (together(getattr(part, name) for part in parts) for name in ("count", "idle"))
-        return StepRace(tuple(map(chain, zip(*(part.chains for part in parts), strict=True))), count, idle)
+        return StepRace(tuple(map(chain, zip(*(part.chains for part in parts), strict=True))), count, idle, parts[0].name)
 
     plain = {part: together(step.plain[part] for step in steps) for part in steps[0].plain}
     return StepTime(plain, tuple(map(race, zip(*(step.races for step in steps), strict=True))))
