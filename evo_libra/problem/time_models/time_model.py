@@ -179,9 +179,8 @@ class TimeModel(ABC):
 
     def _one_by_one(self, placed: Placement, kit_index: IntArray) -> FloatArray:
         """Return (d, n) how many messages to a server pass one port: those of the whole group, but for an aggregate."""
-        aggregates = np.array([*(kit.aggregates for kit in self.kits), True])
-        one = aggregates[kit_index] if self.kits else np.zeros(kit_index.shape, dtype=np.bool_)
-        return np.where(one, 1.0, placed.extent)
+        known = [k for k, kit in enumerate(self.kits) if kit.aggregates]
+        return np.where(np.isin(kit_index, known) | (kit_index < 0), 1.0, placed.extent)
 
     def reached(self, technology: IntArray) -> FloatArray:
         """Return (d, n) the part of its bandwidth that traffic reaches in each dimension; 1 where it is still open."""
