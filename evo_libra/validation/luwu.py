@@ -1,8 +1,8 @@
 """LuWu, now DisDP (arXiv 2409.00918v2): optimizers in a server of the network, beside ZeRO-Infinity and others.
 
 What the server needs at a line rate, what fits, and how fast the 175B model trains are computed as any plan is. Ratios
-of measured systems are of a testbed whose software is not modelled: they are shown, and only which side of 1 they are on
-can be compared.
+of measured systems are of a testbed whose software is not modelled: they are shown, and only the side of 1 that they
+are on can be compared.
 """
 
 from __future__ import annotations
@@ -83,8 +83,9 @@ def seconds_of(setup: Setup, plan: Plans, sizes: Sequence[int] = (WORKERS,), rat
     """Return the seconds of a step on dimensions of some sizes and B/s; NCCL loses what products take from it."""
     npus, bandwidth = np.array(sizes)[:, None], np.array(rates)[:, None]
     traffic = per_byte(npus, bandwidth * _BESIDE_PRODUCTS, plan)
-    pushed = {(DATA, PushPull()): np.array([1.0 / rates[-1]])}
-    return float(step_time(setup, plan)(PerByte({**traffic.seconds_per_byte, **pushed}))[0])
+    found = dict(traffic.seconds_per_byte)
+    found[DATA, PushPull()] = np.array([1.0 / rates[-1]])
+    return float(step_time(setup, plan)(PerByte(found))[0])
 
 
 def tokens_per_second(size: str, optimizer: int, micro_batch: int, *, workers: int = WORKERS, zero: int = 3) -> float:
@@ -160,7 +161,9 @@ def largest_micro_batch(size: str) -> int:
 def _largest() -> Iterator[PublishedRow]:
     for system in SYSTEMS:
         size = luwu()["largest"][system.name]
-        yield PublishedRow(f"{system.name}, largest model", _parameters(size), _parameters(largest(system)), "B weights")
+        yield PublishedRow(
+            f"{system.name}, largest model", _parameters(size), _parameters(largest(system)), "B weights"
+        )
     for size, micro_batch in luwu()["micro_batch"].items():
         yield PublishedRow(f"LuWu, {size}, largest microbatch", micro_batch, largest_micro_batch(size), "sequences")
 

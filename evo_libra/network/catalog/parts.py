@@ -60,7 +60,8 @@ class PartSpec(StrictModel):
     ports: Count | None = Field(None, description="ports of a switch, an OCS or a NIC")
     latency_ns: Amount = Field(0.0, description="of passing through it")
     aggregates: bool = Field(
-        default=False, description="whether a switch adds up what NPUs send to a parameter server, and copies what it sends"
+        default=False,
+        description="whether a switch adds up what NPUs send to a parameter server, and copies what it sends",
     )
     source: str = Field(min_length=1, description="where the figures come from")
     year: int = Field(ge=1990, le=2100, description="of the figures")

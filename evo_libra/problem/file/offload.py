@@ -52,7 +52,10 @@ def offload_mistakes(spec: OptimizerSpec, time: str) -> Iterator[tuple[KeyPath, 
 def _host_mistakes(key: KeyPath, given: str | HostSpec | None, asked: Sequence[str]) -> Iterator[tuple[KeyPath, str]]:
     if given is None:
         if asked:
-            yield (*_KEY, key[0]), f"the optimizer in {asked[-1]} needs this key, {' or '.join(load_hosts())} or figures"
+            yield (
+                (*_KEY, key[0]),
+                f"the optimizer in {asked[-1]} needs this key, {' or '.join(load_hosts())} or figures",
+            )
         return
     found = chosen_host(given)
     if found is None:

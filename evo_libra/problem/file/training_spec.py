@@ -78,8 +78,8 @@ class OptimizerSpec(StrictModel):
     placement: Place | Some[Place] = Field(
         "npu",
         description="npu; host: states in the memory of the NPUs' hosts, whose processors update the weights "
-        "(ZeRO-Offload); nvme: states and weights on the hosts' SSDs (ZeRO-Infinity); network: both in servers, to which "
-        "switches add gradients up (LuWu). nvme and network need zero 3, network a microbatch for each replica and step",
+        "(ZeRO-Offload); nvme: states and weights on the hosts' SSDs (ZeRO-Infinity); network: both in servers, for "
+        "which switches add gradients up (LuWu). nvme and network need zero 3, network one microbatch of each replica",
     )
     host: str | HostSpec | None = Field(
         None, description="what NPUs stand in: a name (see `evo-libra catalog`), or figures; host and nvme need it"

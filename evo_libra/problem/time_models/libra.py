@@ -63,7 +63,11 @@ class LibraTime(TimeModel):
         return {channel: time_per_byte(rows[c], bandwidth) for c, channel in enumerate(self.channels)}
 
     def seconds(
-        self, what: Collective | Dispatch | NextStage | PushPull, size: FloatArray | float, placed: Placement, designs: Population
+        self,
+        what: Collective | Dispatch | NextStage | PushPull,
+        size: FloatArray | float,
+        placed: Placement,
+        designs: Population,
     ) -> FloatArray:
         if isinstance(what, Collective):
             sent = traffic(what, size, placed.extent)

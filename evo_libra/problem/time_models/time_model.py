@@ -118,7 +118,11 @@ class TimeModel(ABC):
 
     @abstractmethod
     def seconds(
-        self, what: Collective | Dispatch | NextStage | PushPull, size: FloatArray | float, placed: Placement, designs: Population
+        self,
+        what: Collective | Dispatch | NextStage | PushPull,
+        size: FloatArray | float,
+        placed: Placement,
+        designs: Population,
     ) -> FloatArray:
         """Return (n,) seconds of a collective of so many bytes among process groups, or of a step's other traffic.
 
@@ -154,7 +158,11 @@ class TimeModel(ABC):
         raise InputError("exact bandwidths and proofs are of LIBRA's time; that of the problem is another")
 
     def relative_bytes(
-        self, load: Pattern | Collective | NextStage | Dispatch | PushPull, placed: Placement, npus: IntArray, kit_index: IntArray
+        self,
+        load: Pattern | Collective | NextStage | Dispatch | PushPull,
+        placed: Placement,
+        npus: IntArray,
+        kit_index: IntArray,
     ) -> FloatArray:
         """Return (d, n) the time of a group's bytes, over that with all the bandwidth of its NPUs for itself.
 

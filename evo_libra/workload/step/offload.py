@@ -1,7 +1,7 @@
 """Where the optimizer and its states are: on the NPUs, in their hosts, on their SSDs, or in a server of the network.
 
-Bytes and FLOP of a weight under Adam (DisDP, formerly LuWu, arXiv 2409.00918, section III.D and table III; ZeRO-Offload,
-arXiv 2101.06840; ZeRO-Infinity, arXiv 2104.07857): a state has 12 bytes, a weight and a gradient 2 each.
+Bytes and FLOP of a weight under Adam (DisDP, formerly LuWu, arXiv 2409.00918, section III.D and table III;
+ZeRO-Offload, arXiv 2101.06840; ZeRO-Infinity, arXiv 2104.07857): states have 12 bytes, a weight and a gradient 2 each.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ SSD_UPDATE = STATES + WEIGHT
 """Bytes per weight and direction of an SSD: states and weight are read for the backward pass, and written."""
 
 NVME_HOST_BYTES = 8.0
-"""Bytes of host memory per weight of an NPU's share where states are on SSDs (assumed): weight, gradient, and a gradient
-of 32 bits. DisDP (section IV.B) says that buffers of the host limit ZeRO-Infinity to 175B on 8 hosts of 256 GB, which
-is so for anything between 7.4 and 11.1 bytes."""
+"""Bytes of host memory per weight of an NPU's share where states are on SSDs (assumed): weight, gradient, and a
+gradient of 32 bits. DisDP (section IV.B) says that buffers of the host limit ZeRO-Infinity to 175B on 8 hosts of
+256 GB, which is so for anything between 7.4 and 11.5 bytes."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,9 @@ def _of_host(host: OffloadHost, plans: Plans, owned: FloatArray, checkpoints: Fl
     update = (
         Stream("host link", np.where(plans.optimizer == HOST, GRADIENT * owned, 0.0) / host.link),
         Stream("host SSD", SSD_UPDATE * paged / ssd_rate),
-        Stream("host memory", np.where(plans.optimizer == NVME, NVME_MEMORY, HOST_MEMORY) * updated / host.memory_bandwidth),
+        Stream(
+            "host memory", np.where(plans.optimizer == NVME, NVME_MEMORY, HOST_MEMORY) * updated / host.memory_bandwidth
+        ),
         Stream("host compute", ADAM_FLOP * updated / host.flop_rate),
     )
     return OffloadStreams((forward, *paging), (backward, *paging), update)

@@ -60,14 +60,18 @@ _RULES = (
     _Rule(
         "zero",
         lambda _, plans: np.asarray(in_window(plans) & (plans.zero != _SHARDED)),
-        lambda _, plans: f"found {int(plans.zero[0])}; the optimizer in {_name(plans)} needs zero 3, as NPUs hold a "
-        "layer's weights at a time",
+        lambda _, plans: (
+            f"found {int(plans.zero[0])}; the optimizer in {_name(plans)} needs zero 3, as NPUs hold a "
+            "layer's weights at a time"
+        ),
     ),
     _Rule(
         "global_batch",
         lambda setup, plans: np.asarray((plans.optimizer == NETWORK) & (plans.microbatches(setup.global_batch) != 1)),
-        lambda setup, plans: f"found {setup.global_batch:,}; servers of the network add up one microbatch of each "
-        f"replica, dp {int(plans.dp[0]):,} x micro_batch {int(plans.micro_batch[0]):,} in all",
+        lambda setup, plans: (
+            f"found {setup.global_batch:,}; servers of the network add up one microbatch of each "
+            f"replica, dp {int(plans.dp[0]):,} x micro_batch {int(plans.micro_batch[0]):,} in all"
+        ),
     ),
     _Rule(
         "dp",
@@ -77,8 +81,10 @@ _RULES = (
     _Rule(
         "optimizer",
         lambda setup, plans: host_bytes(setup, plans) > host_limit(setup),
-        lambda setup, plans: f"the optimizer in {_name(plans)} needs {float(host_bytes(setup, plans)[0]) / GIGA:.1f} GB "
-        f"of the host's memory for each NPU, and there are {host_limit(setup) / GIGA:.1f}",
+        lambda setup, plans: (
+            f"the optimizer in {_name(plans)} needs {float(host_bytes(setup, plans)[0]) / GIGA:.1f} GB "
+            f"of the host's memory for each NPU, and there are {host_limit(setup) / GIGA:.1f}"
+        ),
     ),
 )
 
@@ -86,7 +92,7 @@ _RULES = (
 def placement_allowed(setup: Setup, plans: Plans) -> BoolArray:
     """Return (n,) whether plans break no rule."""
     broken = [np.broadcast_to(rule.broken(setup, plans), len(plans)) for rule in _RULES]
-    return ~np.logical_or.reduce(broken)
+    return np.asarray(~np.logical_or.reduce(broken))
 
 
 def placement_mistakes(setup: Setup, plan: Plans) -> Iterator[tuple[str, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -58,7 +59,8 @@ def every_plan(setup: Setup, space: PlanSpace) -> Plans:
     """
     rows = [row for degrees in _degrees(setup, space) for row in _options(setup, space, degrees)]
     columns = np.array(rows, dtype=np.int64).reshape(len(rows), len(_COLUMNS)).T
-    found = replace(space.options, **dict(zip(_COLUMNS, columns, strict=True)))
+    chosen: dict[str, Any] = dict(zip(_COLUMNS, columns, strict=True))
+    found = replace(space.options, **chosen)
     return found if setup.offload is None else found.select(np.flatnonzero(placement_allowed(setup, found)))
 
 

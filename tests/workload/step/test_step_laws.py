@@ -19,6 +19,8 @@ from evo_libra.workload.step.step_time import step_time
 from evo_libra.workload.step.training_setup import Setup
 
 SEEDS = st.integers(0, 2**32 - 1)
+
+
 def scaled(seconds: Seconds, random: np.random.Generator) -> Seconds:
     return Seconds({
         key: values * (1.0 if random.random() < 0.5 else random.uniform(0.1, 1.0)) for key, values in seconds.items()
