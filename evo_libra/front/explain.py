@@ -65,6 +65,7 @@ def explain(problem: Problem, population: Population) -> dict[str, Any]:
         ],
         "dimensions": _dimensions(problem, population),
         **({"bill": bill} if bill else {}),
+        **({} if problem.machines is None else {"machines": problem.machines.bill(population)}),
         **({"faults": faults} if faults else {}),
     }
 

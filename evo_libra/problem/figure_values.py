@@ -62,6 +62,7 @@ def users(figures: Figures) -> ServedFigures:
 
 
 def system_cost(figures: Figures) -> FloatArray:
-    """Return (n,) USD of the network and of all NPUs."""
+    """Return (n,) USD of the network, of all NPUs, and of the machines that places of the optimizer need."""
     assert figures.npu_price is not None, "the loader has looked"  # noqa: S101 - our mistake
-    return np.asarray(figures.cost + figures.bought_npus * figures.npu_price)
+    machines = 0.0 if figures.machines is None else figures.machines
+    return np.asarray(figures.cost + figures.bought_npus * figures.npu_price + machines)

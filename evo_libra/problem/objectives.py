@@ -195,7 +195,8 @@ _TABLE = (
     ),
     Measure(
         Objective("system-cost", "system_cost_usd", 1.0, "cost of network and NPUs [USD]"),
-        "price of the network and of the problem's NPUs, each at the middle of its price range",
+        "price of the network, of the problem's NPUs, each at the middle of its price range, and of the hosts, SSDs "
+        "and servers of `training.optimizer`",
         "cost", system_cost, priced=True, paid=True,
     ),
     Measure(

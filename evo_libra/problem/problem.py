@@ -19,6 +19,7 @@ from evo_libra.problem.budgets import useful_budgets
 from evo_libra.problem.constraints import BANDWIDTH, Constraint, violation
 from evo_libra.problem.faults import Faults
 from evo_libra.problem.figures import Figures, TotalCostOfOwnership, TrainingFigures, served_figures
+from evo_libra.problem.machines import Machines, machines_of
 from evo_libra.problem.network_faults import NetworkFaults
 from evo_libra.problem.npu_choice import NpuChoice
 from evo_libra.problem.objectives import MEASURES, Measure, values
@@ -154,6 +155,11 @@ class Problem:
         return [MEASURES[name] for name in names]
 
     @cached_property
+    def machines(self) -> Machines | None:
+        """Hosts, SSDs and servers of optimizers that are not on the NPUs; None where there are none."""
+        return machines_of(self.time.loops, self.pricing.kits, len(self.catalog.technologies))
+
+    @cached_property
     def _failing(self) -> bool:
         return any(measure.failing for measure in self._measures)
 
@@ -238,6 +244,7 @@ class Problem:
             self.time.weighted(times.workloads), cost, watts, designs.npus, designs.block, designs.bandwidth, self.tco,
             self.trained(designs), capacity, drawn, price, useful, designs.spares,
             served=served_figures(times.first, times.token),
+            machines=None if self.machines is None else self.machines.cost(designs),
         )  # fmt: skip
         if self.scenarios is None:
             return stated

@@ -16,8 +16,13 @@ import numpy as np
 
 from evo_libra.collective import PushPull
 from evo_libra.network.catalog.accelerators import accelerator
+from evo_libra.network.catalog.hosts import host
+from evo_libra.network.catalog.parts import load_parts_spec
+from evo_libra.problem.figure_values import system_cost
 from evo_libra.problem.file.offload import offload_of
+from evo_libra.problem.file.registry import load_problem
 from evo_libra.problem.file.training_spec import OptimizerSpec
+from evo_libra.problem.problem import Problem
 from evo_libra.validation.source import PublishedRow, PublishedSource, published
 from evo_libra.workload.step.decoder import Decoder, load_decoders
 from evo_libra.workload.step.memory import memory
@@ -52,7 +57,7 @@ def testbed() -> Offload:
         "placement": ("nvme", "network"), "host": "dual-xeon-4214", "checkpoints": "host",
         "server": {"host": "dual-xeon-5320", "link_GBps": LINK / _BILLION},
     })  # fmt: skip
-    found = offload_of(spec)
+    found = offload_of(spec, WORKERS)
     assert found is not None, "there are places beside the NPUs"  # noqa: S101 - our mistake
     return found
 
@@ -127,8 +132,10 @@ def _table_3() -> Iterator[PublishedRow]:
 
 
 def _throughput() -> Iterator[PublishedRow]:
-    best = max(tokens_per_second("175B", NETWORK, micro) for micro in (1, 2, 4, 8, 16))
+    best = max(tokens_per_second("175B", NETWORK, 2**power) for power in range(5))
     yield PublishedRow("175B, up to", luwu()["figures"]["175B.tok"], best, "token/s on a GPU")
+    small = max(tokens_per_second("1.3B", NETWORK, 2**power) for power in range(7))
+    yield PublishedRow("1.3B, up to", luwu()["figures"]["1.3B.tok"], small, "token/s on a GPU")
 
 
 @dataclass(frozen=True)
@@ -205,13 +212,52 @@ def _ratios() -> Iterator[PublishedRow]:
         yield PublishedRow(what, max(value) if isinstance(value, list) else value, ours(), "x")
 
 
+_DESIGNS = {
+    "LuWu": "SW(32)@smart-100g:12.5 | dp32 mb1 zero3 full opt-network",
+    "ZeRO-Infinity": "SW(32)@ethernet-100g:12.5 | dp32 mb1 zero3 full opt-nvme",
+}
+"""The systems of table IX that are built of parts, as designs."""
+
+_MACHINES = 4
+"""Machines of 8 GPUs in table IX, with 4 SSDs each under ZeRO-Infinity."""
+
+
+@cache
+def system_costs() -> dict[str, float]:
+    """Return the USD of the systems of table IX with the prices of the catalogues; a DGX is bought whole."""
+    # The memory of these machines is not said, and no part of their price.
+    machine = host("dual-xeon-4214").model_copy(update={"npus": 8, "ssds": 4, "memory_GB": 1024.0})
+    key = "workloads[0].training"
+    problem = load_problem("opt-175b-offload", [
+        "npus=32", f"{key}.optimizer.host={machine.model_dump_json(exclude_none=True)}", f"{key}.global_batch=32",
+    ])  # fmt: skip
+    assert isinstance(problem, Problem), "it is a file"  # noqa: S101 - our mistake
+    found = {name: float(system_cost(problem.measure(problem.read(text)))[0]) for name, text in _DESIGNS.items()}
+    switch = load_parts_spec("luwu-2024").parts["switch-sn2700"].price_usd
+    assert isinstance(switch, float), "a price without a range"  # noqa: S101 - our mistake
+    return {**found, "DGX": _MACHINES * luwu()["prices"]["dgx"] + switch}
+
+
+def _table_9() -> Iterator[PublishedRow]:
+    costs, systems = system_costs(), luwu()["systems"]
+    for name, system in systems.items():
+        yield PublishedRow(f"{name}, 32 GPUs", system["cost"], costs[name], "USD")
+    for name, (_, price, efficiency) in luwu()["relative"].items():
+        cheaper = costs[name] / costs["DGX"]
+        yield PublishedRow(f"{name}, price over DGX", price, cheaper, "x")
+        faster = systems[name]["tokens"] / systems["DGX"]["tokens"]
+        yield PublishedRow(f"{name}, published throughput per dollar over DGX", efficiency, faster / cheaper, "x")
+
+
 _PAPER = "DisDP, formerly LuWu (arXiv 2409.00918v2)"
 _OCR = "a model of the paper; its text was read by OCR"
 
 LUWU = (
     PublishedSource("luwu-server", "luwu", f"{_PAPER}, table III: what a parameter server needs", _table_3, note=_OCR),
-    PublishedSource("luwu-throughput", "luwu", f"{_PAPER}: the 175B model on 8 workers", _throughput,
+    PublishedSource("luwu-throughput", "luwu", f"{_PAPER}: throughput on 8 workers", _throughput,
            note=f"an up-to figure of the paper; {_OCR}"),
+    PublishedSource("luwu-prices", "luwu", f"{_PAPER}, table IX: systems of 32 GPUs", _table_9,
+           note="a DGX is bought whole, and throughputs are the paper's"),
     PublishedSource("luwu-largest", "luwu", f"{_PAPER}: what fits 8 workers", _largest,
            note="a host's buffers for ZeRO-Infinity are assumed; any 7.4 to 11.5 bytes a weight give the same"),
     PublishedSource("luwu-ratios", "luwu", f"{_PAPER}: ratios of systems", _ratios,

@@ -38,11 +38,14 @@ def problem_of(*changes: str) -> Problem:
         (f"{KEY}={{placement: nvme, host: {json.dumps(HOST)}}}", "no ssds, ssd_GBps"),
         (f"{KEY}.placement=disk", "network"),
         ("time=astra", "timed under LIBRA's time"),
+        (f"{KEY}.server.host=dual-xeon-6730p", "no ssds, ssd_GBps"),
+        (f"{KEY}.host={json.dumps(HOST)}", "needs the price of host of the file"),
         ("workloads[0].training.zero=1", "the optimizer in nvme needs zero 3"),
     ],
 )  # fmt: skip
 def test_what_a_file_lacks_is_a_sentence(change: str, words: str) -> None:
-    more = [f"{KEY}.placement=nvme"] if "zero" in change else []
+    places = {"zero": "nvme", ".host={": "[npu, network]"}
+    more = [f"{KEY}.placement={place}" for part, place in places.items() if part in change]
     with pytest.raises(InputError, match=words):
         problem_of(*more, change)
 
@@ -109,6 +112,17 @@ def test_servers_of_the_network_have_all_of_its_bandwidth_whatever_collectives_r
     plan = "SW(8)@smart-100g:12.5 | dp8 mb16 zero3 full opt-"
     assert slow.time(slow.read(f"{plan}network"))[0] == fast.time(fast.read(f"{plan}network"))[0]
     assert slow.time(slow.read(f"{plan}nvme"))[0] > fast.time(fast.read(f"{plan}nvme"))[0]
+
+
+def test_a_system_costs_what_its_bill_adds_up_to() -> None:
+    problem = problem_of()
+    for place, machines in (("network", 84_800 + 17_000 + 1_600 + 12 * 310), ("nvme", 84_800 + 16 * 310)):
+        design = problem.read(f"SW(8)@smart-100g:12.5 | dp8 mb16 zero3 full opt-{place}")
+        found = explain(problem, design)
+        assert sum(row["cost_usd"] for row in found["machines"]) == machines
+        network = sum(row["cost_usd"] for row in found["bill"])
+        assert network == 8 * 1_600 + 10_000
+        assert problem.evaluate(design).objectives[1, 0] == network + machines + 8 * 8_000
 
 
 def test_an_optimizer_elsewhere_is_not_exported() -> None:

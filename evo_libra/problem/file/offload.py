@@ -9,7 +9,8 @@ from evo_libra.errors import unknown
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.network.catalog.hosts import HostSpec, load_hosts
 from evo_libra.problem.file.training_spec import OptimizerSpec, ServerSpec
-from evo_libra.workload.step.offload import Offload, OffloadHost, ParameterServer
+from evo_libra.workload.step.offload import Machine, Offload, OffloadHost, ParameterServer
+from evo_libra.workload.step.plans import NETWORK, NVME, PLACEMENTS
 
 _UPDATE = ("memory_GBps", "GFLOPS")
 _SSDS = ("ssds", "ssd_GBps")
@@ -67,13 +68,40 @@ def _host_mistakes(key: KeyPath, given: str | HostSpec | None, asked: Sequence[s
         yield (*_KEY, *key), f"{what} no {', '.join(lacking)}, which the optimizer in {' and '.join(asked)} needs"
 
 
-def offload_of(spec: OptimizerSpec) -> Offload | None:
-    """Return what plans may move the optimizer to; None where it stays on the NPUs. There are no mistakes."""
+def offload_of(spec: OptimizerSpec, npus: int) -> Offload | None:
+    """Return what plans of so many NPUs may move the optimizer to; None where it stays there. There are no mistakes."""
     if places_of(spec) == ("npu",) and spec.checkpoints == "npu":
         return None
-    host = None if spec.host is None else _host(chosen_host(spec.host))
+    host = None if spec.host is None else chosen_host(spec.host)
     server = spec.server if "network" in places_of(spec) else None
-    return Offload(host, None if server is None else _server(server), spec.checkpoints == "host")
+    machines = [*_hosts(spec, npus), *_servers(server)]
+    return Offload(
+        _host(host), None if server is None else _server(server), spec.checkpoints == "host", tuple(machines)
+    )
+
+
+def _hosts(spec: OptimizerSpec, npus: int) -> Iterator[Machine]:
+    """Yield the hosts, which all plans have, and their SSDs."""
+    host = None if spec.host is None else chosen_host(spec.host)
+    if host is not None:
+        count = -(-npus // host.npus)
+        yield Machine(f"host {_named(spec.host)}", tuple(range(len(PLACEMENTS))), count, host.price_usd)
+        if host.ssds and "nvme" in places_of(spec):
+            yield Machine("SSD of hosts", (NVME,), count * host.ssds, host.ssd_price_usd)
+
+
+def _servers(server: ServerSpec | None) -> Iterator[Machine]:
+    """Yield the servers of the network, their NICs and their SSDs."""
+    host = None if server is None else chosen_host(server.host)
+    if server is not None and host is not None:
+        yield Machine(f"server {_named(server.host)}", (NETWORK,), server.count, host.price_usd)
+        yield Machine("NIC of servers", (NETWORK,), server.count, network=True)
+        if host.ssds:
+            yield Machine("SSD of servers", (NETWORK,), server.count * host.ssds, host.ssd_price_usd)
+
+
+def _named(given: str | HostSpec | None) -> str:
+    return given if isinstance(given, str) else "of the file"
 
 
 def _host(spec: HostSpec | None) -> OffloadHost | None:

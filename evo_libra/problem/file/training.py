@@ -125,7 +125,7 @@ class TrainingLoader:
         setups = [
             one
             for npu in self.accelerators.npus
-            for one in with_precision(_setup(model, npu, training), choices.precisions)
+            for one in with_precision(_setup(model, npu, training, self.spec.npus), choices.precisions)
         ]
         if choices.open or len(self.accelerators.npus) > 1:
             found.check()
@@ -226,7 +226,7 @@ class TrainingLoader:
             raise self.fail((*path, "parallelism"), str(error)) from None
 
 
-def _setup(model: Decoder, npu: Accelerator, training: TrainingSpec) -> Setup:
+def _setup(model: Decoder, npu: Accelerator, training: TrainingSpec, npus: int) -> Setup:
     # Under every time model: a link's latency is a small part of what NCCL takes for a small collective.
     half = [constants.half_message for constants in npu.bus.values()]
     return Setup(
@@ -241,7 +241,7 @@ def _setup(model: Decoder, npu: Accelerator, training: TrainingSpec) -> Setup:
         stack=STACKS[training.stack],
         dropout=training.dropout,
         half_message=max(half, default=0.0),
-        offload=offload_of(training.optimizer),
+        offload=offload_of(training.optimizer, npus),
     )
 
 
