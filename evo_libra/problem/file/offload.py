@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from evo_libra.arrays import GIGA
 from evo_libra.errors import unknown
@@ -32,6 +33,13 @@ def places_of(spec: OptimizerSpec) -> tuple[str, ...]:
 def chosen_host(given: str | HostSpec) -> HostSpec | None:
     """Return a host by its name or its figures; None where there is none of that name."""
     return load_hosts().get(given) if isinstance(given, str) else given
+
+
+def named_hosts(spec: OptimizerSpec) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the hosts of the catalogue that a file names, with their figures."""
+    for given in (spec.host, None if spec.server is None else spec.server.host):
+        if isinstance(given, str) and (found := chosen_host(given)) is not None:
+            yield given, found.model_dump(mode="json", exclude={"source"})
 
 
 def offload_mistakes(spec: OptimizerSpec, time: str) -> Iterator[tuple[KeyPath, str]]:

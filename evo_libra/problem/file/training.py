@@ -16,7 +16,7 @@ from evo_libra.network.catalog.accelerators import load_accelerators
 from evo_libra.problem.figures import TrainingFigures
 from evo_libra.problem.file.accelerators import AcceleratorLoader
 from evo_libra.problem.file.mistakes import Gather, ProblemFile
-from evo_libra.problem.file.offload import offload_mistakes, offload_of
+from evo_libra.problem.file.offload import named_hosts, offload_mistakes, offload_of
 from evo_libra.problem.file.plans import PlanChoices, choices_of, nearest, table_of, why_none, with_precision
 from evo_libra.problem.file.spec import WorkloadSpec
 from evo_libra.problem.file.time import time_spec
@@ -57,14 +57,17 @@ class TrainingLoader:
         self.accelerators = AcceleratorLoader(file)
 
     def identity(self) -> dict[str, Any]:
-        """Return the figures of the accelerators, and of the models that training steps and serving name."""
+        """Return the figures of the accelerators, and of the models and hosts that training steps and serving name."""
         known = trained_models()
         whole = [spec for spec in self.spec.workloads if spec.training is not None or spec.serving is not None]
         named = [spec.model for spec in whole if spec.model in known]
         models = {name: asdict(known[name]) for name in named if name is not None}
         figures = [asdict(npu) for npu in self.accelerators.npus]
         found = {"accelerator": figures[0] if len(figures) == 1 else figures} if figures else {}
-        return found | ({"trained_models": models} if models else {})
+        optimizers = [spec.training.optimizer for spec in whole if spec.training is not None]
+        hosts = dict(named for optimizer in optimizers for named in named_hosts(optimizer))
+        more = {"trained_models": models, "hosts": hosts}
+        return found | {key: figures for key, figures in more.items() if figures}
 
     def figures(self, loops: Sequence[WeightedLoop]) -> TrainingFigures | None:
         """Return memory and tokens of workloads, where some of them are training steps or served.
