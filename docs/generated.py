@@ -34,6 +34,7 @@ PLACES = {
     "parts": "evo_libra.network.catalog.parts.load_parts_spec",
     "designs": "evo_libra.network.catalog.designs.load_design_specs",
     "failures": "evo_libra.network.catalog.failures.load_failure_specs",
+    "hosts": "evo_libra.network.catalog.hosts.load_hosts",
     "blocks": "evo_libra.network.blocks.registry.BLOCKS",
     "patterns": "evo_libra.collective.Pattern",
     "models": "evo_libra.workload.language_models.load_models",
@@ -275,6 +276,17 @@ def failures() -> str:
     return table(["kind or part", "failures in a year", "repair [h]", "source", "year"], rows)
 
 
+def hosts() -> str:
+    """Return a table of the hosts."""
+    keys = ("npus", "link_GBps", "memory_GB", "memory_GBps", "GFLOPS", "ssds", "ssd_GBps", "ssd_price_usd", "price_usd")
+    rows = [
+        [f"`{name}`", *("" if (value := getattr(one, key)) is None else _amount(value) for key in keys),
+         " ".join(one.source.split()), str(one.year)]
+        for name, one in named("hosts")().items()
+    ]  # fmt: skip
+    return table(["host", *(f"`{key}`" for key in keys), "source", "year"], rows)
+
+
 def _sizes(npus: Any) -> str:  # noqa: ANN401 - a tuple or steps
     if isinstance(npus, tuple):
         return ", ".join(map(str, npus))
@@ -427,6 +439,7 @@ GENERATORS: Mapping[str, Callable[..., str]] = {
         designs,
         engines,
         failures,
+        hosts,
         keys,
         models,
         objectives,

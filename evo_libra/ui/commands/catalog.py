@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 _FILES = (".yaml", ".yml", ".json")
-_DESIGNS, _FAILURES = "designs", "failures"
-"""Show the reference designs, and how often parts fail."""
+_DESIGNS, _FAILURES, _HOSTS = "designs", "failures", "hosts"
+"""Show the reference designs, how often parts fail, and machines around NPUs and servers of parameters."""
 
 
 @app.command
@@ -27,7 +27,8 @@ def catalog(name: str | None = None, *, as_json: Json = False) -> int:
     Parameters
     ----------
     name:
-        Show only this catalogue (a name, or the path of a .yaml file), accelerator or model, the designs, or failures.
+        Show only this catalogue (a name, or the path of a .yaml file), accelerator or model, the designs, failures or
+        hosts.
     """
     data = _everything() if name is None else _one(name)
     if as_json:
@@ -59,6 +60,7 @@ def _everything() -> dict[str, Any]:
         "accelerators": {name: _accelerator(name) for name in load_accelerators()},
         "designs": _designs(),
         "failures": _failures(),
+        "hosts": _hosts(),
         "problems": problem_names(),
         "engines": [AUTO, *engine_names()],
     }
@@ -77,15 +79,16 @@ def _one(name: str) -> dict[str, Any]:
         return {"language_models": {name: _decoder(name)}}
     if name in trainable_recommenders():
         return {"recommendation_models": {name: _recommender(name)}}
-    if name in (_DESIGNS, _FAILURES):
-        return {name: _designs() if name == _DESIGNS else _failures()}
+    lists = {_DESIGNS: _designs, _FAILURES: _failures, _HOSTS: _hosts}
+    if name in lists:
+        return {name: lists[name]()}
     known = [*catalog_names(), *parts_names()]
     if not name.endswith(_FILES) and name not in known:
-        lists = [*known, _DESIGNS, _FAILURES]
-        near = suggestion(name, [*lists, *load_accelerators(), *load_decoders(), *trainable_recommenders()])
+        near = suggestion(name, [*known, *lists, *load_accelerators(), *load_decoders(), *trainable_recommenders()])
         raise InputError(
             f"unknown catalogue '{name}'; allowed: {', '.join(known)}, the path of a .yaml file, or an accelerator, "
-            f"language model, recommendation model, `{_DESIGNS}` or `{_FAILURES}`, as `evo-libra catalog` lists{near}"
+            f"language model, recommendation model, `{_DESIGNS}`, `{_FAILURES}` or `{_HOSTS}`, as `evo-libra catalog` "
+            f"lists{near}"
         )
     if is_parts(name):
         found = _parts(name)
@@ -106,6 +109,13 @@ def _failures() -> dict[str, Any]:
     from evo_libra.network.catalog.failures import load_failure_specs
 
     return {name: spec.model_dump(mode="json") for name, spec in load_failure_specs().items()}
+
+
+def _hosts() -> dict[str, Any]:
+    """Return the hosts as their file has them."""
+    from evo_libra.network.catalog.hosts import load_hosts
+
+    return {name: spec.model_dump(mode="json", exclude_none=True) for name, spec in load_hosts().items()}
 
 
 def _accelerator(name: str) -> dict[str, Any]:
@@ -215,11 +225,11 @@ def _show_catalog(data: Mapping[str, Any]) -> None:
     for key, show in shows.items():
         for name, found in data.get(key, {}).items() if len(data) == 1 else ():
             show(name, found, console)
-    if "designs" in data and len(data) == 1:
-        _show_designs(data["designs"], console)
-    if "failures" in data and len(data) == 1:
-        _show_failures(data["failures"], console)
-    lists = ("models", "language_models", "recommendation_models", "accelerators", "designs", "failures")
+    tables = {_DESIGNS: _show_designs, _FAILURES: _show_failures, _HOSTS: _show_hosts}
+    for key, show_table in tables.items():
+        if key in data and len(data) == 1:
+            show_table(data[key], console)
+    lists = ("models", "language_models", "recommendation_models", "accelerators", "designs", "failures", "hosts")
     for key in ("blocks", *lists, "problems", "engines"):
         if key in data and len(data) > 1:
             console.print(Text(f"{key.replace('_', ' ')}: {', '.join(data[key])}"))
@@ -245,6 +255,14 @@ def _show_failures(failures: Mapping[str, Any], console: Console) -> None:
     print_table("failures of a piece", ("kind or part", "per year", "repair [h]", "year"), rows, left=("kind or part",))
     for name, one in failures.items():
         console.print(Text(f"  {name}: {' '.join(one['source'].split())}"), soft_wrap=False)
+
+
+def _show_hosts(hosts: Mapping[str, Any], console: Console) -> None:
+    from rich.text import Text
+
+    for name, one in hosts.items():
+        _print_figures(f"host {name}", {key: one[key] for key in one if key not in ("source", "year")})
+        console.print(Text(f"  {' '.join(one['source'].split())}, {one['year']}"), soft_wrap=False)
 
 
 def _sizes(npus: Any) -> str:  # noqa: ANN401 - JSON
