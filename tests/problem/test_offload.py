@@ -15,6 +15,8 @@ from evo_libra.front.archive import non_dominated
 from evo_libra.front.explain import explain
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.sections.plan import PlanGenes
+from evo_libra.ui.commands.addresses import addressed
+from evo_libra.ui.commands.explain import explanation
 from evo_libra.workload.step.plans import NETWORK, PLACEMENTS
 
 KEY = "workloads[0].training.optimizer"
@@ -123,6 +125,14 @@ def test_a_system_costs_what_its_bill_adds_up_to() -> None:
         network = sum(row["cost_usd"] for row in found["bill"])
         assert network == 8 * 1_600 + 10_000
         assert problem.evaluate(design).objectives[1, 0] == network + machines + 8 * 8_000
+
+
+def test_an_explanation_says_which_stream_binds() -> None:
+    design = "SW(8)@smart-100g:12.5 | dp8 mb16 zero3 full opt-"
+    (streams,) = explanation(addressed(f"opt-175b-offload#{design}network"))["optimizer_streams"].values()
+    binding = {(one["pass"], one["stream"]) for one in streams if one["binds"]}
+    assert binding == {("forward", "data"), ("forward", "server link"), ("backward", "server SSD")}
+    assert "optimizer_streams" not in explanation(addressed("gpt3-175b-1536#SW(8)@nvlink3:300_CL(192)@optics-200g:25"))
 
 
 def test_an_optimizer_elsewhere_is_not_exported() -> None:
