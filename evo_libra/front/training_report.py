@@ -17,7 +17,7 @@ from evo_libra.workload.step.training_step import TrainingStep
 _DAY = 86_400.0
 _MILLI = 1e-3
 _MWH = 3.6e9
-_SAME = 1.0 - 1e-9
+_ROUNDING, _SAME = 1e-12, 1.0 - 1e-9
 """Streams that differ by rounding bind together."""
 
 
@@ -75,7 +75,8 @@ def step_split(problem: Problem, loop: WeightedLoop, step: TrainingStep, populat
     """Return the seconds of each part of a step on the first design; what the plan does not have is left out."""
     seconds_of = traffic_seconds(problem, loop, population)
     split = {part: float(np.ravel(seconds)[0]) for part, seconds in step.time.split(seconds_of).items()}
-    return {part: seconds for part, seconds in split.items() if seconds}
+    # Streams that take as long as each other may differ in the last digits.
+    return {part: seconds for part, seconds in split.items() if seconds > _ROUNDING * sum(split.values())}
 
 
 def optimizer_streams(
