@@ -35,6 +35,7 @@ PLACES = {
     "designs": "evo_libra.network.catalog.designs.load_design_specs",
     "failures": "evo_libra.network.catalog.failures.load_failure_specs",
     "hosts": "evo_libra.network.catalog.hosts.load_hosts",
+    "rates of hosts": "evo_libra.network.catalog.hosts.RATES",
     "blocks": "evo_libra.network.blocks.registry.BLOCKS",
     "patterns": "evo_libra.collective.Pattern",
     "models": "evo_libra.workload.language_models.load_models",
@@ -267,6 +268,17 @@ def designs() -> str:
     return table(["name", "what it is, and its source", "design", "NPUs", "year"], rows)
 
 
+def hosts() -> str:
+    """Return a table of the hosts."""
+    keys = ("npus", "price_usd", "power_W", *named("rates of hosts"), "ssd_price_usd")
+    rows = []
+    for name, one in named("hosts")().items():
+        figures = ("" if (value := getattr(one, key)) is None else f"{value:,g}" for key in keys)
+        sources = dict.fromkeys(" ".join(text.split()) for text in one.given.values())
+        rows.append([f"`{name}`", *figures, "; ".join(sources)])
+    return table(["name", *(f"`{key}`" for key in keys), "sources"], rows)
+
+
 def failures() -> str:
     """Return a table of the failure rates."""
     rows = [
@@ -274,17 +286,6 @@ def failures() -> str:
         for name, one in named("failures")().items()
     ]
     return table(["kind or part", "failures in a year", "repair [h]", "source", "year"], rows)
-
-
-def hosts() -> str:
-    """Return a table of the hosts."""
-    keys = ("npus", "link_GBps", "memory_GB", "memory_GBps", "GFLOPS", "ssds", "ssd_GBps", "ssd_price_usd", "price_usd")
-    rows = [
-        [f"`{name}`", *("" if (value := getattr(one, key)) is None else _amount(value) for key in keys),
-         " ".join(one.source.split()), str(one.year)]
-        for name, one in named("hosts")().items()
-    ]  # fmt: skip
-    return table(["host", *(f"`{key}`" for key in keys), "source", "year"], rows)
 
 
 def _sizes(npus: Any) -> str:  # noqa: ANN401 - a tuple or steps

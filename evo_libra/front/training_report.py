@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from evo_libra.arrays import GIGA, FloatArray, Population
+from evo_libra.problem.figure_values import system_watts
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.time_models.loops import WeightedLoop, channel_of
 from evo_libra.workload.step.iteration import stream_units
@@ -17,7 +18,7 @@ from evo_libra.workload.step.training_step import TrainingStep
 _DAY = 86_400.0
 _MILLI = 1e-3
 _MWH = 3.6e9
-_SAME = 1.0 - 1e-9
+_ROUNDING, _SAME = 1e-12, 1.0 - 1e-9
 """Streams that differ by rounding bind together."""
 
 
@@ -59,9 +60,9 @@ def _throughput(problem: Problem, step: TrainingStep, seconds: float) -> dict[st
 
 
 def _energy(problem: Problem, step: TrainingStep, population: Population, seconds: float) -> dict[str, float]:
-    if step.accelerator.power is None or not problem.pricing.kits:
+    if step.accelerator.power is None or not problem.pricing.kits or problem.lacks("watts"):
         return {}
-    watts = float(problem.measure(population, timed=False).watts[0]) + problem.npus * step.accelerator.power
+    watts = float(system_watts(problem.measure(population, timed=False))[0])
     found = {"power_MW": watts / 1e6, "energy_kJ": watts * seconds / 1e3}
     if step.tokens is None:
         found["energy_per_sample_J"] = watts * seconds / step.samples
@@ -76,7 +77,8 @@ def step_split(problem: Problem, loop: WeightedLoop, step: TrainingStep, populat
     """Return the seconds of each part of a step on the first design; what the plan does not have is left out."""
     seconds_of = traffic_seconds(problem, loop, population)
     split = {part: float(np.ravel(seconds)[0]) for part, seconds in step.time.split(seconds_of).items()}
-    return {part: seconds for part, seconds in split.items() if seconds}
+    # Streams that take as long as each other may differ in the last digits.
+    return {part: seconds for part, seconds in split.items() if seconds > _ROUNDING * sum(split.values())}
 
 
 def optimizer_streams(

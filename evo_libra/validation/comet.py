@@ -1,8 +1,8 @@
 """COMET (arXiv 2211.16648): parallelisation against expansion memory, of a transformer with a trillion weights.
 
-Its figures and tables could not be had, only the abstract, whose gains are the largest of a sweep: "up to". So the sweep
-here is one of this program, with its inputs stated: tensor parallel against data parallel groups on a fixed network,
-with expansion memory of several bandwidths and without.
+Its figures and tables could not be had, only the abstract, whose gains are the largest of a sweep: "up to". So the
+sweep here is one of this program, with its inputs stated: tensor parallel against data parallel groups on a fixed
+network, with expansion memory of several bandwidths and without.
 """
 
 from __future__ import annotations

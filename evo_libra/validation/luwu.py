@@ -16,7 +16,7 @@ import numpy as np
 
 from evo_libra.collective import PushPull
 from evo_libra.network.catalog.accelerators import accelerator
-from evo_libra.network.catalog.hosts import host
+from evo_libra.network.catalog.hosts import host_of
 from evo_libra.network.catalog.parts import load_parts_spec
 from evo_libra.problem.figure_values import system_cost
 from evo_libra.problem.file.offload import offload_of
@@ -54,10 +54,10 @@ def luwu() -> Any:  # noqa: ANN401 - plain data
 def testbed() -> Offload:
     """Return the hosts and the server of the paper's cluster."""
     spec = OptimizerSpec.model_validate({
-        "placement": ("nvme", "network"), "host": "dual-xeon-4214", "checkpoints": "host",
-        "server": {"host": "dual-xeon-5320", "link_GBps": LINK / _BILLION},
+        "placement": ("nvme", "network"), "checkpoints": "host",
+        "server": {"host": "luwu-server", "link_GBps": LINK / _BILLION},
     })  # fmt: skip
-    found = offload_of(spec, WORKERS)
+    found = offload_of(spec, host_of("luwu-testbed"))
     assert found is not None, "there are places beside the NPUs"  # noqa: S101 - our mistake
     return found
 
@@ -226,11 +226,9 @@ _MACHINES = 4
 def system_costs() -> dict[str, float]:
     """Return the USD of the systems of table IX with the prices of the catalogues; a DGX is bought whole."""
     # The memory of these machines is not said, and no part of their price.
-    machine = host("dual-xeon-4214").model_copy(update={"npus": 8, "ssds": 4, "memory_GB": 1024.0})
-    key = "workloads[0].training"
-    problem = load_problem("opt-175b-offload", [
-        "npus=32", f"{key}.optimizer.host={machine.model_dump_json(exclude_none=True)}", f"{key}.global_batch=32",
-    ])  # fmt: skip
+    machine = "{base: luwu-testbed, npus: 8, ssds: 4, memory_GB: 1024, source: 'LuWu, table IX, 2024; memory assumed'}"
+    changes = [f"system.host={machine}", "npus=32", "workloads[0].training.global_batch=32"]
+    problem = load_problem("opt-175b-offload", changes)
     assert isinstance(problem, Problem), "it is a file"  # noqa: S101 - our mistake
     found = {name: float(system_cost(problem.measure(problem.read(text)))[0]) for name, text in _DESIGNS.items()}
     switch = load_parts_spec("luwu-2024").parts["switch-sn2700"].price_usd

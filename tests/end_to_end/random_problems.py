@@ -32,7 +32,7 @@ TECHNOLOGIES = {
 
 
 NPU = {
-    "extends": "h100-80gb",
+    "base": "h100-80gb",
     "ports": {"nvlink4": 18, "ici-v5e": 4, "ici-v4": 6},
     "sources": {"ports": "drawn, 2026"},
 }
@@ -40,7 +40,7 @@ NPU = {
 
 OTHER = {
     "name": "other",
-    "extends": "h200-141gb",
+    "base": "h200-141gb",
     "ports": {"nvlink4": 9, "ici-v4": 6},
     "sources": {"ports": "drawn, 2026"},
 }
@@ -85,6 +85,7 @@ def write_problem(folder: Path, pick: Pick) -> Path:
     data = {
         "name": "drawn",
         "npus": npus,
+        **_system(pick),
         "fabric": _fabric(folder, pick, kind),
         "workloads": workloads,
         "time": _without_overlap(_time(pick, time, kind)) if trained else _time(pick, time, kind),
@@ -201,16 +202,26 @@ def _trained(pick: Pick, npus: int) -> dict[str, Any]:
     return {"name": "decoder", "generator": _decoder(routed=routed), "training": training, "parallelism": plan}
 
 
+def _machine(pick: Pick) -> dict[str, Any]:
+    prices = {"price_usd": pick([9000, [5000, 9000]]), "ssd_price_usd": pick([300, [200, 310]])}
+    rates = {"memory_GBps": 200, "GFLOPS": 800, "ssds": 4, "ssd_GBps": pick([0.1, 2])}
+    return {**prices, **rates, "power_W": 700, "source": "drawn, 2026"}
+
+
+def _system(pick: Pick) -> dict[str, Any]:
+    """Return the hosts around the NPUs, which optimizers may use."""
+    host = {**_machine(pick), "npus": pick([1, 8]), "link_GBps": pick([1, 20]), "memory_GB": 64}
+    storage = {"capacity_TB": 50, "price_usd": 100, "power_W": 1, "source": "drawn, 2026"}
+    return {"system": {"host": host, **pick([{}, {"storage": storage}])}}
+
+
 def _offloaded(pick: Pick, *, served: bool) -> dict[str, Any]:
     """Return keys of training that leave the place of the optimizer open; servers are of LIBRA's time."""
-    machine = {"memory_GBps": 200, "GFLOPS": 800, "ssds": 4, "ssd_GBps": pick([0.1, 2]), "price_usd": 9000,
-               "ssd_price_usd": 300, "source": "drawn", "year": 2026}  # fmt: skip
-    host = {**machine, "npus": pick([1, 8]), "link_GBps": pick([1, 20]), "memory_GB": 64}
-    more = {"server": {"host": machine, "count": pick([1, 2]), "link_GBps": 12.5}} if served else {}
+    more = {"server": {"host": _machine(pick), "count": pick([1, 2]), "link_GBps": 12.5}} if served else {}
     places = ["npu", *some(pick, ["host", "nvme", *(["network"] if served else [])])]
     return {
         "zero": [1, 3], "micro_batch": "any", "recompute": pick(["none", "full"]),
-        "optimizer": {"placement": places, "host": host, "checkpoints": pick(["npu", "host"]), **more},
+        "optimizer": {"placement": places, "checkpoints": pick(["npu", "host"]), **more},
     }  # fmt: skip
 
 

@@ -46,7 +46,7 @@ PARTS = {
     "bandwidth": "ports",
 }  # fmt: skip
 MACHINE = {"memory_GB": 64, "memory_GBps": 200, "GFLOPS": 800, "ssds": 4, "ssd_GBps": 2, "price_usd": 9000,
-           "ssd_price_usd": 300, "source": "drawn", "year": 2026}  # fmt: skip
+           "ssd_price_usd": 300, "source": "drawn, 2026"}  # fmt: skip
 
 
 def offloaded(random: np.random.Generator, training: dict[str, Any]) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def offloaded(random: np.random.Generator, training: dict[str, Any]) -> dict[str
     return {
         **training, "zero": [1, 3], "recompute": "full", "micro_batch": "any",
         "optimizer": {
-            "placement": ["npu", *(place for place in places if place != "npu")], "host": {**MACHINE, "link_GBps": 20},
+            "placement": ["npu", *(place for place in places if place != "npu")],
             "server": {"host": MACHINE, "count": 2, "link_GBps": 25}, "checkpoints": random.choice(["npu", "host"]),
         },
     }  # fmt: skip
@@ -81,7 +81,7 @@ def data_of(random: np.random.Generator, **changes: Any) -> dict[str, Any]:
     }  # fmt: skip
     return {
         "name": "planned", "npus": 16, "npu": "h100-80gb", "workloads": [workload], "objectives": ["time", "cost"],
-        **changes,
+        **({"system": {"host": {**MACHINE, "npus": 4, "link_GBps": 20}}} if moved else {}), **changes,
     }  # fmt: skip
 
 

@@ -15,10 +15,12 @@ from evo_libra.front.archive import non_dominated
 from evo_libra.front.explain import explain
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.sections.plan import PlanGenes
+from evo_libra.ui.commands.addresses import addressed
+from evo_libra.ui.commands.explain import explanation
 from evo_libra.workload.step.plans import NETWORK, PLACEMENTS
 
 KEY = "workloads[0].training.optimizer"
-HOST = {"source": "made up", "year": 2026, "link_GBps": 16, "memory_GB": 99, "memory_GBps": 100, "GFLOPS": 100}
+HOST = {"source": "made up, 2026", "memory_GBps": 100, "GFLOPS": 100, "ssds": 2, "ssd_GBps": 1, "ssd_price_usd": 9}
 
 
 def problem_of(*changes: str) -> Problem:
@@ -30,22 +32,21 @@ def problem_of(*changes: str) -> Problem:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (f"{KEY}={{placement: nvme}}", "the optimizer in nvme needs this key"),
+        ("system={storage: {capacity_TB: 1}}", "the optimizer in nvme needs the key `system.host`"),
         (f"{KEY}={{placement: network}}", "the optimizer in network needs this key"),
-        (f"{KEY}={{checkpoints: host}}", "the optimizer in host needs this key"),
-        (f"{KEY}={{placement: host, host: dual-xeon-5230}}", "did you mean 'dual-xeon-5320'"),
-        (f"{KEY}={{placement: host, host: dual-xeon-5320}}", "dual-xeon-5320 has no link_GBps, memory_GB"),
-        (f"{KEY}={{placement: nvme, host: {json.dumps(HOST)}}}", "no ssds, ssd_GBps"),
+        ("system.host=luwu-testbad", "did you mean 'luwu-testbed'"),
+        ("system.host=luwu-worker", "`system.host` has no link_GBps, memory_GB, memory_GBps, GFLOPS, ssds, ssd_GBps"),
         (f"{KEY}.placement=disk", "network"),
+        (f"{KEY}.server.host=luwu-sever", "did you mean 'luwu-server'"),
+        (f"{KEY}.server.host=xeon-6730p", "its host has no ssds, ssd_GBps"),
+        (f"{KEY}.server.host={json.dumps(HOST)}", "of the servers, and no source gives it"),
+        ("objectives=[time, energy-per-token]", "power_W` of the hosts luwu-testbed"),
         ("time=astra", "timed under LIBRA's time"),
-        (f"{KEY}.server.host=dual-xeon-6730p", "no ssds, ssd_GBps"),
-        (f"{KEY}.host={json.dumps(HOST)}", "needs the price of host of the file"),
         ("workloads[0].training.zero=1", "the optimizer in nvme needs zero 3"),
     ],
 )  # fmt: skip
 def test_what_a_file_lacks_is_a_sentence(change: str, words: str) -> None:
-    places = {"zero": "nvme", ".host={": "[npu, network]"}
-    more = [f"{KEY}.placement={place}" for part, place in places.items() if part in change]
+    more = [f"{KEY}.placement=nvme"] if "zero" in change else []
     with pytest.raises(InputError, match=words):
         problem_of(*more, change)
 
@@ -119,10 +120,19 @@ def test_a_system_costs_what_its_bill_adds_up_to() -> None:
     for place, machines in (("network", 84_800 + 17_000 + 1_600 + 12 * 310), ("nvme", 84_800 + 16 * 310)):
         design = problem.read(f"SW(8)@smart-100g:12.5 | dp8 mb16 zero3 full opt-{place}")
         found = explain(problem, design)
-        assert sum(row["cost_usd"] for row in found["machines"]) == machines
         network = sum(row["cost_usd"] for row in found["bill"])
         assert network == 8 * 1_600 + 10_000
+        assert sum(row["cost_usd"] for row in found["system"]) == network + machines + 8 * 8_000
         assert problem.evaluate(design).objectives[1, 0] == network + machines + 8 * 8_000
+        assert all(row["source"] for row in found["system"][1:])
+
+
+def test_an_explanation_says_which_stream_binds() -> None:
+    design = "SW(8)@smart-100g:12.5 | dp8 mb16 zero3 full opt-"
+    (streams,) = explanation(addressed(f"opt-175b-offload#{design}network"))["optimizer_streams"].values()
+    binding = {(one["pass"], one["stream"]) for one in streams if one["binds"]}
+    assert binding == {("forward", "data"), ("forward", "server link"), ("backward", "server SSD")}
+    assert "optimizer_streams" not in explanation(addressed("gpt3-175b-1536#SW(8)@nvlink3:300_CL(192)@optics-200g:25"))
 
 
 def test_an_optimizer_elsewhere_is_not_exported() -> None:

@@ -169,7 +169,7 @@ class Accelerator:
 
     def _known(self, value: Value | None, what: str) -> Value:
         if value is None:
-            raise InputError(f"{self.name} has no {what}, as no source gives it; an entry that extends it can")
+            raise InputError(f"{self.name} has no {what}, as no source gives it; an entry with it as `base` can")
         return value
 
 

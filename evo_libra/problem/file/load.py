@@ -23,10 +23,10 @@ from evo_libra.problem.file.fabric import FabricLoader, catalog_paths, technolog
 from evo_libra.problem.file.faults import FaultsLoader
 from evo_libra.problem.file.mistakes import ProblemFile, Stages
 from evo_libra.problem.file.spec import MAX_DIMENSIONS, PinSpec
+from evo_libra.problem.file.system import SystemLoader
 from evo_libra.problem.file.time import check_keys, fidelity_of, time_model, time_spec
 from evo_libra.problem.file.uncertainty import UncertaintyLoader
 from evo_libra.problem.file.workloads import WorkloadLoader
-from evo_libra.problem.machines import machines_of
 from evo_libra.problem.npu_choice import NpuChoice
 from evo_libra.problem.objectives import MEASURES
 from evo_libra.problem.pricing.catalog import kits_of, port_constraints, pricing_of
@@ -34,7 +34,6 @@ from evo_libra.problem.pricing.pricing import DimensionChoice
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchSettings
 from evo_libra.problem.space import MAX_INDEX, MAX_STRUCTURES, CountedStructures, DimensionRule, Space
-from evo_libra.problem.time_models.loops import WeightedLoop
 from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.workload.training import Merging
 
@@ -70,6 +69,7 @@ def _with_all_mistakes(first: InputError, source: Source, folder: Path, *, open_
     fabric, workloads = loader.fabric, loader.workloads
     catalog = stages.attempt(lambda: technologies_of(file), "fabric.catalog", "npu")
     tco = stages.attempt(loader.tco, "objectives", "tco")
+    stages.attempt(SystemLoader(file).bill, "system")
     for index, spec in enumerate(file.spec.workloads):
         needed = ("npus", "npu") if spec.training is not None or spec.serving is not None else ("npus",)
         stages.attempt(partial(workloads.workload, index), *needed, f"workloads[{index}]")
@@ -130,9 +130,10 @@ class _Loader:
         owner = npu.owner if npu is not None and npu.several else None
         time = time_model(self.workloads.loops, fidelity, kits_of(catalog), efficiency, owner)
         training = self.workloads.training.figures(time.loops)
-        tco = self.tco()
+        tco, system = self.tco(), SystemLoader(self.file).bill(time.loops, kits_of(catalog))
         constraints = self.constraints(len(choices), catalog, tco) + port_constraints(catalog, len(choices))
-        constraints += self.limits(training, npu, constraints, len(choices), time.loops)
+        constraints += self.limits(training, npu, constraints, len(choices))
+        SystemLoader(self.file).check(system, self.asked(constraints))
         counted = self._count(catalog, choices, pins)
         return Problem(
             self.spec.name,
@@ -150,8 +151,9 @@ class _Loader:
             tco,
             training,
             npu,
-            UncertaintyLoader(self.file, self.asked(constraints)).scenarios(kits_of(catalog), npus, time.loops),
+            UncertaintyLoader(self.file, self.asked(constraints)).scenarios(kits_of(catalog), npus, time.loops, system),
             FaultsLoader(self.file, self.asked(constraints)).faults(kits_of(catalog)),
+            system,
         )
 
     def asked(self, constraints: Sequence[Constraint]) -> list[tuple[str, str]]:
@@ -165,7 +167,6 @@ class _Loader:
         npu: NpuChoice | None,
         constraints: Sequence[Constraint],
         dimensions: int,
-        loops: Sequence[WeightedLoop],
     ) -> tuple[Constraint, ...]:
         """Return the constraint that the memory of an NPU is; refuse what workloads or NPU have no figures for."""
         for place, name in self.asked(constraints):
@@ -177,21 +178,11 @@ class _Loader:
                 raise self.fail((place,), f"{name} needs the power of an NPU, and {self._unknown(npu)}")
             if MEASURES[name].priced and (npu is None or npu.price is None):
                 raise self.fail((place,), f"{name} needs the price of an NPU, and {self._unknown(npu)}")
-            if MEASURES[name].priced and (unknown := self._unpriced(loops)):
-                raise self.fail(
-                    (place,), f"{name} needs the price of {' and of '.join(unknown)}, and no source gives it"
-                )
         if training is None or npu is None:
             return ()
         found = parse_constraint(f"memory <= {npu.capacity.max() / GIGA:.10g} GB", dimensions, ())
         text = "memory <= that of the NPU" if npu.several else found[0].text
         return tuple(replace(one, own_memory=True, text=text) for one in found)
-
-    @staticmethod
-    def _unpriced(loops: Sequence[WeightedLoop]) -> list[str]:
-        """Return the machines of optimizers without a price."""
-        found = machines_of(loops, (), 1)
-        return [] if found is None else list(dict.fromkeys(found.unknown()))
 
     def _untrained(self, name: str) -> str:
         """Return why an objective of training or serving has no value."""

@@ -14,11 +14,12 @@ from evo_libra.errors import InputError, Mistake, unknown
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.network.catalog.accelerators import load_accelerators
+from evo_libra.network.catalog.hosts import HostSpec
 from evo_libra.problem.figures import TrainingFigures
 from evo_libra.problem.file.accelerators import AcceleratorLoader
 from evo_libra.problem.file.expansion import expansions_of_file
 from evo_libra.problem.file.mistakes import Gather, ProblemFile
-from evo_libra.problem.file.offload import named_hosts, offload_mistakes, offload_of
+from evo_libra.problem.file.offload import hosted, named_servers, offload_mistakes, offload_of
 from evo_libra.problem.file.plans import PlanChoices, choices_of, nearest, table_of, why_none, with_precision
 from evo_libra.problem.file.spec import WorkloadSpec
 from evo_libra.problem.file.time import time_spec
@@ -67,8 +68,8 @@ class TrainingLoader:
         figures = [asdict(npu) for npu in self.accelerators.npus]
         found = {"accelerator": figures[0] if len(figures) == 1 else figures} if figures else {}
         optimizers = [spec.training.optimizer for spec in whole if spec.training is not None]
-        hosts = dict(named for optimizer in optimizers for named in named_hosts(optimizer))
-        more = {"trained_models": models, "hosts": hosts}
+        servers = dict(named for optimizer in optimizers for named in named_servers(optimizer))
+        more = {"trained_models": models, "servers": servers}
         return found | {key: figures for key, figures in more.items() if figures}
 
     def figures(self, loops: Sequence[WeightedLoop]) -> TrainingFigures | None:
@@ -123,7 +124,7 @@ class TrainingLoader:
         if not training.overlap.embedding:
             message = "a language model sends nothing of this kind; leave this key out"
             found.mistakes.append(self._mistake(path, ("training", "overlap", "embedding"), message))
-        lacking = list(offload_mistakes(training.optimizer, time_spec(self.spec).model))
+        lacking = list(offload_mistakes(training.optimizer, self.spec.system, time_spec(self.spec).model))
         found.mistakes += [self._mistake(path, *one) for one in lacking]
         if lacking:
             raise InputError(found.mistakes)
@@ -226,7 +227,7 @@ class TrainingLoader:
         raise self.fail((*path, "model"), unknown("model", name, known))
 
     def _setup(self, model: Decoder, npu: Accelerator, training: TrainingSpec) -> Setup:
-        found = _setup(model, npu, training, self.spec.npus)
+        found = _setup(model, npu, training, hosted(self.spec.system))
         expansions = expansions_of_file(self.spec.memory.expansion)
         usable = (1.0 - self.spec.memory.reserve) * npu.memory_capacity if expansions else math.inf
         return replace(found, expansions=expansions, usable=usable)
@@ -240,7 +241,7 @@ class TrainingLoader:
             raise self.fail((*path, "parallelism"), str(error)) from None
 
 
-def _setup(model: Decoder, npu: Accelerator, training: TrainingSpec, npus: int) -> Setup:
+def _setup(model: Decoder, npu: Accelerator, training: TrainingSpec, host: HostSpec | None) -> Setup:
     # Under every time model: a link's latency is a small part of what NCCL takes for a small collective.
     half = [constants.half_message for constants in npu.bus.values()]
     return Setup(
@@ -255,7 +256,7 @@ def _setup(model: Decoder, npu: Accelerator, training: TrainingSpec, npus: int) 
         stack=STACKS[training.stack],
         dropout=training.dropout,
         half_message=max(half, default=0.0),
-        offload=offload_of(training.optimizer, npus),
+        offload=offload_of(training.optimizer, host),
     )
 
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypeVar
 from pydantic import AfterValidator, Field
 
 from evo_libra.files.source import StrictModel
-from evo_libra.network.catalog.hosts import HostSpec, Rate
-from evo_libra.network.catalog.sourced import NotNegative, Price, SourcedSpec
+from evo_libra.network.catalog.hosts import HostSpec, NotNegative, Positive, Price, SourcedSpec
 from evo_libra.problem.file.fields import PositiveInt
 from evo_libra.workload.step.decoder import DecoderSpec
 from evo_libra.workload.step.recommender import RecommenderSpec
@@ -70,7 +69,7 @@ class ServerSpec(StrictModel):
 
     host: str | HostSpec = Field(description="what each of them is: a name (see `evo-libra catalog`), or figures")
     count: PositiveInt = Field(1, description="how many there are; each has its part of the weights")
-    link_GBps: Rate = Field(description="GB/s of each of them to the network in each direction")
+    link_GBps: Positive = Field(description="GB/s of each of them to the network in each direction")
 
 
 class OptimizerSpec(StrictModel):
@@ -78,12 +77,9 @@ class OptimizerSpec(StrictModel):
 
     placement: Place | Some[Place] = Field(
         "npu",
-        description="npu; host: states in the memory of the NPUs' hosts, whose processors update the weights "
+        description="npu; host: states in the memory of the hosts of `system`, whose processors update the weights "
         "(ZeRO-Offload); nvme: states and weights on the hosts' SSDs (ZeRO-Infinity); network: both in servers, for "
         "which switches add gradients up (LuWu). nvme and network need zero 3, network one microbatch of each replica",
-    )
-    host: str | HostSpec | None = Field(
-        None, description="what NPUs stand in: a name (see `evo-libra catalog`), or figures; host and nvme need it"
     )
     server: ServerSpec | None = Field(None, description="servers of the network; network needs them")
     checkpoints: Literal["npu", "host"] = Field(
@@ -147,7 +143,7 @@ class ExpansionSpec(SourcedSpec):
     capacity_GB: Capacity | Some[Capacity] = Field(
         description="GB of each NPU; from a list the search chooses, and 0 is none"
     )
-    bandwidth_GBps: Rate | Some[Rate] = Field(
+    bandwidth_GBps: Positive | Some[Positive] = Field(
         description="GB/s of reads and writes together; from a list the search chooses"
     )
     shared_by: PositiveInt = Field(

@@ -10,6 +10,7 @@ from evo_libra.ui.commands.addresses import Addressed, addressed, is_address, wr
 from evo_libra.ui.commands.faults import show_faults, spare_entries
 from evo_libra.ui.commands.serving import show_serving
 from evo_libra.ui.commands.shared import Assignments, DesignId, Json, app
+from evo_libra.ui.commands.system import show_system
 from evo_libra.ui.commands.training import show_alternatives, show_training
 from evo_libra.ui.output import (
     groups_text,
@@ -106,23 +107,10 @@ def _show_breakdown(head: Mapping[str, Any], others: Mapping[str, float], breakd
     else:
         keys = {"link": "link_usd", "switch": "switch_usd", "nic": "nic_usd", "total": "cost_usd"}
         _show_parts("cost by part [USD]", breakdown, {name: (key, ",.0f") for name, key in keys.items()})
-    if breakdown.get("machines"):
-        _show_machines(breakdown["machines"])
+    if "system" in breakdown:
+        show_system(breakdown["system"])
     if "faults" in breakdown:
         show_faults(breakdown["faults"])
-
-
-def _show_machines(machines: Sequence[Mapping[str, Any]]) -> None:
-    """Print hosts, SSDs and servers that the place of the optimizer needs; an unknown price is a dash."""
-    rows = [
-        [row["part"], f"{row['pieces']:,}", *("-" if row[key] is None else f"{row[key]:,.2f}" for key in _PRICES)]
-        for row in machines
-    ]
-    title = "machines beside network and NPUs, in the system's cost"
-    print_table(title, ("part", "pieces", "each [USD]", "cost [USD]"), rows, left=("part",))
-
-
-_PRICES = ("unit_usd", "cost_usd")
 
 
 def _show_parts(title: str, breakdown: Mapping[str, Any], figures: Mapping[str, tuple[str, str]]) -> None:

@@ -26,7 +26,7 @@ def show_training(training: Mapping[str, Any]) -> None:
     rows = [[part, f"{time / size:.4g}", f"{100 * time / total:.1f}"] for part, time in split.items()]
     print_table(f"time of a step by part [{unit}]", ("part", "time", "%"), rows, left=("part",))
     if "optimizer_streams" in training:
-        _show_streams(training["optimizer_streams"])
+        show_streams(training["optimizer_streams"])
     limit = training["memory_limit_GB"]
     away = training.get("expansion_GB", {})
     rows = [
@@ -43,17 +43,19 @@ def show_training(training: Mapping[str, Any]) -> None:
     print_folded(*_sentences(training))
 
 
-def _show_streams(streams: Sequence[Mapping[str, Any]]) -> None:
-    """Print what runs side by side in each pass, where the optimizer is not on the NPUs."""
+def show_streams(streams: Sequence[Mapping[str, Any]], workload: str = "") -> None:
+    """Print what runs side by side in each pass of a workload, where the optimizer is not on the NPUs."""
     from rich.text import Text
 
     unit, size = time_unit(max(one["time_ms"] for one in streams))
     rows: list[list[str | Text]] = [
-        [one["pass"], one["stream"], Text(f"{one['time_ms'] / size:.4g}", style="bold" if one["binds"] else "")]
+        [one["pass"], one["stream"], Text(f"{one['time_ms'] / size:.4g}", style="bold" if one["binds"] else ""),
+         "binds" if one["binds"] else ""]
         for one in streams
-    ]
-    title = f"what runs side by side in each pass of a microbatch [{unit}]; bold binds"
-    print_table(title, ("pass", "stream", "time"), rows, left=("pass", "stream"))
+    ]  # fmt: skip
+    name = f"{workload}: " if workload else ""
+    title = f"{name}what runs side by side in each pass of a microbatch [{unit}]"
+    print_table(title, ("pass", "stream", "time", ""), rows, left=("pass", "stream", ""))
 
 
 def _sentences(training: Mapping[str, Any]) -> list[str]:

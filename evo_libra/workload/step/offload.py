@@ -76,25 +76,6 @@ class ParameterServer:
 
 
 @dataclass(frozen=True)
-class Machine:
-    """Machines, or parts of them, that are bought beside the network and the NPUs.
-
-    Attributes
-    ----------
-    part : what it is; `places` : the places of the optimizer that need it, as indices into `PLACEMENTS`.
-    pieces : how many.
-    price : USD of a piece; None where no source gives it.
-    network : whether it is what ties an NPU to the network, too, whose price is that of the network's part.
-    """
-
-    part: str
-    places: tuple[int, ...]
-    pieces: int
-    price: float | None = None
-    network: bool = False
-
-
-@dataclass(frozen=True)
 class Offload:
     """What optimizers may be moved to.
 
@@ -102,13 +83,11 @@ class Offload:
     ----------
     host, server : None where the file names none.
     checkpoints : whether the inputs of layers that full recomputation keeps are in the host's memory.
-    machines : what is bought for the places.
     """
 
     host: OffloadHost | None = None
     server: ParameterServer | None = None
     checkpoints: bool = False
-    machines: tuple[Machine, ...] = ()
 
 
 @dataclass(frozen=True)

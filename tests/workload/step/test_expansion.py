@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 from hypothesis import given, settings
@@ -49,7 +50,7 @@ def test_what_lies_where_adds_up_to_the_footprint_in_order(seed: int) -> None:
         np.testing.assert_allclose(own[kind] + away.get(kind, 0.0), used[kind], rtol=1e-12)
     np.testing.assert_allclose(whole(away), np.minimum(np.maximum(whole(used) - setup.usable, 0.0), np.minimum(
         capacity, sum(used[kind] for kind in SPILLED))), rtol=1e-9, atol=1.0)  # fmt: skip
-    for first, second in zip(SPILLED, SPILLED[1:], strict=False):
+    for first, second in pairwise(SPILLED):
         later = away[second] > 1.0
         np.testing.assert_allclose(away[first][later], np.broadcast_to(used[first], len(plans))[later], rtol=1e-9)
 
@@ -72,7 +73,10 @@ def test_plans_that_fit_take_as_long_as_without_an_expansion(seed: int) -> None:
     setup, plans, random = drawn(seed)
     seconds = seconds_of(random)
     plain = replace(setup, expansions=(), usable=np.inf)
-    time, alone = step_time(setup, plans)(seconds), step_time(plain, replace(plans, expansion=np.zeros(1, int)))(seconds)
+    time, alone = (
+        step_time(setup, plans)(seconds),
+        step_time(plain, replace(plans, expansion=np.zeros(1, int)))(seconds),
+    )
     assert (time >= alone * (1 - 1e-12)).all()
     nothing = np.broadcast_to(whole(expanded(setup, plans, memory(setup, plans))) == 0, len(plans))
     np.testing.assert_allclose(time[nothing], np.broadcast_to(alone, len(plans))[nothing], rtol=1e-12)
