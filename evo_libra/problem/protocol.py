@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
+from evo_libra.files.source import Source
 from evo_libra.problem.objectives import COST, TIME, Objective
 
 
@@ -85,7 +87,10 @@ def genome_of(sections: Sequence[tuple[int, Sequence[Gene]]]) -> Genome:
     )
 
 
-__all__ = ["COST", "TIME", "Evaluation", "Objective", "SearchProblem", "SearchSettings"]
+__all__ = [
+    "COST", "TIME", "Configurable", "Evaluation", "HasReferences", "Objective", "Reference", "SearchProblem",
+    "SearchSettings",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -148,3 +153,33 @@ class SearchProblem(Protocol):
 
     def identity(self) -> Mapping[str, Any]:
         """Return JSON-able data that changes whenever results would."""
+
+
+@runtime_checkable
+class Configurable(Protocol):
+    """A problem in Python with options, which ``--set KEY=VALUE`` changes."""
+
+    def configured(self, options: Source, folder: Path) -> SearchProblem:
+        """Return the problem with all options as given, as data with the place of each for errors.
+
+        Paths in the options are relative to the folder. An `InputError` lists options that are wrong.
+        """
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A design to compare a front with: name, what it is, and its objectives (m,) in SI."""
+
+    name: str
+    design: str
+    objectives: Sequence[float]
+    source: str = "computed"
+    year: int = 0
+
+
+@runtime_checkable
+class HasReferences(Protocol):
+    """A problem in Python with designs to compare its fronts with."""
+
+    def references(self) -> Sequence[Reference]:
+        """Return the designs, which are shown beside a front."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -51,6 +51,7 @@ class LayerEnergy:
         return np.asarray(reads & ~_one_hot(sources, workers).astype(bool))
 
 
+@lru_cache(maxsize=8)
 def energies_of(network: Perceptron) -> tuple[LayerEnergy, ...]:
     """Return the energies of the layers of a network; errors are those of `LayerEnergy.of`."""
     return tuple(map(LayerEnergy.of, network.layers, network.layer_inputs))

@@ -16,12 +16,13 @@ from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.workload.partitioning.assignment import capacities
 from evo_libra.workload.partitioning.baselines import contiguous, direct
 from evo_libra.workload.partitioning.copies import Copies, LayerEnergy, Owners, copies_of, energies_of
-from evo_libra.workload.partitioning.partition import Partition
+from evo_libra.workload.partitioning.partition import LayerPartition, Partition
 from evo_libra.workload.partitioning.perceptron import Perceptron
 from evo_libra.workload.partitioning.restructure import Room, first_owners, improved
 
 _RUNGS = 16
 _FLOOR = 1e-8
+_KEPT_BYTES = 2**28
 
 
 @dataclass(frozen=True)
@@ -99,18 +100,42 @@ class Family:
         designs = np.arange(prices.shape[1])
         loss = np.array([sum(one.loss(p) for one, p in zip(mine, prices, strict=True)) for mine in self.copies])
         dropped = np.array([[one.dropped(p) for one, p in zip(mine, prices, strict=True)] for mine in self.copies])
-        needed = np.array([[len(one.ascending) for one in mine] for mine in self.copies])
-        sent = (needed[:, :, None] - dropped).sum(axis=1)
+        sent = (self._needed[:, :, None] - dropped).sum(axis=1)
         allowed = np.arange(len(owners))[:, None] < count[slack]
         loss = np.where(allowed, loss, np.inf)
         least = loss <= loss.min(axis=0) * (1.0 + 1e-12)
         chosen = np.where(least, sent, np.iinfo(np.int64).max).argmin(axis=0)
         return Choice(chosen, dropped[chosen, :, designs].T)
 
+    def sent(self, choice: Choice) -> IntArray:
+        """Return (layers, n) the copies that each layer gets."""
+        return np.asarray(self._needed[choice.owners].T - choice.dropped)
+
+    @cached_property
+    def _needed(self) -> IntArray:
+        return np.array([[len(one.ascending) for one in mine] for mine in self.copies], dtype=np.int64)
+
     def partition(self, owners: int, dropped: Sequence[int]) -> Partition:
         """Return the partition of owners by their number in which so many copies of each layer are dropped."""
-        sent = tuple(
-            one.needed & (one.energy >= one.ascending[number]) if number < len(one.ascending) else one.needed & False
-            for one, number in zip(self.copies[owners], dropped, strict=True)
-        )
-        return Partition(self.network, self.owners[0][owners], sent, self.shares)
+        layers = tuple(self._layer(owners, place, number) for place, number in enumerate(dropped))
+        return Partition(self.network, layers, self.shares)
+
+    def _layer(self, owners: int, place: int, dropped: int) -> LayerPartition:
+        """Return a layer of a partition; those used last are kept, since partitions share layers."""
+        key = owners, place, dropped
+        if key not in self._kept:
+            if len(self._kept) * self._bytes > _KEPT_BYTES:
+                self._kept.clear()
+            copies, mine = self.copies[owners][place], self.owners[0][owners]
+            sent = copies.needed & (copies.energy >= np.append(copies.ascending, np.inf)[dropped])
+            layer, rows = self.network.layers[place], self.network.rows[place]
+            self._kept[key] = LayerPartition(layer, rows, mine[place], mine[place + 1], sent)
+        return self._kept[key]
+
+    @cached_property
+    def _kept(self) -> dict[tuple[int, int, int], LayerPartition]:
+        return {}
+
+    @cached_property
+    def _bytes(self) -> int:
+        return max(layer.weights.nbytes for layer in self.network.layers)

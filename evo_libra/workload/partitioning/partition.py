@@ -11,23 +11,55 @@ import numpy as np
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.workload.partitioning.copies import Owners, copies_of, energies_of, traffic_matrix
 from evo_libra.workload.partitioning.perceptron import Layer, Perceptron
-from evo_libra.workload.partitioning.refit import compressed, refit
+from evo_libra.workload.partitioning.refit import refit
+
+
+@dataclass(frozen=True, eq=False)
+class LayerPartition:
+    """A layer whose neurons lie on workers.
+
+    Attributes
+    ----------
+    layer : with all that it was trained to.
+    rows : of what comes in, as in `Perceptron.rows`.
+    sources, owners : the worker of each of the (inputs,) values and of each of the (outputs,) neurons.
+    sent : (inputs, workers) copies that are sent.
+    """
+
+    layer: Layer
+    rows: FloatArray
+    sources: IntArray
+    owners: IntArray
+    sent: BoolArray
+
+    @cached_property
+    def copies(self) -> int:
+        """Values that are sent for one sample, counted once for each worker that gets them."""
+        return int(self.sent.sum())
+
+    @cached_property
+    def refitted(self) -> tuple[Layer, float]:
+        """The layer for what is sent, and the relative error of its outputs; see `refit`."""
+        return refit(self.layer, self.rows, self.sources, self.owners, self.sent)
+
+    @cached_property
+    def work(self) -> FloatArray:
+        """(workers,) weights that each worker multiplies for one sample: all that it gets with all it has."""
+        workers = np.arange(self.sent.shape[1])
+        mine = self.owners[:, None] == workers
+        read = (self.layer.weights != 0).T.astype(np.float64) @ mine > 0
+        return np.asarray(mine.sum(axis=0) * (read & (self.sent | (self.sources[:, None] == workers))).sum(axis=0))
 
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """A network whose neurons lie on workers.
+    """A network whose neurons lie on workers, layer by layer.
 
-    Attributes
-    ----------
-    owners : the worker of each input, and of each neuron of each layer.
-    sent : of each layer, (inputs, workers) the copies that it gets.
-    shares : (workers,) relative speed of the workers.
+    `shares` are the (workers,) relative speeds of the workers.
     """
 
     network: Perceptron
-    owners: Owners
-    sent: tuple[BoolArray, ...]
+    layers: tuple[LayerPartition, ...]
     shares: FloatArray
 
     @property
@@ -38,23 +70,17 @@ class Partition:
     @property
     def copies(self) -> int:
         """Values that are sent for one sample, counted once for each worker that gets them."""
-        return int(sum(sent.sum() for sent in self.sent))
+        return sum(layer.copies for layer in self.layers)
 
     @cached_property
     def matrices(self) -> tuple[IntArray, ...]:
         """Of each layer, (workers, workers) the copies that each worker sends to each for one sample."""
-        return tuple(map(traffic_matrix, self.sent, self.owners[:-1]))
+        return tuple(traffic_matrix(layer.sent, layer.sources) for layer in self.layers)
 
     @cached_property
     def work(self) -> FloatArray:
-        """(layers, workers) weights that each worker multiplies for one sample: all that it gets with all it has."""
-        found = np.zeros((len(self.sent), self.workers))
-        for row, layer, sent, sources, owners in self._layers():
-            for worker in range(self.workers):
-                mine = owners == worker
-                used = (layer.weights[mine] != 0).any(axis=0)
-                found[row, worker] = mine.sum() * (used & (sent[:, worker] | (sources == worker))).sum()
-        return found
+        """(layers, workers) weights that each worker multiplies for one sample."""
+        return np.array([layer.work for layer in self.layers], dtype=np.float64)
 
     @property
     def imbalance(self) -> float:
@@ -62,28 +88,19 @@ class Partition:
         slowest = (self.work / self.shares).max(axis=1).sum()
         return float(slowest / (self.work.sum() / self.shares.sum()))
 
-    @cached_property
-    def refitted(self) -> tuple[tuple[Layer, float], ...]:
-        """The layers for what is sent, and the relative error of each; see `evo_libra.workload.partitioning.refit`."""
-        found = zip(self._layers(), map(compressed, self.network.layer_inputs), strict=True)
-        return tuple(refit(layer, rows, sources, owners, sent) for (_, layer, sent, sources, owners), rows in found)
-
     @property
     def error(self) -> float:
         """Root mean square over the layers of the relative errors of their outputs."""
-        return float(np.sqrt(np.mean([error**2 for _, error in self.refitted])))
+        return float(np.sqrt(np.mean([layer.refitted[1] ** 2 for layer in self.layers])))
 
     @property
     def error_rate(self) -> float:
         """Share of held-out samples that the refitted layers take for another class."""
-        return self.network.error_rate([layer for layer, _ in self.refitted])
-
-    def _layers(self) -> list[tuple[int, Layer, BoolArray, IntArray, IntArray]]:
-        rows = range(len(self.sent))
-        return list(zip(rows, self.network.layers, self.sent, self.owners[:-1], self.owners[1:], strict=True))
+        return self.network.error_rate([layer.refitted[0] for layer in self.layers])
 
 
 def partition(network: Perceptron, owners: Owners, shares: FloatArray, prices: Sequence[float]) -> Partition:
     """Return the partition with these owners in which each copy is sent that is worth its layer's price."""
     copies = copies_of(energies_of(network), owners, len(shares))
-    return Partition(network, owners, tuple(one.sent(p) for one, p in zip(copies, prices, strict=True)), shares)
+    each = zip(network.layers, network.rows, owners[:-1], owners[1:], copies, prices, strict=True)
+    return Partition(network, tuple(LayerPartition(*four, one.sent(price)) for *four, one, price in each), shares)

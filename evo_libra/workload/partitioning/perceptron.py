@@ -66,6 +66,15 @@ class Perceptron:
             found.append(np.maximum(layer(found[-1]), 0.0))
         return tuple(found)
 
+    @cached_property
+    def rows(self) -> tuple[FloatArray, ...]:
+        """For each layer, a small matrix with the same inner products of columns as (samples, inputs + 1), the last one.
+
+        That column is of ones. Least squares over the rows are least squares over the samples.
+        """
+        ones = np.ones((len(self.samples), 1))
+        return tuple(np.asarray(np.linalg.qr(np.hstack([one, ones]), mode="r")) for one in self.layer_inputs)
+
     def error_rate(self, layers: Sequence[Layer] | None = None) -> float:
         """Return the share of held-out samples that layers, those of the network when left out, take for another class.
 

@@ -8,14 +8,6 @@ from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.workload.partitioning.perceptron import Layer
 
 
-def compressed(inputs: FloatArray) -> FloatArray:
-    """Return a small matrix with the same inner products of columns as (samples, inputs + 1), the last column ones.
-
-    Least squares over its rows are least squares over the samples.
-    """
-    return np.asarray(np.linalg.qr(np.column_stack([inputs, np.ones(len(inputs))]), mode="r"))
-
-
 def refit(layer: Layer, rows: FloatArray, sources: IntArray, owners: IntArray, sent: BoolArray) -> tuple[Layer, float]:
     """Return the layer that gets only some copies, with the relative error ``||WX - W'X|| / ||WX||`` of its outputs.
 
@@ -24,7 +16,7 @@ def refit(layer: Layer, rows: FloatArray, sources: IntArray, owners: IntArray, s
 
     Parameters
     ----------
-    rows : the samples that come in, `compressed`.
+    rows : of the samples that come in, as in `Perceptron.rows`.
     sources, owners : the worker of each of the (inputs,) values and of each of the (outputs,) neurons.
     sent : (inputs, workers) copies that are sent.
     """

@@ -1,0 +1,64 @@
+"""A partition as execution traces: what each worker computes, sends and receives, layer after layer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from evo_libra.chakra.trace import Metadata, Node
+from evo_libra.chakra.write import compute_node, receive_node, send_node, write_trace
+from evo_libra.errors import InputError
+from evo_libra.workload.partitioning.partition import Partition
+
+
+def partition_traces(partition: Partition, *, batch: int = 1, value_bytes: int = 4) -> tuple[tuple[Node, ...], ...]:
+    """Return the nodes of each worker for a batch of samples.
+
+    A worker sends each other worker all that it reads of its values in one message per layer. It computes a layer once
+    it has the values of the layer before, its own and those of others. Computations carry operations and bytes, from
+    which a roofline makes a time.
+
+    Raises
+    ------
+    InputError : a worker has no neurons, so that its trace would be empty.
+    """
+    return tuple(_nodes(partition, worker, batch, value_bytes) for worker in range(partition.workers))
+
+
+def write_partition(prefix: Path, partition: Partition, *, batch: int = 1, value_bytes: int = 4) -> list[Path]:
+    """Write the traces of `partition_traces` to ``PREFIX.<worker>.et`` and return these paths.
+
+    An `InputError` says that a file cannot be written, or is that of `partition_traces`.
+    """
+    traces = partition_traces(partition, batch=batch, value_bytes=value_bytes)
+    paths = [prefix.with_name(f"{prefix.name}.{worker}.et") for worker in range(len(traces))]
+    for path, nodes in zip(paths, traces, strict=True):
+        write_trace(path, Metadata(), nodes)
+    return paths
+
+
+def _nodes(partition: Partition, worker: int, batch: int, value_bytes: int) -> tuple[Node, ...]:
+    found: list[Node] = []
+    computed: tuple[int, ...] = ()
+    for layer, copies in enumerate(partition.matrices):
+        arrived: list[int] = []
+        for other in range(partition.workers):
+            size = int(copies[worker, other]) * value_bytes * batch
+            if size:
+                ends = {"source": worker, "destination": other, "size": size, "tag": layer}
+                found.append(send_node(len(found), f"layer-{layer + 1}.send", **ends, data=computed))
+        for other in range(partition.workers):
+            size = int(copies[other, worker]) * value_bytes * batch
+            if size:
+                ends = {"source": other, "destination": worker, "size": size, "tag": layer}
+                # After the layer before, so that no worker runs ahead of its own computations.
+                found.append(receive_node(len(found), f"layer-{layer + 1}.receive", **ends, data=computed))
+                arrived.append(found[-1].id)
+        weights = int(partition.work[layer, worker])
+        if weights:
+            operations, size = 2 * weights * batch, value_bytes * weights
+            after = (*computed, *arrived)
+            found.append(compute_node(len(found), f"layer-{layer + 1}", operations=operations, size=size, data=after))
+            computed = (found[-1].id,)
+    if not found:
+        raise InputError(f"worker {worker} has nothing to do; give it neurons, or take fewer workers")
+    return tuple(found)
