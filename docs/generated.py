@@ -25,6 +25,8 @@ from key_tables import key_tables
 from layout import either, table
 from pydantic.json_schema import GenerateJsonSchema
 
+from evo_libra.problem.file.registry import packaged_modules
+
 PLACES = {
     "problem file": "evo_libra.problem.file.spec.ProblemSpec",
     "experiment file": "evo_libra.experiment.file.schema.ExperimentSpec",
@@ -199,11 +201,13 @@ def models() -> str:
 
 
 def problems() -> str:
-    """Return a table of the problem files that come with the package."""
+    """Return a table of the problems that come with the package: those of files, then those in Python."""
     rows = []
     for path in sorted((ROOT / "problems").glob("*.yaml")):
         first = next(line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("#"))
         rows.append([f"`{path.stem}`", first.lstrip("# ")])
+    for name, path in packaged_modules().items():
+        rows.append([f"`{name}`", path.read_text(encoding="utf-8").partition("\n")[0].strip('"')])
     return table(["problem", "what it asks"], rows)
 
 

@@ -168,13 +168,13 @@ class Configurable(Protocol):
 
 @dataclass(frozen=True)
 class Reference:
-    """A design to compare a front with: name, what it is, and its objectives (m,) in SI."""
+    """A design to compare a front with: name, what it is, its objectives (m,) in SI, and where it is from."""
 
     name: str
     design: str
     objectives: Sequence[float]
-    source: str = "computed"
-    year: int = 0
+    source: str
+    year: int
 
 
 @runtime_checkable

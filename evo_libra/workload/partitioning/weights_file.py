@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import struct
+import tokenize
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +20,12 @@ from evo_libra.workload.partitioning.perceptron import Labelled, Layer, Perceptr
 
 MAX_BYTES = 2**30
 """Bytes of all arrays; a larger file is refused before its arrays are unpacked."""
+
+_DAMAGE = (
+    zipfile.BadZipFile, zlib.error, ValueError, KeyError, EOFError, OverflowError, MemoryError, NotImplementedError,
+    RuntimeError, SyntaxError, TypeError, struct.error, tokenize.TokenError,
+)  # fmt: skip
+"""What NumPy and its readers of archives and headers raise for bytes that nobody wrote so."""
 
 _INPUTS, _HELD_OUT, _LABELS = "inputs", "held_out_inputs", "held_out_labels"
 _OF_LAYER = re.compile("[Wb][1-9][0-9]*")
@@ -77,20 +86,18 @@ def _arrays(path: Path) -> Mapping[str, Any]:
             raise InputError(Mistake(f"has {size / 1e9:.3g} GB of arrays, more than {MAX_BYTES / 1e9:.3g} GB", str(path)))
         with np.load(path, allow_pickle=False) as file:
             return {key: _array(path, file, key) for key in file.files}
-    except zipfile.BadZipFile:
-        raise InputError(Mistake(f"is no .npz file of arrays {_EXPECTED}", str(path))) from None
     except OSError as error:
         raise unusable(path, "read", error) from None
+    except _DAMAGE:
+        raise InputError(Mistake(f"is no .npz file of arrays {_EXPECTED}", str(path))) from None
 
 
 def _array(path: Path, file: Any, key: str) -> Any:  # noqa: ANN401 - NumPy's archive, and arrays of any type
     try:
         found = file[key]
-    except ValueError as error:
-        reason = "has Python objects, which are never loaded" if "pickle" in str(error) else f"is no array: {error}"
+    except _DAMAGE as error:
+        reason = "has Python objects, which are never loaded" if "pickle" in str(error) else f"is damaged: {error}"
         raise InputError(Mistake(f"{reason}; arrays of numbers are needed", str(path), key=key)) from None
-    except (zipfile.BadZipFile, EOFError) as error:
-        raise InputError(Mistake(f"is damaged: {error}", str(path), key=key)) from None
     if not isinstance(found, np.ndarray):
         raise InputError(Mistake("is no array", str(path), key=key))
     return found
