@@ -18,6 +18,7 @@ import numpy as np
 from pydantic import Field
 
 from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.chakra.trace import Node
 from evo_libra.errors import InputError
 from evo_libra.files.source import Source, StrictModel, validate
 from evo_libra.problem.protocol import Evaluation, Gene, Genome, Objective, Reference, SearchSettings, genome_of
@@ -26,6 +27,7 @@ from evo_libra.workload.partitioning.baselines import contiguous, direct, shuffl
 from evo_libra.workload.partitioning.copies import Owners
 from evo_libra.workload.partitioning.family import Family
 from evo_libra.workload.partitioning.partition import Partition, partition
+from evo_libra.workload.partitioning.partition_trace import partition_traces
 from evo_libra.workload.partitioning.perceptron import Perceptron
 from evo_libra.workload.partitioning.weights_file import random_perceptron, read_perceptron
 
@@ -166,9 +168,16 @@ class Repurpose:
         return self._at(owners, at[low])
 
     def partition(self, prices: Sequence[float], slack_percent: float) -> Partition:
-        """Return the partition of a design on the front, by its prices and its slack."""
-        slack = self.family.slacks.index(slack_percent / 100.0)
-        return self._partition(tuple(self._keys(np.array([[*np.log10(prices), slack]]).T)[:, 0].tolist()))
+        """Return the partition of a design on the front, by its prices and the nearest slack."""
+        slack = np.abs(np.array(self.family.slacks) - slack_percent / 100.0).argmin()
+        choice = self.family.choose(np.array(prices)[:, None], np.array([slack]))
+        return self.family.partition(int(choice.owners[0]), choice.dropped[:, 0].tolist())
+
+    def traces(self, row: Mapping[str, Any], batch: int) -> tuple[tuple[Node, ...], ...]:
+        """Return the execution trace of each worker of a design on the front."""
+        prices = [row[f"price_{n}"] for n in range(1, len(self.network.layers) + 1)]
+        found = self.partition(prices, row["slack_percent"])
+        return partition_traces(found, batch=batch, value_bytes=self.options.bytes)
 
     def _keys(self, genes: FloatArray) -> IntArray:
         """Return the number of the owners, and the copies that each layer drops, of each design."""

@@ -11,6 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
+from evo_libra.chakra.trace import Node
 from evo_libra.files.source import Source
 from evo_libra.problem.objectives import COST, TIME, Objective
 
@@ -88,8 +89,8 @@ def genome_of(sections: Sequence[tuple[int, Sequence[Gene]]]) -> Genome:
 
 
 __all__ = [
-    "COST", "TIME", "Configurable", "Evaluation", "HasReferences", "Objective", "Reference", "SearchProblem",
-    "SearchSettings",
+    "COST", "TIME", "Configurable", "Evaluation", "HasReferences", "HasTraces", "Objective", "Reference",
+    "SearchProblem", "SearchSettings",
 ]  # fmt: skip
 
 
@@ -175,6 +176,14 @@ class Reference:
     objectives: Sequence[float]
     source: str
     year: int
+
+
+@runtime_checkable
+class HasTraces(Protocol):
+    """A problem in Python whose designs are work for NPUs."""
+
+    def traces(self, row: Mapping[str, Any], batch: int) -> Sequence[Sequence[Node]]:
+        """Return the execution trace of each NPU for a batch, of the design in a row of a front, by its columns."""
 
 
 @runtime_checkable

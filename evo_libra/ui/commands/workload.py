@@ -1,16 +1,17 @@
-"""What execution traces of workloads hold."""
+"""What execution traces of workloads hold, and traces of designs that are work."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import App
+from cyclopts import App, Parameter
 
-from evo_libra.errors import InputError, counted, printable
-from evo_libra.ui.commands.shared import Json, Rows, app, check_positive
+from evo_libra.errors import InputError, counted, printable, unusable
+from evo_libra.ui.commands.named_runs import given_of, origin_of_result, run_folder
+from evo_libra.ui.commands.shared import Json, MovedProblem, Rows, TrustCode, app, check_min, check_positive
 from evo_libra.ui.output import print_json, print_table, progress_bar
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ _UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 _GROUP_WIDTH = 16
 
 
-workload = App(name="workload", help="Look at execution traces of workloads.")
+workload = App(name="workload", help="Look at execution traces of workloads, and write those of designs.")
 app.command(workload)
 
 
@@ -62,6 +63,53 @@ def show_workload(
         print_json({"trace": str(trace), "npus": list(map(_summary_json, summaries))})
     else:
         _show(trace, summaries, rows)
+    return 0
+
+
+@workload.command(name="write")
+def write_workload(
+    design: str,
+    out: Annotated[Path, Parameter(name="--out")],
+    *,
+    batch: int = 1,
+    problem: MovedProblem = None,
+    trust_code: TrustCode = False,
+    as_json: Json = False,
+) -> int:
+    """Write the Chakra execution traces of a design, of a problem in Python whose designs are work.
+
+    Parameters
+    ----------
+    design:
+        RESULT#ID, such as last#12, or RESULT#knee.
+    out:
+        The prefix of the files, such as traces/mlp for traces/mlp.0.et, traces/mlp.1.et and so on.
+    batch:
+        Samples that are computed together.
+    """
+    from evo_libra.chakra.write import write_traces
+    from evo_libra.experiment.run.origin import build
+    from evo_libra.experiment.store.folder import RunFolder
+    from evo_libra.problem.protocol import HasTraces
+    from evo_libra.ui.commands.addresses import MARK, NAMED, row_of
+
+    check_min("batch", batch)
+    where, mark, what = design.rpartition(MARK)
+    run = RunFolder(run_folder(where if mark else design))
+    front = run.read_front()
+    row = front.frame.row(row_of(front, what if mark else NAMED[0], run.path), named=True)
+    built = build(origin_of_result(run, problem, given_of(run), trust_code=trust_code))
+    if not isinstance(built, HasTraces):
+        raise InputError(f"designs of '{built.name}' are no work for NPUs; `evo-libra export` writes that of a network")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unusable(out.parent, "written", error) from None
+    paths = [str(path) for path in write_traces(out, built.traces(row, batch))]
+    if as_json:
+        print_json({"id": row["id"], "batch": batch, "traces": paths})
+    else:
+        print(f"{MARK}{row['id']}: {counted(len(paths), 'trace')}, {paths[0]} to {paths[-1]}")
     return 0
 
 

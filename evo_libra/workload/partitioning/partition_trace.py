@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evo_libra.chakra.trace import Metadata, Node
-from evo_libra.chakra.write import compute_node, receive_node, send_node, write_trace
+from evo_libra.chakra.trace import Node
+from evo_libra.chakra.write import compute_node, receive_node, send_node, write_traces
 from evo_libra.errors import InputError
 from evo_libra.workload.partitioning.partition import Partition
 
@@ -29,11 +29,7 @@ def write_partition(prefix: Path, partition: Partition, *, batch: int = 1, value
 
     An `InputError` says that a file cannot be written, or is that of `partition_traces`.
     """
-    traces = partition_traces(partition, batch=batch, value_bytes=value_bytes)
-    paths = [prefix.with_name(f"{prefix.name}.{worker}.et") for worker in range(len(traces))]
-    for path, nodes in zip(paths, traces, strict=True):
-        write_trace(path, Metadata(), nodes)
-    return paths
+    return write_traces(prefix, partition_traces(partition, batch=batch, value_bytes=value_bytes))
 
 
 def _nodes(partition: Partition, worker: int, batch: int, value_bytes: int) -> tuple[Node, ...]:

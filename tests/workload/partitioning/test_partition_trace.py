@@ -23,7 +23,7 @@ EVEN = np.ones(4)
 def network_of(prefix: Path, **more: object) -> Problem:
     found = load_problem({
         "version": 1, "name": "mlp", "npus": more.pop("npus", 4),
-        "fabric": {"catalog": "libra-2024", "shape": "RI(2)@package_SW(2)@pod"},
+        "fabric": {"catalog": "libra", "shape": "RI(2)@package_SW(2)@pod"},
         "workloads": [{"trace": str(prefix), **more}],
         "time": "libra", "objectives": ["time", "cost"], "bandwidth": "search",
     })  # fmt: skip
@@ -42,11 +42,12 @@ def test_the_time_is_that_of_a_hand(tmp_path: Path) -> None:
     found, batch = everything_sent(), 250_000_000
     assert [matrix.tolist() for matrix in found.matrices] == [(1 - np.eye(4, dtype=int)).tolist()] * 2
     write_partition(tmp_path / "mlp", found, batch=batch, value_bytes=4)
-    # A message is 1 GB. Each worker has one neighbour at 100 GB/s, and reaches the two others over 50 GB/s, one message
-    # after the other, in both layers: 2 * (1 / 100 + 2 / 50) s, as computations without a rate take no time.
+    # A message is 1 GB, and a worker sends three in each layer, one after the other: one over 50 GB/s to the worker
+    # behind its switch, two over 100 GB/s to those that differ from it in the first dimension. A computation without a
+    # rate takes a nanosecond.
     problem = network_of(tmp_path / "mlp")
     time = problem.evaluate("RI(2)@package:100_SW(2)@pod:50").objectives[0, 0]
-    assert time == pytest.approx(2 * (1 / 100 + 2 / 50), rel=1e-12)
+    assert time == pytest.approx(2 * (2 / 100 + 1 / 50 + 1e-9), rel=1e-12)
     # With a roofline of 1 TFLOP/s a layer is 4 weights a sample, 8 operations, of 16 bytes of weights that are read
     # once: 2 ms at 1 TFLOP/s, twice.
     timed = network_of(tmp_path / "mlp", compute_TFLOPS=1, memory_GBps=1000)
