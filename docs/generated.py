@@ -25,7 +25,7 @@ from key_tables import key_tables
 from layout import either, table
 from pydantic.json_schema import GenerateJsonSchema
 
-from evo_libra.problem.file.registry import packaged_modules
+from evo_libra.problem.file.registry import load_python_problem, packaged_modules
 
 PLACES = {
     "problem file": "evo_libra.problem.file.spec.ProblemSpec",
@@ -84,6 +84,12 @@ def keys(*words: str) -> str:
     kind = " ".join(word for word in words if not word.startswith("of="))
     schema = named(kind).model_json_schema(schema_generator=_OwnKeysFirst)
     return key_tables(schema, prefix, _defaults_of_settings() if kind == "experiment file" else {})
+
+
+def options(name: str) -> str:
+    """Return a table of the options of a problem in Python that comes with the package."""
+    found: Any = load_python_problem(name)
+    return key_tables(type(found.options).model_json_schema(schema_generator=_OwnKeysFirst), name)
 
 
 class _OwnKeysFirst(GenerateJsonSchema):
@@ -436,6 +442,7 @@ GENERATORS: Mapping[str, Callable[..., str]] = {
         objectives,
         parts,
         prices,
+        options,
         problems,
         records,
         ratios,

@@ -7,7 +7,9 @@ kept, and the script says how it was made.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -42,19 +44,20 @@ def digits(random: np.random.Generator, count: int) -> tuple[FloatArray, IntArra
 
 def train(images: FloatArray, labels: IntArray, random: np.random.Generator) -> list[Layer]:
     """Return layers that Adam has trained on images from 0 to 1, with weight decay."""
-    weights = [random.normal(0.0, np.sqrt(2.0 / a), (b, a)) for a, b in zip(SIZES[:-1], SIZES[1:], strict=True)]
+    weights = [random.normal(0.0, np.sqrt(2.0 / a), (b, a)) for a, b in pairwise(SIZES)]
     values = [*weights, *(np.zeros(size) for size in SIZES[1:])]
-    moments = [(np.zeros_like(value), np.zeros_like(value)) for value in values]
+    means, squares = ([np.zeros_like(value) for value in values] for _ in range(2))
     half, step = len(weights), 0
     for _ in range(40):
         for batch in np.array_split(random.permutation(len(images)), len(images) // 64):
             step += 1
             slopes = _slopes(values[:half], values[half:], images[batch], labels[batch])
-            for place, (value, slope, (first, second)) in enumerate(zip(values, slopes, moments, strict=True)):
-                first += 0.1 * (slope - first)
-                second += 0.001 * (slope**2 - second)
-                scale = np.sqrt(second / (1 - 0.999**step)) + 1e-8
-                value -= 1e-3 * (first / (1 - 0.9**step) / scale + (0.05 * value if place < half else 0.0))
+            means = [0.9 * mean + 0.1 * slope for mean, slope in zip(means, slopes, strict=True)]
+            squares = [0.999 * square + 0.001 * slope**2 for square, slope in zip(squares, slopes, strict=True)]
+            for place, (mean, square) in enumerate(zip(means, squares, strict=True)):
+                change = mean / (1 - 0.9**step) / (np.sqrt(square / (1 - 0.999**step)) + 1e-8)
+                decay = 0.05 * values[place] if place < half else 0.0
+                values[place] = values[place] - 1e-3 * (change + decay)
     return [Layer(w, b) for w, b in zip(values[:half], values[half:], strict=True)]
 
 
@@ -85,11 +88,10 @@ if __name__ == "__main__":
     held_out, answers = digits(generator, 1000)
     first, *others = train(seen / LEVELS, right, generator)
     layers = [Layer(first.weights / LEVELS, first.bias), *others]
-    arrays = {f"W{n}": layer.weights.astype(np.float32) for n, layer in enumerate(layers, start=1)}
-    arrays |= {f"b{n}": np.float32(layer.bias) for n, layer in enumerate(layers, start=1)}
-    np.savez_compressed(
-        FILE, **arrays, inputs=seen[:512].astype(np.uint8), held_out_inputs=held_out.astype(np.uint8),
-        held_out_labels=answers.astype(np.uint8),
-    )  # fmt: skip
+    arrays: dict[str, Any] = {f"W{n}": layer.weights.astype(np.float32) for n, layer in enumerate(layers, start=1)}
+    arrays |= {f"b{n}": np.asarray(layer.bias, dtype=np.float32) for n, layer in enumerate(layers, start=1)}
+    samples = {"inputs": seen[:512], "held_out_inputs": held_out, "held_out_labels": answers}
+    arrays |= {key: values.astype(np.uint8) for key, values in samples.items()}
+    np.savez_compressed(FILE, **arrays)
     network = Perceptron(tuple(layers), seen[:512], Labelled(held_out, answers))
     print(f"{FILE.name}: {FILE.stat().st_size:,} bytes, error rate {100 * network.error_rate():.1f} % of 1,000 digits")

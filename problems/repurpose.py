@@ -1,4 +1,4 @@
-"""On which workers should the neurons of a trained network run, so that they send little and answer well?
+"""Partitions of a trained network: which neuron runs on which worker, so that they send little and answer well.
 
 Neurons of a multi-layer perceptron move between workers, and values that are hardly worth sending are left out, as
 RePurpose does (Abdi, Rashidi, Fekri and Krishna, 2008.08289). Label: method of the abstract; tables not available.
@@ -38,7 +38,8 @@ ERROR_RATE = Objective("error-rate", "error_rate_percent", 0.01, "error rate [%]
 OBJECTIVES = {one.name: one for one in (TRAFFIC, ERROR, IMBALANCE, ERROR_RATE)}
 
 LEAST_ERROR = 0.01
-"""What stands for smaller errors, as objectives are above 0. One value stands for no traffic, half a sample for none."""
+"""What stands for smaller errors, as objectives are above 0; one value stands for no traffic, half a sample for no
+wrong one."""
 
 _WEIGHTS = Path(__file__).with_suffix(".npz")
 _ERROR, _RUNGS = 0.1, 256

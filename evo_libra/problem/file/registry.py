@@ -209,7 +209,9 @@ def _configured(problem: SearchProblem, name: str, folder: Path | None, assignme
     from evo_libra.files.source import Source, set_value  # noqa: PLC0415 - only options need YAML
 
     if not isinstance(problem, Configurable):
-        raise InputError(f"--set changes a problem file, or a problem in Python with `configured`, which '{name}' lacks")
+        raise InputError(
+            f"--set changes a problem file, or a problem in Python with `configured`, which '{name}' lacks"
+        )
     options = Source(name, {}, {})
     for assignment in assignments:
         options = set_value(options, assignment)

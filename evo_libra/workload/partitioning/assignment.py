@@ -17,7 +17,7 @@ def capacities(neurons: int, shares: FloatArray, slack: float) -> IntArray:
     """
     # Less a rounding error, so that an exact part is not rounded up.
     part = np.ceil(neurons * shares / shares.sum() * (1.0 + slack) - 1e-9)
-    return np.clip(part, 1, neurons).astype(np.int64)
+    return np.asarray(np.clip(part, 1, neurons), dtype=np.int64)
 
 
 def blocks(values: int, shares: FloatArray) -> IntArray:

@@ -102,5 +102,6 @@ class Partition:
 def partition(network: Perceptron, owners: Owners, shares: FloatArray, prices: Sequence[float]) -> Partition:
     """Return the partition with these owners in which each copy is sent that is worth its layer's price."""
     copies = copies_of(energies_of(network), owners, len(shares))
-    each = zip(network.layers, network.rows, owners[:-1], owners[1:], copies, prices, strict=True)
-    return Partition(network, tuple(LayerPartition(*four, one.sent(price)) for *four, one, price in each), shares)
+    sent = [one.sent(price) for one, price in zip(copies, prices, strict=True)]
+    layers = map(LayerPartition, network.layers, network.rows, owners[:-1], owners[1:], sent)
+    return Partition(network, tuple(layers), shares)

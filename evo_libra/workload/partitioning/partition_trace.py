@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from evo_libra.chakra.trace import Node
 from evo_libra.chakra.write import compute_node, receive_node, send_node, write_traces
 from evo_libra.errors import InputError
@@ -14,8 +16,8 @@ def partition_traces(partition: Partition, *, batch: int = 1, value_bytes: int =
     """Return the nodes of each worker for a batch of samples.
 
     A worker sends each other worker all that it reads of its values in one message per layer. It computes a layer once
-    it has the values of the layer before, its own and those of others. Computations carry operations and bytes, from
-    which a roofline makes a time.
+    it has the values of the layer before, its own and those of others. Computations carry operations and the bytes of
+    their weights, from which a roofline makes a time.
 
     Raises
     ------
@@ -35,26 +37,25 @@ def write_partition(prefix: Path, partition: Partition, *, batch: int = 1, value
 def _nodes(partition: Partition, worker: int, batch: int, value_bytes: int) -> tuple[Node, ...]:
     found: list[Node] = []
     computed: tuple[int, ...] = ()
-    for layer, copies in enumerate(partition.matrices):
-        arrived: list[int] = []
-        for other in range(partition.workers):
-            size = int(copies[worker, other]) * value_bytes * batch
-            if size:
-                ends = {"source": worker, "destination": other, "size": size, "tag": layer}
-                found.append(send_node(len(found), f"layer-{layer + 1}.send", **ends, data=computed))
-        for other in range(partition.workers):
-            size = int(copies[other, worker]) * value_bytes * batch
-            if size:
-                ends = {"source": other, "destination": worker, "size": size, "tag": layer}
-                # After the layer before, so that no worker runs ahead of its own computations.
-                found.append(receive_node(len(found), f"layer-{layer + 1}.receive", **ends, data=computed))
-                arrived.append(found[-1].id)
-        weights = int(partition.work[layer, worker])
-        if weights:
-            operations, size = 2 * weights * batch, value_bytes * weights
+    for place, copies in enumerate(partition.matrices):
+        name, size = f"layer-{place + 1}", copies * (value_bytes * batch)
+        for other in np.flatnonzero(size[worker]).tolist():
+            found.append(send_node(
+                len(found), f"{name}.send", source=worker, destination=other, size=int(size[worker, other]), tag=place,
+                data=computed,
+            ))  # fmt: skip
+        arrived = []
+        for other in np.flatnonzero(size[:, worker]).tolist():
+            arrived.append(len(found))
+            found.append(receive_node(
+                len(found), f"{name}.receive", source=other, destination=worker, size=int(size[other, worker]),
+                tag=place, data=computed,
+            ))  # fmt: skip
+        if weights := int(partition.work[place, worker]):
             after = (*computed, *arrived)
-            found.append(compute_node(len(found), f"layer-{layer + 1}", operations=operations, size=size, data=after))
-            computed = (found[-1].id,)
+            computed = (len(found),)
+            operations, size_of_weights = 2 * weights * batch, value_bytes * weights
+            found.append(compute_node(len(found), name, operations=operations, size=size_of_weights, data=after))
     if not found:
         raise InputError(f"worker {worker} has nothing to do; give it neurons, or take fewer workers")
     return tuple(found)

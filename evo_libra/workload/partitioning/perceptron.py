@@ -32,7 +32,7 @@ class Layer:
     @property
     def inputs(self) -> int:
         """Number of the values that come in."""
-        return self.weights.shape[1]
+        return int(self.weights.shape[1])
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,9 @@ class Perceptron:
 
     @cached_property
     def rows(self) -> tuple[FloatArray, ...]:
-        """For each layer, a small matrix with the same inner products of columns as (samples, inputs + 1), the last one.
+        """For each layer, few rows with the inner products of all (samples, inputs + 1), the last column ones.
 
-        That column is of ones. Least squares over the rows are least squares over the samples.
+        Least squares over the rows are least squares over the samples.
         """
         ones = np.ones((len(self.samples), 1))
         return tuple(np.asarray(np.linalg.qr(np.hstack([one, ones]), mode="r")) for one in self.layer_inputs)

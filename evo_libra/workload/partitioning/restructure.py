@@ -47,8 +47,9 @@ def improved(layers: Sequence[LayerEnergy], owners: Owners, room: Room, prices: 
     -----
     The loss of a copy, the lesser of its energy and its price, is a concave function of its energy. So the costs at the
     current owners bound it from above and touch it there, and the best assignment by them never makes it larger
-    (majorise, minimise). What a neuron sends to the next layer is linear in its owner, and its cost is exact. Of a layer
-    with few neurons, all assignments are looked at.
+    (majorise, minimise). What a neuron sends to the next layer is linear in its owner, and its cost is exact.
+
+    Of a layer with few neurons, all assignments are looked at.
     """
     workers = len(room[0])
     best = loss_of(layers, owners, workers, prices)

@@ -8,6 +8,7 @@ import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,7 @@ def random_perceptron(sizes: tuple[int, ...], seed: int = 0, samples: int = 256)
     random = np.random.Generator(np.random.PCG64(seed))
     layers = tuple(
         Layer(random.normal(0.0, np.sqrt(2.0 / inputs), (outputs, inputs)), np.zeros(outputs))
-        for inputs, outputs in zip(sizes[:-1], sizes[1:], strict=True)
+        for inputs, outputs in pairwise(sizes)
     )
     return Perceptron(layers, random.normal(size=(samples, sizes[0])))
 
@@ -83,7 +84,8 @@ def _arrays(path: Path) -> Mapping[str, Any]:
         with zipfile.ZipFile(path) as packed:
             size = sum(entry.file_size for entry in packed.infolist())
         if size > MAX_BYTES:
-            raise InputError(Mistake(f"has {size / 1e9:.3g} GB of arrays, more than {MAX_BYTES / 1e9:.3g} GB", str(path)))
+            reason = f"has {size / 1e9:.3g} GB of arrays, more than {MAX_BYTES / 1e9:.3g} GB"
+            raise InputError(Mistake(reason, str(path)))
         with np.load(path, allow_pickle=False) as file:
             return {key: _array(path, file, key) for key in file.files}
     except OSError as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from evo_libra.workload.partitioning.perceptron import Labelled, Layer, Perceptron
@@ -12,7 +14,7 @@ def random_network(seed: int, sizes: tuple[int, ...] = (12, 12, 8), samples: int
     random = np.random.default_rng(seed)
     layers = tuple(
         Layer(random.normal(size=(b, a)) * random.gamma(0.5, size=(b, a)), random.normal(size=b))
-        for a, b in zip(sizes[:-1], sizes[1:], strict=True)
+        for a, b in pairwise(sizes)
     )
     inputs = np.abs(random.normal(size=(samples, sizes[0])))
     labels = random.integers(0, sizes[-1], samples)

@@ -121,7 +121,8 @@ def test_others_never_send_less_at_equal_error(seed: int) -> None:
 def test_baselines_fill_the_workers_alike() -> None:
     network = random_network(0)
     inputs = blocks(12, EVEN)
-    for owners in (contiguous(network, inputs, EVEN), shuffled(network, inputs, EVEN, 1), direct(network, inputs, EVEN)):
+    place = network, inputs, EVEN
+    for owners in (contiguous(*place), shuffled(*place, seed=1), direct(*place)):
         sizes = [np.bincount(mine, minlength=3).max() for mine in owners]
         assert sizes == [4, 4, 3]
 

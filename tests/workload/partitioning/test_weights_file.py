@@ -69,7 +69,7 @@ def test_files_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(InputError, match="cannot be read: no such file"):
         read_perceptron(tmp_path / "none.npz")
     np.save(tmp_path / "one.npy", np.ones(3))
-    with pytest.raises(InputError, match="is no .npz file"):
+    with pytest.raises(InputError, match=r"is no \.npz file"):
         read_perceptron(tmp_path / "one.npy")
     with zipfile.ZipFile(tmp_path / "text.npz", "w") as packed:
         packed.writestr("W1", "text")
