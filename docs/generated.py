@@ -36,6 +36,7 @@ PLACES = {
     "parts": "evo_libra.network.catalog.parts.load_parts_spec",
     "designs": "evo_libra.network.catalog.designs.load_design_specs",
     "failures": "evo_libra.network.catalog.failures.load_failure_specs",
+    "hosts": "evo_libra.network.catalog.hosts.load_hosts",
     "blocks": "evo_libra.network.blocks.registry.BLOCKS",
     "patterns": "evo_libra.collective.Pattern",
     "models": "evo_libra.workload.language_models.load_models",
@@ -276,6 +277,16 @@ def designs() -> str:
     return table(["name", "what it is, and its source", "design", "NPUs", "year"], rows)
 
 
+def hosts() -> str:
+    """Return a table of the hosts."""
+    rows = []
+    for name, one in named("hosts")().items():
+        price, watts = ("" if each is None else f"{each:,g}" for each in (one.price_usd, one.power_W))
+        sources = dict.fromkeys(" ".join(text.split()) for text in one.given.values())
+        rows.append([f"`{name}`", str(one.npus), price, watts, "; ".join(sources)])
+    return table(["name", "accelerators", "price [USD]", "power [W]", "sources"], rows)
+
+
 def failures() -> str:
     """Return a table of the failure rates."""
     rows = [
@@ -437,6 +448,7 @@ GENERATORS: Mapping[str, Callable[..., str]] = {
         designs,
         engines,
         failures,
+        hosts,
         keys,
         models,
         objectives,

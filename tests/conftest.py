@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from random import Random
 
 import pytest
@@ -13,6 +14,8 @@ settings.register_profile("suite", deadline=None, suppress_health_check=[HealthC
 settings.load_profile("suite")
 # The commands that tests start take each other's compiled modules, whatever the shell says of its own.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# A shell without job control starts what runs in the background deaf to Ctrl-C, which tests send to commands.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -112,6 +112,22 @@ class Archive:
         """Return at most so many of the designs, in even steps along the first objective's order, ends included."""
         return np.unique(np.linspace(0, len(self) - 1, min(most, len(self))).round().astype(np.int64))
 
+    def thinned(self, epsilon: float) -> Archive:
+        """Return one design of each box whose objectives differ by a factor below 1 + epsilon; all of them for 0.
+
+        That is the one with the least product of objectives. The least design of each objective always stays. So none
+        that is left out is better than all that stay by more than epsilon in every objective; see epsilon-Pareto sets,
+        Laumanns et al., Evolutionary Computation 10 (2002). Objectives are above 0.
+        """
+        if not epsilon or not len(self):
+            return self
+        logarithms = np.log(self.objectives)
+        boxes = np.floor(logarithms / np.log1p(epsilon))
+        order = np.lexsort([logarithms.sum(axis=0), *boxes])
+        first = np.append(True, (np.diff(columns(boxes, order), axis=1) != 0).any(axis=0))
+        kept = np.union1d(order[first], self.objectives.argmin(axis=1))
+        return Archive(columns(self.genes, kept), columns(self.objectives, kept))
+
     @cached_property
     def pareto_filter(self) -> ParetoFilter:
         """The filter that rejects most designs that do not belong here."""

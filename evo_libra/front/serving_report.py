@@ -90,9 +90,9 @@ def _costs(problem: Problem, first: Population) -> dict[str, float]:
     """Return what a token of all workloads together costs, as far as it is known."""
     figures = problem.measure(first)
     counted = figures.training is not None and figures.training.tokens is not None
-    if figures.npu_watts is None or not problem.pricing.kits or not counted:
+    if figures.npu_watts is None or not problem.pricing.kits or not counted or problem.lacks("watts"):
         return {}
     found = {"energy_per_token_J": float(MEASURES["energy-per-token"].value(figures)[0])}
-    if figures.npu_price is not None and figures.tco is not None:
+    if figures.npu_price is not None and figures.tco is not None and not problem.lacks("price"):
         found["usd_per_Mtoken"] = float(MEASURES["usd-per-Mtoken"].value(figures)[0])
     return found

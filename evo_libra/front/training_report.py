@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from evo_libra.arrays import GIGA, FloatArray, Population
+from evo_libra.problem.figure_values import system_watts
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.time_models.loops import WeightedLoop, channel_of
 from evo_libra.workload.step.iteration import stream_units
@@ -53,9 +54,9 @@ def _throughput(problem: Problem, step: TrainingStep, seconds: float) -> dict[st
 
 
 def _energy(problem: Problem, step: TrainingStep, population: Population, seconds: float) -> dict[str, float]:
-    if step.accelerator.power is None or not problem.pricing.kits:
+    if step.accelerator.power is None or not problem.pricing.kits or problem.lacks("watts"):
         return {}
-    watts = float(problem.measure(population, timed=False).watts[0]) + problem.npus * step.accelerator.power
+    watts = float(system_watts(problem.measure(population, timed=False))[0])
     found = {"power_MW": watts / 1e6, "energy_kJ": watts * seconds / 1e3}
     if step.tokens is None:
         found["energy_per_sample_J"] = watts * seconds / step.samples

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from evo_libra.arrays import Population
+from evo_libra.arrays import Population, cases
 from evo_libra.errors import InputError, printable, suggestion, unknown
 from evo_libra.network.blocks.registry import BLOCKS
 
@@ -56,10 +56,16 @@ class Fabric:
 
     def __str__(self) -> str:
         network = "_".join(str(dimension) for dimension in self.dimensions)
-        named = [*self.options, *([] if self.npu is None else [(NPU, self.npu)])]
-        named += [(SPARES, str(self.spares))] if self.spares else []
-        whole = " ".join([network, *(f"{name}={value}" for name, value in named)])
-        return " | ".join([whole, *self.plans])
+        return written(network, self.options, self.plans, self.npu, self.spares)
+
+
+def written(
+    network: str, options: Sequence[tuple[str, str]], plans: Sequence[str], npu: str | None, spares: int
+) -> str:
+    """Return a design in the notation, whose network is written already; see `Fabric` for the rest."""
+    named = [*options, *([] if npu is None else [(NPU, npu)]), *([(SPARES, str(spares))] if spares else [])]
+    whole = " ".join([network, *(f"{name}={value}" for name, value in named)])
+    return " | ".join([whole, *plans])
 
 
 OPTIONS = ("chunks", "scheduler", "algorithms")
@@ -143,10 +149,18 @@ def _parse_dimension(part: str, text: str) -> Dimension:
     return Dimension(codes.index(code), npus, match["technology"], bandwidth)
 
 
+_GIGA_DIGITS = 9
+
+
 def _gigabytes(bandwidth: float) -> str:
     """Return B/s as the shortest decimal number of GB/s that reads back to the same float."""
-    text = f"{Decimal(repr(float(bandwidth))).scaleb(-9):f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    text = repr(float(bandwidth))
+    if "e" in text:
+        text = f"{Decimal(text):f}"
+    whole, _, part = text.partition(".")
+    whole = whole.zfill(_GIGA_DIGITS + 1)
+    digits = (whole[-_GIGA_DIGITS:] + part).rstrip("0")
+    return f"{whole[:-_GIGA_DIGITS]}.{digits}" if digits else whole[:-_GIGA_DIGITS]
 
 
 def population_of(fabrics: Sequence[Fabric], technologies: Sequence[str], depth: int = 1) -> Population:
@@ -173,6 +187,22 @@ def population_of(fabrics: Sequence[Fabric], technologies: Sequence[str], depth:
             technology[d, n] = technologies.index(dimension.technology)
             bandwidth[d, n] = dimension.bandwidth
     return Population(npus, block, technology, bandwidth)
+
+
+def networks_of(population: Population, technologies: Sequence[str]) -> list[str]:
+    """Return the networks of (n,) designs in the notation, as `fabrics_of` has them, in a tenth of its time."""
+    if not len(population):
+        return []
+    columns = []
+    for npus, block, technology, bandwidth in zip(
+        population.npus, population.block, population.technology, population.bandwidth, strict=True
+    ):
+        first, kind = cases(npus, block, technology)
+        rows = zip(block[first].tolist(), npus[first].tolist(), technology[first].tolist(), strict=True)
+        names = [str(Dimension(b, n, technologies[t])) if n > 1 else "" for b, n, t in rows]
+        places = zip(kind.tolist(), bandwidth.tolist(), strict=True)
+        columns.append([f"{names[k]}:{_gigabytes(each)}" if names[k] else "" for k, each in places])
+    return ["_".join(filter(None, parts)) for parts in zip(*columns, strict=True)]
 
 
 def fabrics_of(population: Population, technologies: Sequence[str]) -> list[Fabric]:

@@ -22,6 +22,7 @@ class NpuChoice:
     capacity : (a,) bytes that plans may use of an NPU.
     watts, price : (a,) W of an NPU under load, and USD of a piece in the middle of its range; None where no source
         gives that of one of them.
+    sources : where the price of each comes from; empty where no source gives it.
     """
 
     names: tuple[str, ...]
@@ -29,6 +30,7 @@ class NpuChoice:
     capacity: FloatArray
     watts: FloatArray | None
     price: FloatArray | None
+    sources: tuple[str, ...] = ()
 
     @property
     def several(self) -> bool:
@@ -75,4 +77,5 @@ def npu_choice(
         np.array(capacities),
         None if None in watts else np.array(watts, dtype=np.float64),
         None if None in prices else np.array([sum(price) / len(price) for price in prices if price is not None]),
+        tuple("" if npu.price is None else npu.source_of("price_usd") for npu in npus),
     )

@@ -62,9 +62,7 @@ def optimize(
     if objective not in GOALS:
         raise InputError(unknown("objective", objective, GOALS))
     if isinstance(problem, str):
-        more = [] if total is None else [f"sum(bw) == {_positive('total', total) / GIGA:.15g} GB/s"]
-        more += [] if cost is None else [f"cost <= {_positive('cost', cost):.15g} USD"]
-        problem = load_open_problem(problem, assignments, shape, [*more, *constraints])
+        problem = load_open_problem(problem, assignments, shape, [*limits(total, cost), *constraints])
     structures = every_network(problem)
     chosen = variants(problem.pricing, problem.constraints, structures.npus, structures.technology)
     designs = problem.pricing.topologies(*chosen)
@@ -97,6 +95,12 @@ def _endless(problem: Problem, designs: Topologies) -> Allocation | None:
 def _kinds(designs: Topologies) -> IntArray:
     """Return the first design of each kind, by its technologies: what limits a bandwidth depends on them alone."""
     return np.unique(np.where(designs.used > 0, designs.technology, -1), axis=1, return_index=True)[1]
+
+
+def limits(total: float | None, cost: float | None) -> list[str]:
+    """Return the constraints that a total in B/s per NPU and a cost in USD are; both must be above 0."""
+    found = [] if total is None else [f"sum(bw) == {_positive('total', total) / GIGA:.15g} GB/s"]
+    return found if cost is None else [*found, f"cost <= {_positive('cost', cost):.15g} USD"]
 
 
 def _positive(name: str, value: float) -> float:

@@ -114,7 +114,8 @@ class Evaluation:
 class SearchSettings:
     """Default settings of a search, as for `evo_libra.searching.generations.search`.
 
-    `memetic` is the share of the evaluations that are designs with better bandwidths; None for the engine's default.
+    `memetic` is the share of the evaluations that are designs with better bandwidths, `epsilon` the relative difference
+    of designs of which the front has one; None for what pays.
     `engine_choice` is why `auto` chose the engine; empty where it was named.
     """
 
@@ -123,6 +124,7 @@ class SearchSettings:
     population: int = 650
     seed: int = 0
     memetic: float | None = None
+    epsilon: float | None = None
     engine_choice: str = ""
 
 

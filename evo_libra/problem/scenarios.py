@@ -27,12 +27,14 @@ class Scenarios:
     price : (part, s) USD of a piece of each of them.
     weight : (w, s) factor on the time of each workload.
     npu_price : (a, s) USD of each accelerator; 0 where its price is certain or unknown.
+    around_price : (row, s) USD of a piece of what is bought around network and NPUs.
     """
 
     parts: tuple[str, ...]
     price: FloatArray
     weight: FloatArray
     npu_price: FloatArray
+    around_price: FloatArray
 
     def figures(
         self,
@@ -41,6 +43,7 @@ class Scenarios:
         times: Sequence[FloatArray],
         npu: IntArray | None,
         tokens: Sequence[FloatArray],
+        around: FloatArray | None = None,
     ) -> Figures:
         """Return the figures of n designs in each scenario.
 
@@ -51,6 +54,7 @@ class Scenarios:
         times : (n,) seconds of each workload.
         npu : (n,) or (1,) accelerator of each design; None where the file names none.
         tokens : (n,) or (1,) of an iteration of each workload; 0 where it has none.
+        around : (row, n) pieces of what is bought around network and NPUs.
         """
         vary = np.flatnonzero(self.weight.any(axis=1))
         known = np.array([times[w] for w in vary.tolist()]).reshape(len(vary), len(stated.time))
@@ -62,7 +66,10 @@ class Scenarios:
         if price is not None and npu is not None:
             price = price + self.npu_price[npu].T
         cost = _changed(stated.cost, self.price, bought)
-        return replace(stated, time=time, cost=cost, training=training, npu_price=price)
+        around_cost = stated.around_cost
+        if around_cost is not None and around is not None:
+            around_cost = _changed(around_cost, self.around_price, around)
+        return replace(stated, time=time, cost=cost, training=training, npu_price=price, around_cost=around_cost)
 
 
 def _changed(stated: FloatArray, change: FloatArray, each: FloatArray) -> FloatArray:

@@ -12,7 +12,7 @@ from evo_libra.arrays import GIGA, IntArray, Population
 from evo_libra.errors import InputError, counted, unknown
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.network.catalog.technologies import Catalog, Technology
-from evo_libra.network.fabric import NPU, Fabric, fabrics_of, parse_fabric, population_of
+from evo_libra.network.fabric import NPU, Fabric, fabrics_of, networks_of, parse_fabric, population_of, written
 from evo_libra.problem.npu_choice import NpuChoice
 from evo_libra.problem.pricing.catalog import with_own_technologies
 from evo_libra.problem.time_models.time_model import TimeModel
@@ -74,9 +74,21 @@ class Notation:
         texts = zip(*plan_columns(population, self.time.tables).values(), strict=True)
         return [replace(fabric, plans=plans) for fabric, plans in zip(found, texts, strict=True)]
 
+    def written(self, population: Population) -> list[str]:
+        """Return designs in the notation: the texts of `fabrics`, without a record for each design."""
+        if population.schedule is not None:
+            return list(map(str, self.fabrics(population)))
+        count, choice = len(population), self.npu
+        npus = [None] * count if choice is None or not choice.several else choice.named(population.technology)
+        spares = [0] * count if population.spares is None else population.spares.tolist()
+        texts = list(zip(*plan_columns(population, self.time.tables).values(), strict=True)) or [()] * count
+        networks = networks_of(population, self.catalog.names)
+        rows = zip(networks, texts, npus, spares, strict=True)
+        return [written(network, (), plans, npu, spare) for network, plans, npu, spare in rows]
+
     def describe(self, population: Population) -> Mapping[str, list[Any]]:
         """Return the columns that describe designs: the notation, and each part of each dimension."""
-        found: dict[str, list[Any]] = {"design": list(map(str, self.fabrics(population)))}
+        found: dict[str, list[Any]] = {"design": self.written(population)}
         if self.npu is not None and self.npu.several:
             found["npu"] = self.npu.named(population.technology)
         if population.spares is not None:

@@ -32,7 +32,7 @@ TECHNOLOGIES = {
 
 
 NPU = {
-    "extends": "h100-80gb",
+    "base": "h100-80gb",
     "ports": {"nvlink4": 18, "ici-v5e": 4, "ici-v4": 6},
     "sources": {"ports": "drawn, 2026"},
 }
@@ -40,7 +40,7 @@ NPU = {
 
 OTHER = {
     "name": "other",
-    "extends": "h200-141gb",
+    "base": "h200-141gb",
     "ports": {"nvlink4": 9, "ici-v4": 6},
     "sources": {"ports": "drawn, 2026"},
 }

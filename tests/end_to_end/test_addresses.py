@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from pathlib import Path
 
 import polars as pl
@@ -55,6 +56,18 @@ def test_a_design_has_one_name_in_every_command() -> None:
         found = call_json(*words)
         assert found["design"] == row["design"]
         assert found["time_ms"] == pytest.approx(row["time_ms"], rel=1e-12)
+
+
+def test_the_best_bandwidths_of_a_design_are_no_slower_at_its_cost() -> None:
+    row = front_of("last").frame.row(3, named=True)
+    found = call_json("optimize", "last#3")
+    assert found == call_json("optimize", f"moe-4k#{row['design']}")
+    assert found["time_ms"] <= row["time_ms"] * (1 + 1e-9)
+    assert found["cost_usd"] <= row["cost_usd"] * (1 + 1e-9)
+    assert re.sub(":[0-9.]+", "", found["design"]) == re.sub(":[0-9.]+", "", row["design"])
+    assert call_json("optimize", "last#3", "--cost", f"{row['cost_usd'] * 2}")["time_ms"] <= found["time_ms"]
+    with pytest.raises(InputError, match="--shape and 'last#3' both name a network"):
+        call_json("optimize", "last#3", "--shape", "SW(8)_SW(8)")
 
 
 def test_words_stand_for_the_ends_and_the_knee() -> None:

@@ -19,6 +19,7 @@ from textual.keys import _character_to_key
 
 from evo_libra.ui.terminal import new_run as launch
 from evo_libra.ui.terminal.keys import KEYS
+from evo_libra.ui.terminal.widgets.dialogs import Editor
 
 PER_SESSION = 250
 SESSIONS = max(int(os.environ.get("EVO_LIBRA_RANDOM_KEYS", "500")) // PER_SESSION, 1)
@@ -96,6 +97,31 @@ def test_an_answer_given_twice_counts_once(drive: Callable[..., None], key: str,
         assert driver.app.is_running
 
     drive(body)
+
+
+@pytest.mark.usefixtures("store")
+@pytest.mark.parametrize(("answer", "starts"), [("ctrl+s", 1), ("escape", 0)])
+def test_an_edited_problem_is_started_or_left_once(
+    drive: Callable[..., None], monkeypatch: pytest.MonkeyPatch, answer: str, starts: int
+) -> None:
+    started: list[Any] = []
+    monkeypatch.setattr(launch, "start", lambda path, *_, **__: started.append(path) or f"{path} is started")
+
+    async def body(driver: Any) -> None:
+        await driver.press("n")
+        await driver.type("dlrm-4k")
+        press_at_once(driver.app, ["enter"] * 3)
+        await driver.until(lambda: isinstance(driver.app.screen, Editor))
+        press_at_once(driver.app, [answer] * 3)
+        await driver.pilot.pause()
+        while answer == "escape" and isinstance(driver.app.screen, Editor):
+            await driver.press(answer)  # the first one leaves the text, so that an edit is not lost by one key
+        await driver.until(lambda: not isinstance(driver.app.screen, Editor))
+        await driver.until(lambda: len(started) == starts)
+        assert driver.app.is_running
+
+    drive(body)
+    assert len(started) == starts
 
 
 @pytest.mark.usefixtures("store")

@@ -9,7 +9,7 @@ import pytest
 from rich.style import Style
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
-SIZES = {"80x24": (80, 24), "120x40": (120, 40), "240x50": (240, 50)}
+SIZES = {"80x24": (80, 24), "120x40": (120, 40), "240x60": (240, 60)}
 Drive = Callable[..., None]
 
 

@@ -187,7 +187,8 @@ class _Journal:
 
     def end(self, last: Snapshot | None, stopped: str | None, manifest: dict[str, Any]) -> Outcome:
         """Write what a run that has ended, complete or not, leaves behind; nothing where somebody else has it."""
-        archive = last.archive if last else Archive.empty(len(self.problem.genome), len(self.problem.objectives))
+        nothing = Archive.empty(len(self.problem.genome), len(self.problem.objectives))
+        archive = last.archive.thinned(self.spec.epsilon) if last else nothing
         failures: list[dict[str, Any]] = []
         if stopped != LOST:
             if stopped is not None and last is not None:
@@ -220,7 +221,7 @@ class _Journal:
         return None if self.scale is None else hypervolume(archive.objectives, *self.scale)
 
     def _progress(self, snapshot: Snapshot) -> None:
-        archive = snapshot.archive
+        archive = snapshot.archive.thinned(self.spec.epsilon)
         volume = self._hypervolume(archive) if len(archive) else None
         seconds = round(self.start.seconds + self.seconds, 3)
         tell_progress(self.folder, Progress(round(time.time(), 3), snapshot.evaluations, len(archive), volume, seconds))

@@ -72,7 +72,7 @@ def reproduce(
             on_generation(snapshot)
             if snapshot.evaluations >= end:
                 break
-    now = front_of(problem, archive)
+    now = front_of(problem, archive.thinned(spec.epsilon))
     same = _checksum_of(now) == checksum(folder.path / FRONT)
     return spec, Reproduction(same, len(before), len(now), _difference(before, now), _changes(manifest))
 

@@ -32,6 +32,7 @@ class Setting:
     key : key of the JSON files of a run; empty for one below ``method``.
     per_engine : an experiment file may give each engine its own value.
     hidden : users do not give it; it follows from another setting.
+    chosen : where users leave it out, the problem and the engine choose it, so that a value of 0 has to be named.
     of_searches : only a search has it, so that the engine `auto` searches where it is asked for.
     """
 
@@ -47,6 +48,7 @@ class Setting:
     key: str = ""
     per_engine: bool = False
     hidden: bool = False
+    chosen: bool = False
     of_searches: bool = False
 
     @property
@@ -147,7 +149,12 @@ class Settings:
     memetic: float = _setting(
         "share of the evaluations that give designs of the front better bandwidths; when left out, the share that "
         "pays off for the engine",
-        0.0, low=0, high=0.5, per_engine=True,
+        0.0, low=0, high=0.5, per_engine=True, chosen=True,
+    )  # fmt: skip
+    epsilon: float = _setting(
+        "of designs whose objectives all differ by less than this share the front has one, 0 for all designs; when "
+        "left out, 0.0001 with bandwidths that are numbers, and 0 else",
+        0.0, low=0, high=0.1, chosen=True,
     )  # fmt: skip
     islands: int = _setting(
         "searches side by side that exchange designs; each has the whole population",
@@ -201,8 +208,7 @@ def file_keys(data: Mapping[str, Any]) -> dict[str, Any]:
     Raises a `KeyError` as for `read_settings`.
     """
     found = read_settings(data)
-    # What pays is chosen where a file does not name a share; a share of 0 has to be named.
-    named = [one for one in asked_settings() if one.required or one.name == "memetic" or found[one.name] != one.default]
+    named = [one for one in asked_settings() if one.required or one.chosen or found[one.name] != one.default]
     values = {_PLURAL.get(one.name, one.name): found[one.name] for one in named}
     return {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
 

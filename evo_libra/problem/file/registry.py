@@ -156,18 +156,25 @@ def _source(path: Path, assignments: Sequence[str]) -> Source:
 def load_open_problem(
     name: str, assignments: Sequence[str] = (), shape: str | None = None, constraints: Sequence[str] = ()
 ) -> Problem:
-    """Load a problem file for `optimize`: bandwidths are solved for, bounds that it leaves out do not exist.
+    """Load a problem file for `optimize`, as `open_problem` builds it.
+
+    Errors are those of `load_problem`, and there is one for a problem that is written in Python.
+    """
+    path = _find_file(name)
+    if path is None:
+        raise InputError(f"'{name}' is no problem file; bandwidths of a problem in Python cannot be solved for")
+    return open_problem(_source(path, assignments), path.parent, shape, constraints)
+
+
+def open_problem(source: Source, folder: Path, shape: str | None = None, constraints: Sequence[str] = ()) -> Problem:
+    """Build a problem for `optimize`: bandwidths are solved for, bounds that its file leaves out do not exist.
 
     A shape in the notation pins the network; the constraints are added to those of the file. Errors are those of
-    `load_problem`, and there is one for a problem that is written in Python.
+    `problem_of`.
     """
     from evo_libra.files.source import set_value  # noqa: PLC0415 - only problem files need YAML
     from evo_libra.problem.file.load import problem_of  # noqa: PLC0415 - the same
 
-    path = _find_file(name)
-    if path is None:
-        raise InputError(f"'{name}' is no problem file; bandwidths of a problem in Python cannot be solved for")
-    source = _source(path, assignments)
     if shape is not None:
         fabric = source.data.get("fabric") if isinstance(source.data, dict) else None
         # The shape replaces these keys, but not pins: they may hold bandwidths.
@@ -179,7 +186,7 @@ def load_open_problem(
         if known is None or isinstance(known, list):
             asked = json.dumps([*(known or []), *constraints])
             source = set_value(source, f"constraints={asked}", "--total, --cost, --constraint")
-    return problem_of(source, path.parent, open_box=True)
+    return problem_of(source, folder, open_box=True)
 
 
 def load_python_problem(

@@ -118,7 +118,7 @@ def kernel_mistakes(npu: Accelerator, serving: ServingSpec) -> Iterator[tuple[Ke
         yield ("serving", "weights"), f"found {given}; {npu.name} has kernel constants for {known}; {rule}"
     for what, there in (("products with few rows, as in decoding", npu.decode), ("fused attention", npu.attention)):
         if there is None:
-            yield ("serving",), f"{npu.name} has no kernel constants for {what}; an entry that extends it can"
+            yield ("serving",), f"{npu.name} has no kernel constants for {what}; an entry with it as `base` can"
 
 
 def _weights(npu: Accelerator, serving: ServingSpec) -> list[str]:

@@ -14,6 +14,7 @@ from evo_libra.network.catalog.technologies import BlockName, Name
 from evo_libra.problem.file.faults_spec import FaultsSpec
 from evo_libra.problem.file.fields import NotNegative, PositiveFloat, PositiveInt
 from evo_libra.problem.file.serving_spec import ServingSpec
+from evo_libra.problem.file.system_spec import SystemSpec
 from evo_libra.problem.file.training_spec import (
     DecoderGeneratorSpec,
     MemorySpec,
@@ -286,6 +287,11 @@ class SearchSpec(StrictModel):
         description="share of the evaluations that give designs better bandwidths, where these can be solved for; "
         "0 for none; when left out, the share that pays off for the engine",
     )
+    epsilon: Annotated[float, Field(ge=0, le=0.1)] | None = Field(
+        None,
+        description="of designs whose objectives all differ by less than this share the front has one; 0 for all "
+        "designs; when left out, 0.0001 with bandwidths that are numbers, of which a front has any number, and 0 else",
+    )
 
 
 class ProblemSpec(StrictModel):
@@ -314,6 +320,9 @@ class ProblemSpec(StrictModel):
     tco: TcoSpec | None = Field(
         None,
         description="figures of the total cost of ownership; needed for the objective and constraints of that name",
+    )
+    system: SystemSpec | None = Field(
+        None, description="what is bought beside network and accelerators: hosts and storage"
     )
     faults: FaultsSpec | None = Field(
         None, description="failures, checkpoints and spares; needed for the objectives and constraints under failures"

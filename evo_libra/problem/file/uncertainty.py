@@ -17,10 +17,11 @@ from evo_libra.problem.file.workloads import normalised_weights
 from evo_libra.problem.objectives import MEASURES, Measure
 from evo_libra.problem.scenarios import Scenarios, draw
 from evo_libra.problem.statistics import NAMED
+from evo_libra.problem.system import SystemBill
 from evo_libra.problem.time_models.loops import WeightedLoop
 
 _VALUE = NAMED.index("value")
-_WEIGHTS, _NPUS = 1, 2
+_WEIGHTS, _NPUS, _AROUND = 1, 2, 3
 """Streams of random numbers beside that of the prices of parts, which is that of `evo-libra prices`."""
 
 
@@ -32,8 +33,9 @@ class UncertaintyLoader:
         self.asked = [(key, name) for key, name in asked if MEASURES[name].statistic is not None]
 
     def scenarios(
-        self, kits: Sequence[Kit], npus: Sequence[Accelerator], loops: Sequence[WeightedLoop]
-    ) -> Scenarios | None:
+        self, kits: Sequence[Kit], npus: Sequence[Accelerator], loops: Sequence[WeightedLoop],
+        system: SystemBill | None,
+    ) -> Scenarios | None:  # fmt: skip
         """Return the scenarios; None where nothing asks for them.
 
         An `InputError` names what is asked for over scenarios although nothing of it varies.
@@ -43,7 +45,8 @@ class UncertaintyLoader:
         drawn = self._prices(kits)
         varies = (drawn != drawn[:, :1]).any(axis=1)
         parts = tuple(name for name, one in zip(parts_of(kits), varies.tolist(), strict=True) if one)
-        found = Scenarios(parts, _beyond(drawn[varies]), self._weights(loops), self._npu_prices(npus))
+        weights, prices = self._weights(loops), self._npu_prices(npus)
+        found = Scenarios(parts, _beyond(drawn[varies]), weights, prices, self._around(system))
         for key, name in self.asked:
             if not _varies(MEASURES[name], found):
                 raise self.fail((key,), f"{name} is over scenarios, and {self._certain(MEASURES[name])}")
@@ -75,6 +78,13 @@ class UncertaintyLoader:
             ranges.append(Range(low, (low + high) / 2.0, high))
         return _beyond(draw(ranges, settings.scenarios, (settings.seed, _NPUS)))
 
+    def _around(self, system: SystemBill | None) -> FloatArray:
+        """Return the (row, s) USD of pieces of what is bought around network and NPUs beyond the middle of ranges."""
+        settings = self.spec.uncertainty
+        known = [row.price or _fixed(0.0) for row in (() if system is None else system.rows)]
+        ranges = known if settings.prices else [_fixed(0.0) for _ in known]
+        return _beyond(draw(ranges, settings.scenarios, (settings.seed, _AROUND))) if ranges else np.zeros((0, 1))
+
     def _certain(self, measure: Measure) -> str:
         """Return why a measure has the same figure in every scenario, as part of a sentence."""
         reasons = ["no workload's weight is a range"] if measure.timed else []
@@ -88,7 +98,7 @@ def _varies(measure: Measure, scenarios: Scenarios) -> bool:
     return bool(
         (measure.timed and scenarios.weight.any())
         or (measure.paid and len(scenarios.price))
-        or (measure.priced and scenarios.npu_price.any())
+        or (measure.priced and (scenarios.npu_price.any() or scenarios.around_price.any()))
     )
 
 

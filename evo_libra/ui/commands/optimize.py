@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from evo_libra.errors import ConflictError, InfeasibleError
+from evo_libra.errors import ConflictError, InfeasibleError, InputError
+from evo_libra.ui.commands.addresses import addressed, is_address
 from evo_libra.ui.commands.shared import Assignments, Json, app, check_positive
 from evo_libra.ui.output import number, print_json, print_table, time_text
 
 if TYPE_CHECKING:
     from evo_libra.problem.allocation import Allocation, Binding
+    from evo_libra.problem.problem import Problem
 
 
 @app.command
@@ -32,6 +37,7 @@ def optimize(
     ----------
     problem:
         Path of a problem file, or name of a problem; a smallest or largest bandwidth that it leaves out is no limit.
+        Or a design, such as last#12: its network, at most at its cost unless --total or --cost is given.
     shape:
         The network, such as "RI(4)_FC(8)_RI(4)_SW(32)"; technologies that it leaves open are chosen.
     total:
@@ -48,11 +54,19 @@ def optimize(
 
     check_positive("total", total, "GB/s")
     check_positive("cost", cost, "USD")
+    each = None if total is None else total * GIGA
     try:
-        found = best_bandwidths(
-            problem, shape=shape, total=None if total is None else total * GIGA, cost=cost,
-            constraints=constraint or (), objective=objective, assignments=assignments,
-        )  # fmt: skip
+        if is_address(problem):
+            if shape is not None:
+                raise InputError(f"--shape and '{problem}' both name a network; give one of the two")
+            found = best_bandwidths(
+                _network_of(problem, each, cost, constraint or (), assignments), objective=objective
+            )
+        else:
+            found = best_bandwidths(
+                problem, shape=shape, total=each, cost=cost, constraints=constraint or (), objective=objective,
+                assignments=assignments,
+            )  # fmt: skip
     except ConflictError as error:
         if not as_json:
             raise InfeasibleError(str(error)) from None
@@ -68,6 +82,23 @@ def optimize(
 
 
 _FAILED = 1
+
+
+def _network_of(
+    address: str, total: float | None, cost: float | None, constraints: Sequence[str], assignments: Sequence[str]
+) -> Problem:  # fmt: skip
+    """Return the problem of a design's network, whose bandwidths and plans are open; `total` is in B/s per NPU."""
+    from evo_libra.experiment.run.origin import source_of
+    from evo_libra.network.fabric import Fabric, parse_fabric
+    from evo_libra.problem.file.registry import open_problem
+    from evo_libra.problem.optimize import limits
+
+    found = addressed(address, assignments=assignments)
+    if total is None and cost is None:
+        cost = float(found.problem.measure(found.problem.read(found.design), timed=False).cost[0])
+    dimensions = tuple(replace(dimension, bandwidth=None) for dimension in parse_fabric(found.design).dimensions)
+    source, folder = source_of(found.origin), Path(found.origin.folder)
+    return open_problem(source, folder, str(Fabric(dimensions)), [*limits(total, cost), *constraints])
 
 
 def _allocation_json(found: Allocation, objective: str) -> dict[str, Any]:

@@ -102,10 +102,46 @@ def clipped(text: str, width: int, cut: str = "…") -> str:
     >>> clipped("gpt3-175b-16k-s3", 10)
     'gpt3-…k-s3'
     """
+    return _without_middle(text, width, max((width - 1) // 2, 0), cut)
+
+
+def _without_middle(text: str, width: int, tail: int, cut: str) -> str:
     if len(text) <= width:
         return text
-    tail = max((width - 1) // 2, 0)
     return text[: max(width - 1 - tail, 0)] + cut + (text[-tail:] if tail else "")
+
+
+def distinct(texts: Sequence[str], width: int, cut: str = "…") -> dict[str, str]:
+    """Return texts that fit, by the texts; different ones stay different.
+
+    As much of the end is kept as tells most apart, half of the room if that suffices. Those that no end tells apart are
+    numbered.
+
+    >>> list(distinct(["npus 1024 nsga2 s0", "npus 1024 nsga2 s1"], 8).values())
+    ['npus… s0', 'npus… s1']
+    """
+    different = list(dict.fromkeys(texts))
+    half = max((width - 1) // 2, 0)
+    tails = sorted(range(width), key=lambda tail: abs(tail - half))
+    tried = ([_without_middle(text, width, tail, cut) for text in different] for tail in tails)
+    found = max(tried, key=lambda short: len(set(short)), default=different)
+    return dict(zip(different, _numbered(found, width, cut), strict=True))
+
+
+def _numbered(texts: Sequence[str], width: int, cut: str) -> list[str]:
+    """Return texts of which those that occur several times end with a number of their own."""
+    found: list[str] = []
+    taken, uses = set(texts), Counter(texts)
+    for text in texts:
+        if uses[text] == 1:
+            found.append(text)
+            continue
+        begin, ends = text.partition(cut)[0], (f"{cut}{n}" for n in range(1, len(texts) + len(taken) + 1))
+        names = (begin[: max(width - len(end), 0)] + end for end in ends)
+        name = next(name for name in names if name not in taken)
+        taken.add(name)
+        found.append(name)
+    return found
 
 
 _IN_ASCII = str.maketrans(

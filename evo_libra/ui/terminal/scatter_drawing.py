@@ -10,7 +10,7 @@ import numpy as np
 from evo_libra.ui.plots.axes import Series, in_unit, position, unit_of
 from evo_libra.ui.plots.canvas import Area, Canvas, Glyphs, Role
 from evo_libra.ui.terminal.plot_view import Picture
-from evo_libra.ui.terminal.queue_view import clipped
+from evo_libra.ui.terminal.queue_view import clipped, distinct
 
 _MIN_WIDTH, _MIN_HEIGHT = 24, 8
 _FRAME = 4  # Lines that the label, the axis, its ticks and the legend take.
@@ -133,9 +133,9 @@ def _legend(picture: Picture, width: int, height: int, glyphs: Glyphs) -> list[l
     max_lines = 1 + height // _LINES_PER_LEGEND
     for room in range(max((len(name) for _, _, name in entries), default=0), 2, -1):
         lines: list[list[tuple[int, str, int, str]]] = [[]]
-        column = 0
+        column, names = 0, distinct([name for _, _, name in entries], room, glyphs.cut)
         for marker, role, name in reversed(entries):  # from the last line up, as that is the short one
-            short = clipped(name, room, glyphs.cut)
+            short = names[name]
             reserved = len(picture.x_label) + 2 if len(lines) == 1 else 0
             if column + 2 + len(short) > width - reserved:
                 lines.append([])

@@ -17,7 +17,7 @@ from evo_libra.front.front import Front
 from evo_libra.ui.report.charts import attainment_chart, convergence_chart
 from evo_libra.ui.report.data import Source, report_document
 from evo_libra.ui.report.page import frame
-from evo_libra.ui.report.records import Document
+from evo_libra.ui.report.records import Document, Reference
 
 Show = Callable[..., Any]
 
@@ -161,6 +161,16 @@ def test_keys_walk_the_table_and_change_axes_themes_and_help(show: Show, documen
     for key in ("Escape", "z", "z", "x"):
         shown.tab.keyboard.press(key)
     assert shown.tab.evaluate("document.activeElement.id") == "x"
+
+
+def test_names_beside_points_cover_no_other_name(show: Show, document: Document) -> None:
+    values = {one.key: one.values[0] for one in document.columns if one.kind == "objective"}
+    near = [Reference(f"reference-{n}", "", values, "") for n in range(5)]  # all of them at one place
+    shown = show(replace(document, references=near))
+    boxes = shown.value("written")
+    assert len(boxes) >= len(near)
+    for n, (left, top, right, bottom) in enumerate(boxes):
+        assert not any(left < r and le < right and top < b and t < bottom for le, t, r, b in boxes[:n])
 
 
 def test_axes_can_be_any_column_and_linear(show: Show, document: Document) -> None:

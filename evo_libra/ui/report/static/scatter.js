@@ -34,10 +34,7 @@ function extent(one) {
 
 /** Draw axes with ticks, gridlines and labels. @param {CanvasRenderingContext2D} to @param {string} x @param {string} y */
 function drawAxes(to, x, y) {
-  to.strokeStyle = theme.line;
-  to.fillStyle = theme.faint;
-  to.lineWidth = 1;
-  to.textAlign = "center";
+  Object.assign(to, { strokeStyle: theme.line, fillStyle: theme.faint, lineWidth: 1, textAlign: "center" });
   for (const value of ticks(view.x, Math.max(2, Math.floor(view.width / 80)))) {
     to.beginPath(); to.moveTo(toX(value), EDGE.top); to.lineTo(toX(value), view.height - EDGE.bottom); to.stroke();
     to.fillText(short(value), toX(value), view.height - EDGE.bottom + 15);
@@ -69,18 +66,27 @@ function drawBands(to) {
   to.restore();
 }
 
+/** Boxes of the names that are written: left, top, right, bottom. @type {[number, number, number, number][]} */
+let written = [];
+/** Write a name beside a place, where it covers no other name if there is such a place. @param {CanvasRenderingContext2D} to @param {string} name @param {number} x @param {number} y */
+function beside(to, name, x, y) {
+  const wide = to.measureText(name).width, sides = [x + 8, x - 8 - wide];
+  const boxes = [-8, 16, -22, 30, -36, 44].flatMap((down) => sides.map((left) => /** @type {const} */ ([left, y + down - 11, left + wide, y + down + 2])));
+  const inside = boxes.filter(([left, top, right]) => left > EDGE.left && right < view.width && top > 0);
+  const free = inside.find((box) => !written.some((other) => box[0] < other[2] && other[0] < box[2] && box[1] < other[3] && other[1] < box[3]));
+  const box = free ?? inside[0] ?? [x, y, x, y];
+  written.push([...box]);
+  to.textAlign = "left"; to.fillText(name, box[0], box[3] - 2);
+}
 /** @param {CanvasRenderingContext2D} to */
 function drawReferences(to) {
-  to.font = "11px system-ui, sans-serif";
-  doc.references.forEach((one, n) => {
+  Object.assign(to, { font: "11px system-ui, sans-serif", strokeStyle: theme.text, fillStyle: theme.text, lineWidth: 1.6 });
+  for (const one of doc.references) {
     const x = toX(one.values[state.x.key] ?? NaN), y = toY(one.values[state.y.key] ?? NaN);
-    if (Number.isNaN(x + y)) return;
-    to.strokeStyle = to.fillStyle = theme.text;
-    to.lineWidth = 1.6;
+    if (Number.isNaN(x + y)) continue;
     to.beginPath(); to.moveTo(x - 5, y - 5); to.lineTo(x + 5, y + 5); to.moveTo(x + 5, y - 5); to.lineTo(x - 5, y + 5); to.stroke();
-    to.textAlign = x > 0.7 * view.width ? "right" : "left";
-    to.fillText(one.name, x + (x > 0.7 * view.width ? -8 : 8), y + (n % 2 ? 16 : -8));
-  });
+    beside(to, one.name, x, y);
+  }
 }
 
 const radius = count > 2000 ? 3 : 4;
@@ -124,6 +130,7 @@ const scatterFront = layer(() => {
 /** Draw what lies over the points: reference designs, marks, the rectangle, the design that is open. */
 function scatterTop() {
   const { drawn } = context("scatter-top");
+  written = [];
   drawReferences(drawn);
   for (const [name, rows] of Object.entries(doc.marks)) {
     for (const row of rows) ringed(drawn, row, theme.text, 1, doc.results.length > 1 || row === state.picked ? "" : name);
@@ -136,21 +143,16 @@ function scatterTop() {
 }
 /** Draw what a brush covers. @param {CanvasRenderingContext2D} to @param {number} x @param {number} y @param {number} width @param {number} height */
 function framed(to, x, y, width, height) {
-  to.strokeStyle = theme.accent;
-  to.fillStyle = theme.ghost;
-  to.lineWidth = 1;
+  Object.assign(to, { strokeStyle: theme.accent, fillStyle: theme.ghost, lineWidth: 1 });
   to.fillRect(x, y, width, height);
   to.strokeRect(x, y, width, height);
 }
 /** @param {CanvasRenderingContext2D} to @param {number} row @param {string} style @param {number} width @param {string} name */
 function ringed(to, row, style, width, name) {
   const x = toX(state.x.data[row] ?? NaN), y = toY(state.y.data[row] ?? NaN);
-  to.strokeStyle = style;
-  to.lineWidth = width;
+  Object.assign(to, { strokeStyle: style, lineWidth: width, fillStyle: theme.text });
   to.beginPath(); to.arc(x, y, radius + 4, 0, 7); to.stroke();
-  to.fillStyle = theme.text;
-  to.textAlign = x > 0.6 * view.width ? "right" : "left";
-  to.fillText(name, x + (x > 0.6 * view.width ? -radius - 7 : radius + 7), y - 7);
+  if (name) beside(to, name, x, y);
 }
 
 /** The selected row nearest to a place, within some pixels; -1 for none. @param {number} x @param {number} y */

@@ -17,7 +17,7 @@ from textual.strip import Strip
 from evo_libra.experiment.run.record import STATUSES
 from evo_libra.ui.terminal.details import Line
 from evo_libra.ui.terminal.plot_view import MAX_FRONTS
-from evo_libra.ui.terminal.queue_view import GAP, Row, TableColumn, clipped, fitting
+from evo_libra.ui.terminal.queue_view import GAP, Row, TableColumn, clipped, distinct, fitting
 from evo_libra.ui.terminal.themes import Styles
 
 SHEET_ROLES = ("head", "label", "value", "dim", "good", "bad", "bar")
@@ -122,6 +122,7 @@ class Table(ScrollView, can_focus=True):
         self._columns = tuple(columns)
         self.rows: Sequence[Row] = ()
         self._longest, self.cursor = 0, 0
+        self._shortened: tuple[int, dict[str, str]] = (0, {})
         self._styles = Styles(self, "table")
         self._cut = "~" if ascii_only else "…"
 
@@ -130,7 +131,7 @@ class Table(ScrollView, can_focus=True):
     ) -> None:
         """Show rows; `longest` is the characters of the longest text of the flexible column."""
         self._columns = self._columns if columns is None else tuple(columns)
-        self.rows, self._longest = rows, longest
+        self.rows, self._longest, self._shortened = rows, longest, (0, {})
         moved, self.cursor = cursor != self.cursor, min(cursor, max(len(rows) - 1, 0))
         self.virtual_size = Size(self.size.width, len(rows) + 1)
         if moved:
@@ -162,12 +163,18 @@ class Table(ScrollView, can_focus=True):
     def _line(self, cells: Sequence[tuple[str, int, int, str]], under: tuple[str, ...], width: int) -> Strip:
         base, segments = self._styles(*under), []
         for at, (text, index, size, role) in enumerate(cells):
-            short = clipped(text, size, self._cut)
+            short = clipped(text, size, self._cut) if self._columns[index].width else self._row_name(text, index, size)
             short = short.rjust(size) if self._columns[index].right else short.ljust(size)
             segments.append(Segment(short, self._styles(*under, role)))
             if at < len(cells) - 1:
                 segments.append(Segment(" " * GAP, base))
         return Strip(segments).adjust_cell_length(width, base)
+
+    def _row_name(self, text: str, index: int, size: int) -> str:
+        """Return a text of the flexible column, different from that of every other row whose text is another one."""
+        if self._shortened[0] != size:
+            self._shortened = size, distinct([row.cells[index] for row in self.rows], size, self._cut)
+        return self._shortened[1].get(text, clipped(text, size, self._cut))
 
     def _keep_in_view(self) -> None:
         height = max(self.size.height - 1, 1)

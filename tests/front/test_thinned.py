@@ -1,0 +1,71 @@
+"""A front with one design of each box: what stays, what may go, and that every way to a front has the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evo_libra import load_problem, search
+from evo_libra.front.archive import Archive, front
+from evo_libra.front.indicators import hypervolume
+from evo_libra.searching.generations import EPSILON, generations, settle
+from evo_libra.searching.registry import load_engine
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1), objectives=st.integers(1, 4), epsilon=st.sampled_from([1e-6, 1e-3, 0.1]),
+    near=st.booleans(),
+)  # fmt: skip
+def test_each_design_that_goes_is_no_better_by_more_than_epsilon(
+    *, seed: int, objectives: int, epsilon: float, near: bool
+) -> None:
+    random = np.random.default_rng(seed)
+    every = np.exp(random.normal(size=(objectives, 200)) * (3 * epsilon if near else 1.0))
+    every = every[:, front(every)]
+    whole = Archive(np.arange(every.shape[1], dtype=float)[None], every)
+    part = whole.thinned(epsilon)
+    rows = part.genes[0].astype(int)
+    assert (np.diff(rows) > 0).all()
+    np.testing.assert_array_equal(part.objectives, every[:, rows])
+    gone = np.setdiff1d(np.arange(len(whole)), rows)
+    factor = (part.objectives[:, :, None] / every[:, None, gone]).max(axis=0).min(axis=0, initial=np.inf)
+    assert (factor <= (1.0 + epsilon) * (1.0 + 1e-12)).all()
+    np.testing.assert_array_equal(part.objectives.min(axis=1), every.min(axis=1))
+
+
+def test_all_designs_stay_without_an_epsilon() -> None:
+    whole = Archive(np.zeros((1, 3)), np.array([[1.0, 1.0 + 1e-9, 2.0], [3.0, 3.0 - 1e-9, 1.0]]))
+    assert whole.thinned(0.0) is whole
+    assert len(whole.thinned(1e-4)) == 2
+    assert len(Archive.empty(2, 2).thinned(1e-4)) == 0
+
+
+@pytest.mark.parametrize(
+    ("problem", "changes", "engine", "expected"),
+    [
+        ("gpt3-4k", [], "nsga2", EPSILON),
+        ("gpt3-4k", ["search.epsilon=0"], "nsga2", 0.0),
+        ("gpt3-4k", ["bandwidth=optimal"], "exhaustive", 0.0),
+        ("moe-4k", [], "nsga2", 0.0),
+        ("moe-4k", ["search.epsilon=0.01"], "nsga2", 0.01),
+    ],
+)
+def test_fronts_of_numbers_have_one_design_of_each_box(
+    problem: str, changes: list[str], engine: str, expected: float
+) -> None:
+    assert settle(load_problem(problem, changes), engine=engine).epsilon == expected
+    assert settle(load_problem(problem, changes), engine=engine, epsilon=0.05).epsilon == 0.05
+
+
+def test_the_front_loses_less_than_two_thousandths_of_a_percent() -> None:
+    problem = load_problem("gpt3-4k")
+    engine = load_engine("nsga2", problem)
+    *_, last = generations(problem, engine, population=200, seed=1, evaluations=20_000)
+    kept = last.archive.thinned(EPSILON)
+    low, high = last.archive.objectives.min(axis=1), last.archive.objectives.max(axis=1)
+    assert len(kept) < len(last.archive)
+    assert hypervolume(kept.objectives, low, high) > (1 - 2e-5) * hypervolume(last.archive.objectives, low, high)
+    found = search(problem, engine="nsga2", evaluations=20_000, population=200, seed=1, memetic=0.0)
+    assert len(found) == len(kept)
