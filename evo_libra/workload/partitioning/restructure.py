@@ -36,20 +36,18 @@ def first_owners(layers: Sequence[LayerEnergy], inputs: IntArray, room: Room) ->
 def improved(layers: Sequence[LayerEnergy], owners: Owners, room: Room, prices: Sequence[float]) -> Owners:
     """Return owners, from given ones on, whose loss no assignment of a layer by its marginal costs makes smaller.
 
+    The loss of a copy, the lesser of its energy and its price, is a concave function of its energy. So the costs at the
+    current owners bound it from above and touch it there, and the best assignment by them never makes it larger
+    (majorise, minimise). What a neuron sends to the next layer is linear in its owner, and its cost is exact.
+
+    Of a layer with few neurons, all assignments are looked at.
+
     Parameters
     ----------
     layers : of the network.
     owners : of the inputs, which stay, and of the neurons of each layer.
     room : of each layer, how many neurons each of the workers may have.
     prices : of a copy in each layer, in the unit of the layer's energies.
-
-    Notes
-    -----
-    The loss of a copy, the lesser of its energy and its price, is a concave function of its energy. So the costs at the
-    current owners bound it from above and touch it there, and the best assignment by them never makes it larger
-    (majorise, minimise). What a neuron sends to the next layer is linear in its owner, and its cost is exact.
-
-    Of a layer with few neurons, all assignments are looked at.
     """
     workers = len(room[0])
     best = loss_of(layers, owners, workers, prices)
