@@ -81,10 +81,10 @@ class Family:
             for way in (ladder, ladder[::-1]):
                 last = start
                 for price in way:
-                    prices = [float(price)] * len(room)
-                    for begin in (start, last):
-                        last = improved(self.energies, begin, room, prices)
-                        yield last
+                    last = improved(self.energies, last, room, [float(price)] * len(room))
+                    yield last
+            for price in ladder:
+                yield improved(self.energies, start, room, [float(price)] * len(room))
 
     @cached_property
     def copies(self) -> tuple[tuple[Copies, ...], ...]:

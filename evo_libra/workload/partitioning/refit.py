@@ -20,6 +20,8 @@ def refit(layer: Layer, rows: FloatArray, sources: IntArray, owners: IntArray, s
     sources, owners : the worker of each of the (inputs,) values and of each of the (outputs,) neurons.
     sent : (inputs, workers) copies that are sent.
     """
+    from scipy.linalg import lstsq  # noqa: PLC0415 - takes a tenth of a second, and few need it; QR is faster than SVD
+
     weights, bias = layer.weights.copy(), None if layer.bias is None else layer.bias.copy()
     error = 0.0
     for worker in np.unique(owners).tolist():
@@ -29,7 +31,7 @@ def refit(layer: Layer, rows: FloatArray, sources: IntArray, owners: IntArray, s
             continue
         kept = np.append(there, bias is not None)
         lost = rows[:, :-1] @ missing.T
-        change = np.linalg.lstsq(rows[:, kept], lost, rcond=None)[0]
+        change = lstsq(rows[:, kept], lost, lapack_driver="gelsy", check_finite=False)[0]
         error += float(((lost - rows[:, kept] @ change) ** 2).sum())
         weights[mine] -= missing
         weights[np.ix_(mine, there)] += change[: there.sum()].T
