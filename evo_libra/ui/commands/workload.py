@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
-from evo_libra.errors import InputError, counted, printable, unusable
-from evo_libra.ui.commands.named_runs import given_of, origin_of_result, run_folder
+from evo_libra.errors import InputError, counted, printable
 from evo_libra.ui.commands.shared import Json, MovedProblem, Rows, TrustCode, app, check_min, check_positive
 from evo_libra.ui.output import print_json, print_table, progress_bar
 
@@ -87,29 +86,14 @@ def write_workload(
     batch:
         Samples that are computed together.
     """
-    from evo_libra.chakra.write import write_traces
-    from evo_libra.experiment.run.origin import build
-    from evo_libra.experiment.store.folder import RunFolder
-    from evo_libra.problem.protocol import HasTraces
-    from evo_libra.ui.commands.addresses import MARK, NAMED, row_of
+    from evo_libra.ui.commands.design_traces import traces_of_design
 
     check_min("batch", batch)
-    where, mark, what = design.rpartition(MARK)
-    run = RunFolder(run_folder(where if mark else design))
-    front = run.read_front()
-    row = front.frame.row(row_of(front, what if mark else NAMED[0], run.path), named=True)
-    built = build(origin_of_result(run, problem, given_of(run), trust_code=trust_code))
-    if not isinstance(built, HasTraces):
-        raise InputError(f"designs of '{built.name}' are no work for NPUs; `evo-libra export` writes that of a network")
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise unusable(out.parent, "written", error) from None
-    paths = [str(path) for path in write_traces(out, built.traces(row, batch))]
+    number, paths = traces_of_design(design, out, batch, problem, trust_code=trust_code)
     if as_json:
-        print_json({"id": row["id"], "batch": batch, "traces": paths})
+        print_json({"id": number, "batch": batch, "traces": paths})
     else:
-        print(f"{MARK}{row['id']}: {counted(len(paths), 'trace')}, {paths[0]} to {paths[-1]}")
+        print(f"design {number}: {counted(len(paths), 'trace')}, {paths[0]} to {paths[-1]}")
     return 0
 
 
