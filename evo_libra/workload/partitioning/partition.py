@@ -84,9 +84,12 @@ class Partition:
 
     @property
     def imbalance(self) -> float:
-        """Time of the layers, each as long as its slowest worker, over the time of the same work spread evenly."""
-        slowest = (self.work / self.shares).max(axis=1).sum()
-        return float(slowest / (self.work.sum() / self.shares.sum()))
+        """Time of the layers, each as long as its slowest worker, over the time of the same work spread evenly.
+
+        It is 1 where nothing is left to multiply.
+        """
+        slowest, total = (self.work / self.shares).max(axis=1).sum(), self.work.sum()
+        return float(slowest / (total / self.shares.sum())) if total else 1.0
 
     @property
     def error(self) -> float:

@@ -64,5 +64,9 @@ def test_work_is_what_the_slowest_worker_waits_for() -> None:
     # Dense layers: each worker multiplies all inputs with its neurons, 4 of 12, then 3, 3 and 2 of 8.
     assert found.work.tolist() == [[48.0, 48.0, 48.0], [36.0, 36.0, 24.0]]
     assert found.imbalance == pytest.approx((48 + 36) / ((144 + 96) / 3))
+    nothing = replace(network.layers[1], weights=np.eye(12))
+    apart = replace(network, layers=(nothing,))
+    owners = (blocks(12, EVEN), np.roll(blocks(12, EVEN), 4))
+    assert partition(apart, owners, EVEN, [1.0]).imbalance == 1.0
     fast = replace(found, shares=np.array([1.0, 1.0, 2.0]))
     assert fast.imbalance == pytest.approx((48 + 36) / ((144 + 96) / 4))
