@@ -27,6 +27,7 @@ def test_commands_that_take_any_problem(folder: Path) -> None:
     assert "GB/s" not in shown
     assert "the knee" in run(folder, "recommend", "last").stdout
     run(folder, "report", "last", "-o", "page.html")
+    assert "neighbours, nothing left out" in (folder / "page.html").read_text()
     assert "identical" in run(folder, "reproduce", "last").stdout
     assert "repurpose" in run(folder, "catalog").stdout
     run(folder, "search", *WORDS, "--seed", "1")

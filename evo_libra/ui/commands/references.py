@@ -18,10 +18,10 @@ def show_references(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -
     if not rows:
         return
     from evo_libra.front.families import short_network, short_plans
-    from evo_libra.ui.commands.design_table import BANDWIDTH, NETWORK, PLAN, bandwidths
+    from evo_libra.ui.commands.design_table import BANDWIDTH, NETWORK, PLAN, bandwidths, folded_head
 
     if not is_network(str(rows[0]["design"])):
-        head = ("name", *columns, "what it is")
+        head = ("name", *map(folded_head, columns), "what it is")
         cells = [[str(r["name"]), *(number(r[column]) for column in columns), str(r["design"])] for r in rows]
         print_table("designs to compare with", head, cells, left=("name", "what it is"), fold=("what it is",))
         return
