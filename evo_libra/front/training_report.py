@@ -36,6 +36,7 @@ def training_report(problem: Problem, loop: WeightedLoop, step: TrainingStep, po
         "split_ms": {part: time / _MILLI for part, time in split.items()},
         **({"optimizer_streams": streams} if streams else {}),
         "memory_GB": {kind: bytes_ / GIGA for kind, bytes_ in step.memory.items()},
+        **({"expansion_GB": {kind: bytes_ / GIGA for kind, bytes_ in step.expanded.items()}} if step.expanded else {}),
         "memory_total_GB": step.total_memory / GIGA,
         "memory_limit_GB": None if problem.npu is None else float(problem.npu.figures(first.technology)[0][0]) / GIGA,
         "samples_per_s": step.samples / seconds,
@@ -83,11 +84,11 @@ def step_split(problem: Problem, loop: WeightedLoop, step: TrainingStep, populat
 def optimizer_streams(
     problem: Problem, loop: WeightedLoop, step: TrainingStep, population: Population
 ) -> list[dict[str, Any]]:
-    """Return what runs side by side where the optimizer is not on the NPUs: of a pass, and of the update after them.
+    """Return what runs side by side where the optimizer is not on the NPUs, or something lies in expansion memory.
 
-    The longest one binds. There is no entry where the optimizer is on the NPUs.
+    That is of a pass, and of the update after them; the longest one binds. There is no entry where all is on the NPUs.
     """
-    if step.planned is None or int(step.planned[1].optimizer[0]) == NPU:
+    if step.planned is None or (int(step.planned[1].optimizer[0]) == NPU and not any(step.expanded.values())):
         return []
     seconds_of, found = traffic_seconds(problem, loop, population), dict[str, dict[str, float]]()
     for race in step.time.races:

@@ -101,6 +101,31 @@ class OfPlans(SystemRow):
         return self if self.table is None else replace(self, needed=self.needed[[plan[self.table]]], table=None)
 
 
+@dataclass(frozen=True, eq=False)
+class MemoryOfPlans(SystemRow):
+    """Expansion memory of every NPU: as much as the plan takes that takes the most, as workloads share it.
+
+    Attributes
+    ----------
+    each : (p,) GB of an NPU under the plans of each workload; of its place among those that leave plans open, or None
+        where it has one plan.
+    """
+
+    each: tuple[tuple[FloatArray, int | None], ...]
+
+    def pieces(self, designs: Population) -> FloatArray:
+        """Return (n,) GB of all NPUs."""
+        most = np.zeros(len(designs))
+        for amount, table in self.each:
+            most = np.maximum(most, amount if table is None else columns(amount, designs.plans[table]))
+        return np.asarray(most * bought_npus(designs))
+
+    def pinned(self, plan: Sequence[int]) -> SystemRow:
+        """Return the row where each workload that leaves plans open has one of them."""
+        each = tuple((amount if t is None else amount[[plan[t]]], None) for amount, t in self.each)
+        return replace(self, each=each)
+
+
 class SsdsOfPlans(OfPlans):
     """SSDs, whose power is in that of their host."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evo_libra.errors import InputError, suggestion
+from evo_libra.validation.comet import COMET
 from evo_libra.validation.footprints import FOOTPRINTS
 from evo_libra.validation.kernels import KERNELS
 from evo_libra.validation.luwu import LUWU
@@ -22,6 +23,7 @@ SOURCES: tuple[PublishedSource, ...] = (
     *NETWORKS,
     *RELIABILITY,
     *LUWU,
+    *COMET,
 )
 """Every source, those of a group one after the other."""
 

@@ -13,7 +13,7 @@ from evo_libra.problem.file.offload import places_of
 from evo_libra.problem.file.spec import WorkloadSpec
 from evo_libra.problem.file.training_spec import TrainingSpec
 from evo_libra.workload.step.advice import fitting_option
-from evo_libra.workload.step.memory import memory
+from evo_libra.workload.step.memory import memory_on_npu
 from evo_libra.workload.step.open_plans import OpenPlans, plan_table
 from evo_libra.workload.step.plan_rules import plan_mistakes
 from evo_libra.workload.step.plan_space import PlanSpace
@@ -47,7 +47,7 @@ class PlanChoices:
 
     @property
     def open(self) -> bool:
-        """Whether there is anything to choose."""
+        """Whether there is anything to choose, expansion memory aside."""
         values = [*self.degrees.values(), *self.options.values(), *self.flags.values(), self.orders, self.precisions]
         return any(value is None or len(value) > 1 for value in values) or len(self.dp or ()) > 1
 
@@ -133,7 +133,7 @@ def nearest(table: TrainingTable, npu: int = 0) -> str:
     mine = np.flatnonzero(table.npu == npu)
     best = int(mine[table.memory[mine].argmin()])
     setup, plan, capacity = table.setups[table.setup[best]], table.plans.select(np.array([best])), table.capacity[best]
-    used = {kind: float(np.ravel(bytes_)[0]) for kind, bytes_ in memory(setup, plan).items()}
+    used = {kind: float(np.ravel(bytes_)[0]) for kind, bytes_ in memory_on_npu(setup, plan).items()}
     largest = sorted(used.items(), key=lambda one: -one[1])[:3]
     classes = ", ".join(f"{kind} {bytes_ / GIGA:.1f}" for kind, bytes_ in largest)
     advice = fitting_option(setup, plan, auto=True, capacity=float(capacity))

@@ -7,17 +7,18 @@ from itertools import count
 
 import numpy as np
 
-from evo_libra.arrays import BoolArray
+from evo_libra.arrays import GIGA, BoolArray, FloatArray
 from evo_libra.errors import InputError
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.yaml_reader import format_key
 from evo_libra.network.blocks import Kit
 from evo_libra.network.catalog.hosts import HostSpec, SourcedSpec, host_of, price_range
+from evo_libra.problem.file.expansion import expansions_of_file
 from evo_libra.problem.file.mistakes import ProblemFile
 from evo_libra.problem.file.offload import hosted
 from evo_libra.problem.file.training_spec import ServerSpec
 from evo_libra.problem.objectives import MEASURES
-from evo_libra.problem.system import Fixed, Hosts, OfPlans, SsdsOfPlans, SystemBill, SystemRow
+from evo_libra.problem.system import Fixed, Hosts, MemoryOfPlans, OfPlans, SsdsOfPlans, SystemBill, SystemRow
 from evo_libra.problem.time_models.loops import WeightedLoop
 from evo_libra.workload.step.plan_table import PlanTable
 from evo_libra.workload.step.plans import NETWORK, NVME, Plans
@@ -34,7 +35,7 @@ class SystemLoader:
         self.source, self.spec, self.fail = file.source, file.spec, file.fail
 
     def bill(self, loops: Sequence[WeightedLoop] = (), kits: Sequence[Kit] = ()) -> SystemBill | None:
-        """Return the rows; None where the file has no such section, and no workload has a server of parameters.
+        """Return the rows; None where the file has no such section, no expansion memory and no server of parameters.
 
         Servers and SSDs are those of workloads, and NICs of servers those of kits. An `InputError` says that there is
         no host of a name, or which figures have no source.
@@ -42,7 +43,7 @@ class SystemLoader:
         rows = [row for row in (self._host(), self._storage()) if row is not None]
         if not rows and self.spec.system is not None:
             raise self.fail(("system",), "it is empty; it takes a host, storage, or both")
-        rows += self._optimizers(loops, kits)
+        rows += [*self._optimizers(loops, kits), *self._expansion(loops)]
         return SystemBill(tuple(rows)) if rows else None
 
     def check(self, bill: SystemBill | None, asked: Sequence[tuple[str, str]]) -> None:
@@ -98,6 +99,20 @@ class SystemLoader:
                                   table, host.npus)  # fmt: skip
             if (server := spec.training.optimizer.server) is not None and (place == NETWORK).any():
                 yield from self._servers(index, server, place == NETWORK, table, kits)
+
+    def _expansion(self, loops: Sequence[WeightedLoop]) -> Iterator[SystemRow]:
+        """Yield the expansion memory of NPUs."""
+        spec, tables, each = self.spec.memory.expansion, count(), list[tuple[FloatArray, int | None]]()
+        if spec is None:
+            return
+        self._check_sources(("memory", "expansion"), spec)
+        choices = np.array([one.capacity for one in expansions_of_file(spec)]) / GIGA
+        for loop in loops:
+            table = next(tables) if isinstance(loop.workload, PlanTable) else None
+            if (plans := plans_of(loop.workload)) is not None:
+                each.append((np.broadcast_to(choices[plans.expansion], len(plans)), table))
+        price, key = price_range(spec.price_usd), "memory.expansion"
+        yield MemoryOfPlans("expansion memory", "GB", price, spec.power_W, key, _sources(spec), tuple(each))
 
     def _servers(
         self, index: int, server: ServerSpec, needed: BoolArray, table: int | None, kits: Sequence[Kit]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import product
 from typing import Any
 
@@ -16,6 +17,7 @@ from evo_libra.network.catalog.accelerators import load_accelerators
 from evo_libra.network.catalog.hosts import HostSpec
 from evo_libra.problem.figures import TrainingFigures
 from evo_libra.problem.file.accelerators import AcceleratorLoader
+from evo_libra.problem.file.expansion import expansions_of_file
 from evo_libra.problem.file.mistakes import Gather, ProblemFile
 from evo_libra.problem.file.offload import hosted, named_hosts, offload_mistakes, offload_of
 from evo_libra.problem.file.plans import PlanChoices, choices_of, nearest, table_of, why_none, with_precision
@@ -129,9 +131,9 @@ class TrainingLoader:
         setups = [
             one
             for npu in self.accelerators.npus
-            for one in with_precision(_setup(model, npu, training, hosted(self.spec.system)), choices.precisions)
+            for one in with_precision(self._setup(model, npu, training), choices.precisions)
         ]
-        if choices.open or len(self.accelerators.npus) > 1:
+        if choices.open or len(self.accelerators.npus) > 1 or len(setups[0].expansions) > 1:
             found.check()
             return self._table(path, name, choices, tuple(setups), training)
         dp = found.attempt(lambda: self._replicas(path, choices))
@@ -175,6 +177,9 @@ class TrainingLoader:
             found.mistakes.append(self._mistake(path, ("training",), message))
         degrees = {str(group): degree for group, degree in dict(spec.parallelism).items()}
         precision, overlap = training.precision, training.overlap
+        if self.spec.memory.expansion is not None:
+            message = "a recommendation model has its tables on the NPUs; leave `memory.expansion` out"
+            found.mistakes.append(self.source.mistake(("memory", "expansion"), message))
         found.mistakes += [self._mistake(path, *one) for one in recommender_mistakes(training, degrees)]
         found.mistakes += [
             self._mistake(path, *one)
@@ -220,6 +225,12 @@ class TrainingLoader:
             message = f"'{name}' is a table of some layers; models that are trained as a whole: {', '.join(known)}"
             raise self.fail((*path, "model"), message)
         raise self.fail((*path, "model"), unknown("model", name, known))
+
+    def _setup(self, model: Decoder, npu: Accelerator, training: TrainingSpec) -> Setup:
+        found = _setup(model, npu, training, hosted(self.spec.system))
+        expansions = expansions_of_file(self.spec.memory.expansion)
+        usable = (1.0 - self.spec.memory.reserve) * npu.memory_capacity if expansions else math.inf
+        return replace(found, expansions=expansions, usable=usable)
 
     def _replicas(self, path: KeyPath, choices: PlanChoices) -> int:
         """Return the replicas of a plan that leaves nothing open."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypeVar
 from pydantic import AfterValidator, Field
 
 from evo_libra.files.source import StrictModel
-from evo_libra.network.catalog.hosts import HostSpec, Positive
+from evo_libra.network.catalog.hosts import HostSpec, NotNegative, Positive, Price, SourcedSpec
 from evo_libra.problem.file.fields import PositiveInt
 from evo_libra.workload.step.decoder import DecoderSpec
 from evo_libra.workload.step.recommender import RecommenderSpec
@@ -134,9 +134,29 @@ class TrainingSpec(StrictModel):
     )
 
 
+Capacity = Annotated[float, Field(ge=0, le=1e9)]
+
+
+class ExpansionSpec(SourcedSpec):
+    """Memory that NPUs have beside their own, for what does not fit there."""
+
+    capacity_GB: Capacity | Some[Capacity] = Field(
+        description="GB of each NPU; from a list the search chooses, and 0 is none"
+    )
+    bandwidth_GBps: Positive | Some[Positive] = Field(
+        description="GB/s of reads and writes together; from a list the search chooses"
+    )
+    shared_by: PositiveInt = Field(
+        1, description="NPUs that share the bandwidth: those of a node, or of a pool; each has its part of it"
+    )
+    price_usd: Price | None = Field(None, description="price of a GB, or its lowest and highest price")
+    power_W: NotNegative | None = Field(None, description="power under load of a GB")
+
+
 class MemorySpec(StrictModel):
-    """How much of an NPU's memory plans may use."""
+    """How much of an NPU's memory plans may use, and what memory there is beside it."""
 
     reserve: Annotated[float, Field(ge=0, lt=1)] = Field(
         0.05, description="part of the capacity that stays free, for fragments and the framework"
     )
+    expansion: ExpansionSpec | None = Field(None, description="memory beside that of the NPUs, by figures")

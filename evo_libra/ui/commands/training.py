@@ -11,6 +11,10 @@ from evo_libra.ui.plan_rows import plan_rows, plan_sentences
 if TYPE_CHECKING:
     from rich.text import Text
 
+_AHEAD = (
+    "Accesses to expansion memory run beside the compute of a pass, read ahead; software that does not is slower (an "
+    "approximation)."
+)
 _SHARE = 0.001
 """Part of a step from which on it is shown."""
 
@@ -24,9 +28,18 @@ def show_training(training: Mapping[str, Any]) -> None:
     if "optimizer_streams" in training:
         show_streams(training["optimizer_streams"])
     limit = training["memory_limit_GB"]
-    used = [[kind, f"{bytes_:.3g}"] for kind, bytes_ in training["memory_GB"].items() if bytes_ >= _SHARE]
-    used.append(["all", f"{training['memory_total_GB']:.3g}"])
-    print_table(f"memory of an NPU [GB]; at most {limit:.4g}", ("class", "GB"), used, left=("class",))
+    away = training.get("expansion_GB", {})
+    rows = [
+        [kind, *(f"{one:.3g}" for one in ((bytes_, away.get(kind, 0.0)) if away else (bytes_,)))]
+        for kind, bytes_ in training["memory_GB"].items()
+        if bytes_ + away.get(kind, 0.0) >= _SHARE
+    ]
+    whole = (training["memory_total_GB"], *([sum(away.values())] if away else []))
+    rows.append(["all", *(f"{one:.3g}" for one in whole)])
+    columns = ("class", "own", "expansion") if away else ("class", "GB")
+    print_table(f"memory of an NPU [GB]; at most {limit:.4g} of its own", columns, rows, left=("class",))
+    if any(away.values()):
+        print_folded(_AHEAD)
     print_folded(*_sentences(training))
 
 

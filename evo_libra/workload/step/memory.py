@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.workload.step.decoder import Decoder
+from evo_libra.workload.step.expansion import expansions_of, spilled
 from evo_libra.workload.step.layer import attention_widths, kv_heads
 from evo_libra.workload.step.offload import GRADIENT, WEIGHT, in_window, on_npu
 from evo_libra.workload.step.plans import FULL, NONE, Plans
@@ -103,7 +105,7 @@ def _attention_weights(model: Decoder, plans: Plans) -> FloatArray:
 
 
 def memory(setup: Setup, plans: Plans) -> dict[str, FloatArray]:
-    """Return (n,) bytes of an accelerator of the first stage for each of `CLASSES`.
+    """Return (n,) bytes of an accelerator of the first stage for each of `CLASSES`, wherever they lie.
 
     A weight has 2 bytes, a gradient 2 or 4 and the states 12; each is sharded from ZeRO's stage 3, 2 and 1 on. States
     that are elsewhere take nothing, and weights that come layer by layer take as much as a layer.
@@ -121,6 +123,20 @@ def memory(setup: Setup, plans: Plans) -> dict[str, FloatArray]:
         "logits": 4.0 * tokens * setup.decoder.vocabulary / plans.tp,
         "buffers": np.full(1, BUFFERS),
     }
+
+
+def expanded(setup: Setup, plans: Plans, used: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    """Return (n,) bytes of classes of memory that lie in expansion memory, of (n,) bytes of every class."""
+    if not setup.expansions:
+        return {}
+    return spilled(used, setup.usable, expansions_of(setup.expansions, plans.expansion)[0])
+
+
+def memory_on_npu(setup: Setup, plans: Plans) -> dict[str, FloatArray]:
+    """Return (n,) bytes of the NPU's own memory for each of `CLASSES`."""
+    used = memory(setup, plans)
+    away = expanded(setup, plans, used)
+    return {kind: bytes_ - away[kind] if kind in away else bytes_ for kind, bytes_ in used.items()}
 
 
 def _left(setup: Setup, plans: Plans, kept: dict[str, FloatArray]) -> dict[str, FloatArray]:
@@ -163,7 +179,7 @@ def activations(setup: Setup, plans: Plans) -> FloatArray:
 
 def checkpoints(setup: Setup, plans: Plans) -> FloatArray:
     """Return (n,) bytes of the inputs of the layers of a stage, which full recomputation keeps of a microbatch."""
-    return np.where(plans.recompute == FULL, _stage_activations(setup, plans), 0.0)
+    return np.where(plans.recompute == FULL, stage_activations(setup, plans), 0.0)
 
 
 def waiting_activations(setup: Setup, plans: Plans) -> FloatArray:
@@ -175,10 +191,11 @@ def waiting_activations(setup: Setup, plans: Plans) -> FloatArray:
     micro = plans.microbatches(setup.global_batch)
     plain = np.minimum(micro, plans.pp)
     interleaved = plans.pp * (1.0 + (plans.pp - 1) / (plans.pp * plans.vp))
-    return np.asarray(_stage_activations(setup, plans) * np.where(plans.vp > 1, interleaved, plain))
+    return np.asarray(stage_activations(setup, plans) * np.where(plans.vp > 1, interleaved, plain))
 
 
-def _stage_activations(setup: Setup, plans: Plans) -> FloatArray:
+def stage_activations(setup: Setup, plans: Plans) -> FloatArray:
+    """Return (n,) bytes of the activations of a microbatch on the first stage."""
     dense, routed = layers_of_stage(setup.decoder, plans)
     stage = dense * _layer_activations(setup, plans, routed=False)
     if setup.decoder.experts is not None:

@@ -112,6 +112,10 @@ class OffloadStreams:
     backward: tuple[Stream, ...] = ()
     update: tuple[Stream, ...] = ()
 
+    def beside(self, other: OffloadStreams) -> OffloadStreams:
+        """Return the streams of both."""
+        return OffloadStreams(self.forward + other.forward, self.backward + other.backward, self.update + other.update)
+
 
 def in_window(plans: Plans) -> BoolArray:
     """Return (n,) whether NPUs hold the weights and gradients of a layer only, and the rest is elsewhere."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray
 from evo_libra.workload.parallelism import divisors
-from evo_libra.workload.step.memory import memory
+from evo_libra.workload.step.memory import memory, memory_on_npu
 from evo_libra.workload.step.placement_rules import placement_allowed
 from evo_libra.workload.step.plan_rules import virtual_stages
 from evo_libra.workload.step.plans import Plans, one_plan
@@ -29,7 +29,7 @@ class PlanSpace:
     npus : of the cluster.
     tp, cp, pp, vp, ep, micro_batch : allowed values; None for all that divide.
     dp : allowed replicas; None for the NPUs that are left.
-    zero, recompute, optimizer : allowed values of `Plans`.
+    zero, recompute, optimizer : allowed values of `Plans`; those of `expansion` are all that a setup has.
     options : values of the other fields of `Plans`, the same in all plans.
     """
 
@@ -61,7 +61,20 @@ def every_plan(setup: Setup, space: PlanSpace) -> Plans:
     columns = np.array(rows, dtype=np.int64).reshape(len(rows), len(_COLUMNS)).T
     chosen: dict[str, Any] = dict(zip(_COLUMNS, columns, strict=True))
     found = replace(space.options, **chosen)
-    return found if setup.offload is None else found.select(np.flatnonzero(placement_allowed(setup, found)))
+    if setup.offload is not None:
+        found = found.select(np.flatnonzero(placement_allowed(setup, found)))
+    return _expanded(setup, found)
+
+
+def _expanded(setup: Setup, plans: Plans) -> Plans:
+    """Return the plans with every choice of expansion memory that they use; all have the least choice."""
+    count = len(plans.tp)
+    if len(setup.expansions) < 2 or not count:  # noqa: PLR2004 - a choice
+        return plans
+    each = np.repeat(np.arange(len(setup.expansions)), count)
+    found = replace(plans.select(np.tile(np.arange(count), len(setup.expansions))), expansion=each)
+    needed = sum(memory(setup, found).values(), np.zeros(1)) > setup.usable
+    return found.select(np.flatnonzero((each == 0) | needed))
 
 
 def _degrees(setup: Setup, space: PlanSpace) -> list[tuple[int, int, int, int]]:
@@ -103,5 +116,5 @@ def _chosen(given: Degrees, whole: int) -> list[int]:
 
 def fits_memory(setup: Setup, plans: Plans, reserve: float = 0.05) -> BoolArray:
     """Return (n,) whether a plan's bytes leave a part of an accelerator's memory free."""
-    used = sum(memory(setup, plans).values(), np.zeros(1))
+    used = sum(memory_on_npu(setup, plans).values(), np.zeros(1))
     return np.asarray(used <= (1.0 - reserve) * setup.accelerator.memory_capacity)

@@ -145,13 +145,13 @@ class PlanTable(ABC):
         """Degrees (c,) and order (4, c) of the ways in which groups lie, and (p,) which way each plan has.
 
         Plans of two accelerators lie in two ways, as they are on other networks, and so do those with the optimizer in
-        two places, as they need other hosts and servers.
+        two places or with other expansion memory, as they need other hosts, servers and memory.
         """
         names = (*ORDER, EXPERT)
         plans = self.plans
         degrees = np.stack([plans.tp, plans.cp, plans.dp, plans.pp, plans.ep])
-        optimizer = np.broadcast_to(plans.optimizer, len(self))
-        keys = np.concatenate([degrees, [self.order, self.npu, optimizer]])
+        elsewhere = [np.broadcast_to(each, len(self)) for each in (plans.optimizer, plans.expansion)]
+        keys = np.concatenate([degrees, [self.order, self.npu, *elsewhere]])
         rows, kind = np.unique(keys, axis=1, return_inverse=True)
         orders = np.array([[ORDER.index(group) for group in order] for order in self.orders]).T
         return dict(zip(names, rows[:5], strict=True)), orders[:, rows[5]], kind.ravel()

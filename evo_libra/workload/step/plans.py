@@ -36,6 +36,7 @@ class Plans:
     sequence_parallel : element-wise work and its activations are split over the tensor parallel group, too.
     overlap_tp, overlap_pp, overlap_dp : that communication runs beside compute where the schedule allows it.
     optimizer : index into `PLACEMENTS`.
+    expansion : index into the setup's choices of expansion memory.
     """
 
     tp: IntArray
@@ -52,6 +53,7 @@ class Plans:
     overlap_pp: BoolArray
     overlap_dp: BoolArray
     optimizer: IntArray = field(default_factory=lambda: np.full(1, NPU))
+    expansion: IntArray = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
 
     def __len__(self) -> int:
         return max(len(cast("IntArray", getattr(self, one.name))) for one in fields(self))

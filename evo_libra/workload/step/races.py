@@ -18,8 +18,11 @@ COMPUTE, BUBBLE = "compute", "bubble"
 OFFLOADED = tuple(f"{where} {what}" for where in ("host", "server") for what in ("link", "SSD", "memory", "compute"))
 """Parts that wait for hosts and parameter servers."""
 
+EXPANSION = "expansion memory"
+"""Part that waits for expansion memory."""
+
 PARTS = (COMPUTE, "cache", "head", "overhead", "tensor", "context", "expert", "embedding", "pipeline", "sampling",
-         "transfer", BUBBLE, "data", *OFFLOADED, "optimizer")  # fmt: skip
+         "transfer", BUBBLE, "data", *OFFLOADED, EXPANSION, "optimizer")  # fmt: skip
 """Parts of a step of training or serving, in the order of reports."""
 
 

@@ -9,11 +9,13 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.collective import Collective, NextStage, PushPull
-from evo_libra.workload.step.memory import Parameters, checkpoints, parameters
+from evo_libra.workload.step.expansion import Accesses, expansions_of, seconds_of
+from evo_libra.workload.step.memory import Parameters, checkpoints, expanded, memory, parameters, stage_activations
 from evo_libra.workload.step.offload import WEIGHT, OffloadStreams, Stream, offload_streams, on_npu
-from evo_libra.workload.step.plans import NETWORK, Plans
+from evo_libra.workload.step.plans import FULL, NETWORK, Plans
 from evo_libra.workload.step.races import (
     DATA,
+    EXPANSION,
     EXPERT_DATA,
     PIPELINE,
     TENSOR,
@@ -44,7 +46,7 @@ def step_time(setup: Setup, plans: Plans) -> StepTime:
     plain = {"head": micro * head_time(setup, plans), "optimizer": setup.kernels.moved(30.0 * update)}
     waiting = [StepRace((StepChain(_NONE, (sent,)),), micro, fill) for sent in (*tensor.alone, *stage.other)]
     waiting += _pipeline_waits(setup, plans, micro, fill)
-    streams = streams_of(setup, plans, held)
+    streams = streams_of(setup, plans, held).beside(expansion_streams(setup, plans))
     races = _passes(setup, plans, stage, tensor, data, streams, micro, fill)
     if streams.update:
         waiting.append(StepRace((StepChain(_NONE), *_beside(streams.update)), _ONE, name="update"))
@@ -66,6 +68,32 @@ def streams_of(setup: Setup, plans: Plans, held: Parameters) -> OffloadStreams:
     npus = plans.tp * plans.cp * plans.dp * plans.pp
     served = held.dense * (npus / held.dense_copies) + held.experts * (npus / held.expert_copies)
     return offload_streams(setup.offload, plans, owned_weights(plans, held), served, checkpoints(setup, plans))
+
+
+def expansion_streams(setup: Setup, plans: Plans) -> OffloadStreams:
+    """Return the accesses to expansion memory beside the passes and in the update; none without such memory.
+
+    A pass reads weights, the forward pass once and the backward pass once more and again where it recomputes. It writes
+    activations forwards and reads them backwards, and adds to gradients. The update reads and writes states and
+    weights, and reads gradients.
+    """
+    if not setup.expansions:
+        return OffloadStreams()
+    used = memory(setup, plans)
+    in_flight = np.maximum(used["activations"], _TINY)
+    one = stage_activations(setup, plans) / in_flight
+    accesses = {
+        "states": Accesses(0.0, 0.0, 2.0),
+        "gradients": Accesses(0.0, 2.0, 1.0),
+        "weights": Accesses(1.0, 1.0 + (plans.recompute == FULL), 1.0),
+        "activations": Accesses(one, one, 0.0),
+    }
+    bandwidth = expansions_of(setup.expansions, plans.expansion)[1]
+    parts = seconds_of(expanded(setup, plans, used), accesses, bandwidth)
+    return OffloadStreams(*((Stream(EXPANSION, seconds),) for seconds in parts))
+
+
+_TINY = 1e-300
 
 
 def _beside(streams: Sequence[Stream]) -> list[StepChain]:
