@@ -21,7 +21,7 @@ from evo_libra.problem.file.registry import problem_names
 from evo_libra.problem.pricing.catalog import KitTechnology
 from evo_libra.problem.problem import Problem
 
-KITS = load_parts_spec("products-2025").technologies
+KITS = {**load_parts_spec("luwu-2024").technologies, **load_parts_spec("products-2025").technologies}
 PORTS = {name: spec.ports for name, spec in load_accelerator_specs().items()}
 """Ports of each accelerator, by link technology."""
 
