@@ -174,6 +174,8 @@ class _Loader:
                 raise self.fail((place,), self._untrained(name))
             if MEASURES[name].served and not any(workload.serving for workload in self.spec.workloads):
                 raise self.fail((place,), f"{name} is of serving: some workload needs the key 'serving'")
+            if self.spec.memory.expansion is not None and (MEASURES[name].drawn or MEASURES[name].priced):
+                raise self.fail((place,), f"{name} does not count expansion memory; leave `memory.expansion` out")
             if MEASURES[name].drawn and (npu is None or npu.watts is None):
                 raise self.fail((place,), f"{name} needs the power of an NPU, and {self._unknown(npu)}")
             if MEASURES[name].priced and (npu is None or npu.price is None):

@@ -108,9 +108,28 @@ class TrainingSpec(StrictModel):
     )
 
 
+Capacity = Annotated[float, Field(ge=0, le=1e9)]
+Rate = Annotated[float, Field(gt=0, le=1e9)]
+
+
+class ExpansionSpec(StrictModel):
+    """Memory that NPUs have beside their own, for what does not fit there."""
+
+    capacity_GB: Capacity | Some[Capacity] = Field(
+        description="GB of each NPU; from a list the search chooses, and 0 is none"
+    )
+    bandwidth_GBps: Rate | Some[Rate] = Field(
+        description="GB/s of reads and writes together; from a list the search chooses"
+    )
+    shared_by: PositiveInt = Field(
+        1, description="NPUs that share the bandwidth: those of a node, or of a pool; each has its part of it"
+    )
+
+
 class MemorySpec(StrictModel):
-    """How much of an NPU's memory plans may use."""
+    """How much of an NPU's memory plans may use, and what memory there is beside it."""
 
     reserve: Annotated[float, Field(ge=0, lt=1)] = Field(
         0.05, description="part of the capacity that stays free, for fragments and the framework"
     )
+    expansion: ExpansionSpec | None = Field(None, description="memory beside that of the NPUs, by figures")

@@ -21,8 +21,11 @@ POOLS = "pools"
 """The group over which the cache of a prompt goes from such a replica to one of the others."""
 
 COMPUTE, BUBBLE = "compute", "bubble"
+EXPANSION = "expansion memory"
+"""Part that waits for expansion memory."""
+
 PARTS = (COMPUTE, "cache", "head", "overhead", "tensor", "context", "expert", "embedding", "pipeline", "sampling",
-         "transfer", BUBBLE, "data", "optimizer")  # fmt: skip
+         "transfer", BUBBLE, "data", EXPANSION, "optimizer")  # fmt: skip
 """Parts of a step of training or serving, in the order of reports."""
 
 
