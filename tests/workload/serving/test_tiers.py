@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_serving_laws import DENSE, FREE, ROUTED, SEEDS, random_plans, setup_of
+from random_serving import DENSE, FREE, ROUTED, SEEDS, random_plans, setup_of
 
 from evo_libra.arrays import FloatArray
 from evo_libra.network.catalog.accelerators import accelerator
@@ -19,8 +19,8 @@ from evo_libra.workload.serving.serving_plans import ServingPlans
 from evo_libra.workload.serving.serving_setup import ServingSetup
 from evo_libra.workload.serving.tiers import SPILLED, in_expansion, on_npu
 from evo_libra.workload.step.expansion import NO_EXPANSION, Expansion
-from evo_libra.workload.step.plans import one_plan
-from evo_libra.workload.step.races import EXPANSION
+from evo_libra.workload.step.plans import Plans, one_plan
+from evo_libra.workload.step.races import EXPANSION, StepTime
 
 EXACT = 1e-9
 
@@ -83,7 +83,7 @@ def test_plans_that_fit_take_as_long_as_without_an_expansion(seed: int) -> None:
 
 
 def test_a_step_waits_for_the_cache_that_its_requests_have() -> None:
-    slow = ServingSetup(DENSE, accelerator("h100-80gb"), 1000, 200, expansion=Expansion(1e12, 1e9), usable=40e9)
+    slow = ServingSetup(DENSE, accelerator("h100-80gb"), 1000, 200, expansion=Expansion(1e12, 1e9), usable=22e9)
     plan = one_plan(tp=8, micro_batch=64)
     used = serving_memory(slow, plan)
     away = in_expansion(slow, used)
@@ -97,12 +97,13 @@ def test_a_step_waits_for_the_cache_that_its_requests_have() -> None:
 
 def test_experts_that_no_token_reaches_are_not_read() -> None:
     setup = ServingSetup(ROUTED, accelerator("h100-80gb"), 100, 20, expansion=Expansion(1e13, 1e9), usable=4e9)
-    dense = replace(setup, decoder=replace(ROUTED, experts=replace(ROUTED.experts, per_token=64)))  # type: ignore[type-var]
+    assert ROUTED.experts is not None
+    dense = replace(setup, decoder=replace(ROUTED, experts=replace(ROUTED.experts, per_token=64)))
     few, every = (_decode_and_prefill(one, one_plan(tp=8))[0].plain[EXPANSION] for one in (setup, dense))
     assert float(few[0]) < 0.3 * float(every[0])
 
 
-def _decode_and_prefill(setup: ServingSetup, plan):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202 - short
+def _decode_and_prefill(setup: ServingSetup, plan: Plans) -> tuple[StepTime, StepTime]:
     found = phases_of(setup, plan)
     return found.decode, found.prefill
 

@@ -1,0 +1,122 @@
+"""Expansion memory of served problems: a gene, what evaluate shows of it, exact fronts, and mistakes that are told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evo_libra import load_problem, search
+from evo_libra.errors import InputError
+from evo_libra.front.explain import explain
+from evo_libra.problem.problem import Problem
+from evo_libra.problem.sections.plan import PlanGenes
+from evo_libra.workload.serving.serving_table import ServingTable
+
+EXPANSION = {"capacity_GB": [0, 128, 480], "bandwidth_GBps": [250, 900]}
+OBJECTIVES = ["tpot", "tokens-per-s", "cost"]
+
+
+def data_of(expansion: dict[str, Any] | None, **changes: Any) -> dict[str, Any]:
+    served = {"input": 4000, "output": 500, "concurrency": [1, 16, 64, 256]}
+    fabric = {
+        "catalog": "parts-2024", "technologies": ["nvlink4", "optics-400g"], "max_dimensions": 2, "blocks": ["switch"],
+    }  # fmt: skip
+    return {
+        "name": "served", "npus": 16, "npu": "h100-80gb", "fabric": fabric, "bandwidth": "ports",
+        "workloads": [{"model": "llama-3.1-70b", "serving": served, "parallelism": {"tp": [1, 2, 4, 8]}}],
+        "objectives": OBJECTIVES, **({} if expansion is None else {"memory": {"expansion": expansion}}), **changes,
+    }  # fmt: skip
+
+
+def problem_of(expansion: dict[str, Any] | None, **changes: Any) -> Problem:
+    found = load_problem(data_of(expansion, **changes))
+    assert isinstance(found, Problem)
+    return found
+
+
+def table_of(problem: Problem) -> ServingTable:
+    (table,) = problem.time.tables
+    assert isinstance(table, ServingTable)
+    return table
+
+
+def test_the_memory_tier_is_a_gene_that_plans_have_which_use_it() -> None:
+    problem = problem_of(EXPANSION)
+    table = table_of(problem)
+    (gene,) = [one for one in PlanGenes(table, 0).genes() if one.name == "expansion"]
+    assert gene.high == 4
+    assert [one.text for one in table.expansions] == ["", "exp128at250", "exp128at900", "exp480at250", "exp480at900"]
+    plain = table_of(problem_of(None))
+    fits = plain.memory <= plain.capacity
+    fitting = set(np.array(plain.texts)[fits])
+    assert not fitting & {text.rsplit(" exp", 1)[0] for text in table.texts if "exp" in text}
+    assert set(plain.texts) == {text for text in table.texts if "exp" not in text}
+    assert (table.memory <= table.capacity).sum() > fits.sum()
+
+
+def test_a_report_says_which_class_lies_where() -> None:
+    problem = problem_of(EXPANSION)
+    table = table_of(problem)
+    designs = problem.decode(problem.genome.sample(np.random.default_rng(0), 200))
+    away = np.array(["exp" in table.text(plan) for plan in designs.plans[0]])
+    for n in (int(np.flatnonzero(away)[0]), int(np.flatnonzero(~away)[0])):
+        (workload,) = explain(problem, designs.select([n]))["workloads"]
+        report, plan = workload["serving"], int(designs.plans[0][n])
+        assert report["memory_total_GB"] * 1e9 == pytest.approx(table.memory[plan])
+        assert report["memory_total_GB"] <= report["memory_limit_GB"] * (1 + 1e-12)
+        assert "simulated" in report or "not_simulated" in report
+        if away[n]:
+            assert report["not_simulated"] == "the simulation has no expansion memory"
+            assert set(report["expansion_GB"]) == {"cache", "weights"}
+            assert sum(report["expansion_GB"].values()) > 0
+        else:
+            assert "expansion_GB" not in report
+        parts, token = report["decode_ms"], report["tpot_ms"]
+        assert sum(parts.values()) <= token * (1 + 1e-9)
+
+
+def test_an_expansion_never_hurts_a_front_and_exact_fronts_stay_exact() -> None:
+    plain, more = (
+        search(problem_of(expansion), engine="exhaustive", evaluations=10**6) for expansion in (None, EXPANSION)
+    )
+    columns = ["tpot_ms", "s_per_Mtoken", "cost_usd"]
+    before, after = (np.array([[row[name] for name in columns] for row in one.rows()]) for one in (plain, more))
+    for row in before:
+        assert (after <= row * (1 + 1e-9)).all(axis=1).any()
+    assert any("exp" in str(row["plan"]) for row in more.rows())
+    problem = problem_of(EXPANSION)
+    found = problem.evaluate_genes(problem.genome.sample(np.random.default_rng(1), 2000))
+    assert prove_front(problem, more).exact == len(after)
+    best = after * np.array([objective.scale for objective in problem.objectives])
+    for values in found.objectives[:, found.violation <= 0].T:
+        assert (best <= values * (1 + 1e-9)).all(axis=1).any()
+
+
+def test_npus_that_share_an_expansion_have_their_part_of_its_bandwidth() -> None:
+    one, node = (
+        table_of(problem_of({"capacity_GB": 480, "bandwidth_GBps": rate, "shared_by": npus}))
+        for rate, npus in ((250, 1), (2000, 8))
+    )
+    assert one.setups[0].expansion == node.setups[0].expansion
+
+
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"objectives": ["usd-per-Mtoken"]}, "usd-per-Mtoken does not count expansion memory"),
+    ({"objectives": ["system-cost"]}, "system-cost does not count expansion memory"),
+    ({"objectives": ["energy-per-token"]}, "energy-per-token does not count expansion memory"),
+    (
+        {"workloads": [{"model": "megatron-1.7b", "training": {"sequence": 2048, "global_batch": 512}}]},
+        "it is of serving: every workload needs the key 'serving'",
+    ),
+    ({"memory": {"expansion": {"capacity_GB": -1, "bandwidth_GBps": 100}}}, "capacity_GB"),
+    ({"memory": {"expansion": {"capacity_GB": 1, "bandwidth_GBps": 0}}}, "bandwidth_GBps"),
+]
+
+
+@pytest.mark.parametrize(("changes", "part"), MISTAKES)
+def test_mistakes_are_said_in_a_sentence(changes: dict[str, Any], part: str) -> None:
+    with pytest.raises(InputError) as caught:
+        problem_of(EXPANSION, tco={"years": 4, "usd_per_kWh": 0.1, "pue": 1.2}, **changes)
+    assert part in str(caught.value)
