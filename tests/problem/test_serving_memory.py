@@ -10,6 +10,7 @@ import pytest
 from evo_libra import load_problem, search
 from evo_libra.errors import InputError
 from evo_libra.front.explain import explain
+from evo_libra.optimality.front_proof import prove_front
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.sections.plan import PlanGenes
 from evo_libra.workload.serving.serving_table import ServingTable
@@ -46,7 +47,7 @@ def test_the_memory_tier_is_a_gene_that_plans_have_which_use_it() -> None:
     problem = problem_of(EXPANSION)
     table = table_of(problem)
     (gene,) = [one for one in PlanGenes(table, 0).genes() if one.name == "expansion"]
-    assert gene.high == 4
+    assert gene.upper == 4
     assert [one.text for one in table.expansions] == ["", "exp128at250", "exp128at900", "exp480at250", "exp480at900"]
     plain = table_of(problem_of(None))
     fits = plain.memory <= plain.capacity
