@@ -35,6 +35,7 @@ PLACES = {
     "designs": "evo_libra.network.catalog.designs.load_design_specs",
     "failures": "evo_libra.network.catalog.failures.load_failure_specs",
     "hosts": "evo_libra.network.catalog.hosts.load_hosts",
+    "rates of hosts": "evo_libra.network.catalog.hosts.RATES",
     "blocks": "evo_libra.network.blocks.registry.BLOCKS",
     "patterns": "evo_libra.collective.Pattern",
     "models": "evo_libra.workload.language_models.load_models",
@@ -269,12 +270,13 @@ def designs() -> str:
 
 def hosts() -> str:
     """Return a table of the hosts."""
+    keys = ("npus", "price_usd", "power_W", *named("rates of hosts"), "ssd_price_usd")
     rows = []
     for name, one in named("hosts")().items():
-        price, watts = ("" if each is None else f"{each:,g}" for each in (one.price_usd, one.power_W))
+        figures = ("" if (value := getattr(one, key)) is None else f"{value:,g}" for key in keys)
         sources = dict.fromkeys(" ".join(text.split()) for text in one.given.values())
-        rows.append([f"`{name}`", str(one.npus), price, watts, "; ".join(sources)])
-    return table(["name", "accelerators", "price [USD]", "power [W]", "sources"], rows)
+        rows.append([f"`{name}`", *figures, "; ".join(sources)])
+    return table(["name", *(f"`{key}`" for key in keys), "sources"], rows)
 
 
 def failures() -> str:

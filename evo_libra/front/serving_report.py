@@ -50,7 +50,7 @@ def serving_report(problem: Problem, loop: WeightedLoop, step: ServingStep, popu
         "request_ms": request / _MILLI,
         "tokens_per_s": rate,
         "tokens_per_s_per_npu": rate / problem.npus,
-        **({} if step.setup.expansion.capacity else _costs(problem, first)),
+        **_costs(problem, first),
         "prefill_ms": _split(step.phases.prefill, seconds_of),
         "decode_ms": _split(step.phases.decode, seconds_of),
         **pools,

@@ -103,14 +103,37 @@ def test_npus_that_share_an_expansion_have_their_part_of_its_bandwidth() -> None
     assert one.setups[0].expansion == node.setups[0].expansion
 
 
+PRICED = {**EXPANSION, "price_usd": [3, 8], "power_W": 0.3, "source": "example, 2026"}
+TCO = {"years": 4, "usd_per_kWh": 0.1, "pue": 1.2}
+
+
+def test_a_plan_pays_for_the_expansion_that_it_has() -> None:
+    problem = problem_of(PRICED, objectives=["usd-per-Mtoken", "system-cost", "tpot"], tco=TCO)
+    table = table_of(problem)
+    designs = problem.decode(problem.genome.sample(np.random.default_rng(0), 200))
+    capacity = np.array([one.capacity / 1e9 for one in table.expansions])[table.plans.expansion[designs.plans[0]]]
+    figures = problem.measure(designs)
+    assert len(np.unique(capacity)) == 3
+    assert figures.npu_price is not None
+    network = figures.cost + figures.bought_npus * figures.npu_price
+    found = problem.evaluate([str(fabric) for fabric in problem.fabrics(designs)]).objectives[1]
+    np.testing.assert_allclose(found - network, 16 * capacity * 5.5, rtol=1e-9, atol=1e-3)
+
+
+def test_exact_fronts_of_money_have_plans_with_and_without_an_expansion() -> None:
+    problem = problem_of(PRICED, objectives=["tpot", "usd-per-Mtoken"], tco=TCO)
+    front = search(problem, engine="exhaustive", evaluations=10**6)
+    assert prove_front(problem, front).exact == len(front)
+    best = np.array([[row[one.column] * one.scale for one in problem.objectives] for row in front.rows()])
+    found = problem.evaluate_genes(problem.genome.sample(np.random.default_rng(1), 3000))
+    for values in found.objectives[:, found.violation <= 0].T:
+        assert (best <= values * (1 + 1e-9)).all(axis=1).any()
+
+
 MISTAKES: list[tuple[dict[str, Any], str]] = [
-    ({"objectives": ["usd-per-Mtoken"]}, "usd-per-Mtoken does not count expansion memory"),
-    ({"objectives": ["system-cost"]}, "system-cost does not count expansion memory"),
-    ({"objectives": ["energy-per-token"]}, "energy-per-token does not count expansion memory"),
-    (
-        {"workloads": [{"model": "megatron-1.7b", "training": {"sequence": 2048, "global_batch": 512}}]},
-        "it is of serving: every workload needs the key 'serving'",
-    ),
+    ({"objectives": ["usd-per-Mtoken"]}, "needs `memory.expansion.price_usd` of the expansion memory"),
+    ({"objectives": ["system-cost"]}, "needs `memory.expansion.price_usd` of the expansion memory"),
+    ({"objectives": ["energy-per-token"]}, "needs `memory.expansion.power_W` of the expansion memory"),
     ({"memory": {"expansion": {"capacity_GB": -1, "bandwidth_GBps": 100}}}, "capacity_GB"),
     ({"memory": {"expansion": {"capacity_GB": 1, "bandwidth_GBps": 0}}}, "bandwidth_GBps"),
 ]
@@ -119,5 +142,5 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("changes", "part"), MISTAKES)
 def test_mistakes_are_said_in_a_sentence(changes: dict[str, Any], part: str) -> None:
     with pytest.raises(InputError) as caught:
-        problem_of(EXPANSION, tco={"years": 4, "usd_per_kWh": 0.1, "pue": 1.2}, **changes)
+        problem_of(EXPANSION, tco=TCO, **changes)
     assert part in str(caught.value)

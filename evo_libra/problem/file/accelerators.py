@@ -74,11 +74,7 @@ class AcceleratorLoader:
         return any(one.training is not None or one.serving is not None for one in self.spec.workloads)
 
     def check_memory(self) -> None:
-        """Refuse a limit of an NPU's memory where the file does not say what NPU that is, and what nothing uses."""
-        if self.spec.memory.expansion is not None and any(one.serving is None for one in self.spec.workloads):
-            raise self.fail(("memory", "expansion"), "it is of serving: every workload needs the key 'serving'")
-        if self.spec.memory.expansion is not None and self.spec.system is not None:
-            raise self.fail(("system",), "the bill would lack the expansion memory; leave one of the two out")
+        """Refuse a limit of an NPU's memory where the file does not say what NPU that is."""
         # Stored problems have every key, so that one with its default says nothing.
         if not self.npus and self.spec.memory != MemorySpec():
             raise self.fail(("memory",), "this is part of the memory of the problem's `npu`, and the file has none")

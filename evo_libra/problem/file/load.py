@@ -130,7 +130,7 @@ class _Loader:
         owner = npu.owner if npu is not None and npu.several else None
         time = time_model(self.workloads.loops, fidelity, kits_of(catalog), efficiency, owner)
         training = self.workloads.training.figures(time.loops)
-        tco, system = self.tco(), SystemLoader(self.file).bill()
+        tco, system = self.tco(), SystemLoader(self.file).bill(time.loops, kits_of(catalog))
         constraints = self.constraints(len(choices), catalog, tco) + port_constraints(catalog, len(choices))
         constraints += self.limits(training, npu, constraints, len(choices))
         SystemLoader(self.file).check(system, self.asked(constraints))
@@ -174,8 +174,6 @@ class _Loader:
                 raise self.fail((place,), self._untrained(name))
             if MEASURES[name].served and not any(workload.serving for workload in self.spec.workloads):
                 raise self.fail((place,), f"{name} is of serving: some workload needs the key 'serving'")
-            if self.spec.memory.expansion is not None and (MEASURES[name].drawn or MEASURES[name].priced):
-                raise self.fail((place,), f"{name} does not count expansion memory; leave `memory.expansion` out")
             if MEASURES[name].drawn and (npu is None or npu.watts is None):
                 raise self.fail((place,), f"{name} needs the power of an NPU, and {self._unknown(npu)}")
             if MEASURES[name].priced and (npu is None or npu.price is None):

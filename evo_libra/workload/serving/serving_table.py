@@ -121,7 +121,6 @@ class ServingTable(PlanTable):
     def options(self) -> dict[str, IntArray]:
         weights = np.array([self.weights.index(setup.weights) for setup in self.setups])
         caches = np.array([self.caches.index(setup.cache) for setup in self.setups])
-        expansions = np.array([self.expansions.index(setup.expansion) for setup in self.setups])
         found = {name: np.broadcast_to(getattr(self.plans, name), len(self)) for name in ("tp", "cp", "pp", "ep")}
         ahead = {} if self.ahead is None else {
             f"prefill_{name}": np.where(getattr(self.ahead, name) == found[name], _ALIKE, getattr(self.ahead, name))
@@ -129,7 +128,7 @@ class ServingTable(PlanTable):
         }  # fmt: skip
         return {
             **found, "concurrency": self.plans.micro_batch, "prefill": self.prefill, **ahead, "order": self.order,
-            "weights": weights[self.setup], "kv_cache": caches[self.setup], "expansion": expansions[self.setup],
+            "weights": weights[self.setup], "kv_cache": caches[self.setup], "expansion": self.plans.expansion,
         }  # fmt: skip
 
     def value_of(self, option: str, value: int) -> str:
@@ -185,17 +184,18 @@ def serving_table(
     every = found.select(np.tile(np.arange(count), kinds))
     setup = np.repeat(np.arange(kinds), count)
     order = np.zeros(len(setup), dtype=np.int64)
-    table = ServingTable(name, setups, every.plans, setup, order, orders, capacities, every.prefill, every.ahead)
+    choices = tuple(dict.fromkeys(one.expansion for one in setups))
+    plans = replace(every.plans, expansion=np.array([choices.index(one.expansion) for one in setups])[setup])
+    table = ServingTable(name, setups, plans, setup, order, orders, capacities, every.prefill, every.ahead)
     return table if len(table.expansions) == 1 else _where_used(table)
 
 
 def _where_used(table: ServingTable) -> ServingTable:
     """Return the plans with each expansion memory that they use; all have the first one, which is the least."""
-    first = np.array([setup.expansion == table.expansions[0] for setup in table.setups])[table.setup]
     needed = np.zeros(len(table), dtype=np.bool_)
     for index, part in table.parts:
         needed[part] = sum(table._used(index, part).values(), np.zeros(1)) > table.setups[index].usable  # noqa: SLF001 - its own module
-    some = np.flatnonzero(first | needed)
+    some = np.flatnonzero((table.plans.expansion == 0) | needed)
     plans = table.serving_plans.select(some)
     return replace(
         table, plans=plans.plans, setup=table.setup[some], order=table.order[some], prefill=plans.prefill,

@@ -144,10 +144,12 @@ class PlanTable(ABC):
     def placements(self) -> tuple[dict[str, IntArray], IntArray, IntArray]:
         """Degrees (c,) and order (4, c) of the ways in which groups lie, and (p,) which way each plan has.
 
-        Plans of two accelerators lie in two ways, as they are on other networks.
+        Plans of two accelerators lie in two ways, as they are on other networks, and so do those with the optimizer in
+        two places or with other expansion memory, as they need other hosts, servers and memory.
         """
         degrees = {name: np.broadcast_to(degree, len(self)) for name, degree in self.placed_degrees.items()}
-        ways = np.stack([*degrees.values(), self.order, self.npu])
+        elsewhere = [np.broadcast_to(each, len(self)) for each in (self.plans.optimizer, self.plans.expansion)]
+        ways = np.stack([*degrees.values(), self.order, self.npu, *elsewhere])
         rows, kind = np.unique(ways, axis=1, return_inverse=True)
         orders = np.array([[ORDER.index(group) for group in order] for order in self.orders]).T
         return dict(zip(degrees, rows, strict=False)), orders[:, rows[len(degrees)]], kind.ravel()

@@ -83,7 +83,7 @@ def test_plans_that_fit_take_as_long_as_without_an_expansion(seed: int) -> None:
 
 
 def test_a_step_waits_for_the_cache_that_its_requests_have() -> None:
-    slow = ServingSetup(DENSE, accelerator("h100-80gb"), 1000, 200, expansion=Expansion(1e12, 1e9), usable=22e9)
+    slow = ServingSetup(DENSE, accelerator("h100-80gb"), 1000, 200, expansion=Expansion(1e12, 1e9), usable=11.5e9)
     plan = one_plan(tp=8, micro_batch=64)
     used = serving_memory(slow, plan)
     away = in_expansion(slow, used)
