@@ -25,6 +25,8 @@ from key_tables import key_tables
 from layout import either, table
 from pydantic.json_schema import GenerateJsonSchema
 
+from evo_libra.problem.file.registry import load_python_problem, packaged_modules
+
 PLACES = {
     "problem file": "evo_libra.problem.file.spec.ProblemSpec",
     "experiment file": "evo_libra.experiment.file.schema.ExperimentSpec",
@@ -84,6 +86,12 @@ def keys(*words: str) -> str:
     kind = " ".join(word for word in words if not word.startswith("of="))
     schema = named(kind).model_json_schema(schema_generator=_OwnKeysFirst)
     return key_tables(schema, prefix, _defaults_of_settings() if kind == "experiment file" else {})
+
+
+def options(name: str) -> str:
+    """Return a table of the options of a problem in Python that comes with the package."""
+    found: Any = load_python_problem(name)
+    return key_tables(type(found.options).model_json_schema(schema_generator=_OwnKeysFirst), name)
 
 
 class _OwnKeysFirst(GenerateJsonSchema):
@@ -201,11 +209,13 @@ def models() -> str:
 
 
 def problems() -> str:
-    """Return a table of the problem files that come with the package."""
+    """Return a table of the problems that come with the package: those of files, then those in Python."""
     rows = []
     for path in sorted((ROOT / "problems").glob("*.yaml")):
         first = next(line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("#"))
         rows.append([f"`{path.stem}`", first.lstrip("# ")])
+    for name, path in packaged_modules().items():
+        rows.append([f"`{name}`", path.read_text(encoding="utf-8").partition("\n")[0].strip('"')])
     return table(["problem", "what it asks"], rows)
 
 
@@ -446,6 +456,7 @@ GENERATORS: Mapping[str, Callable[..., str]] = {
         objectives,
         parts,
         prices,
+        options,
         problems,
         records,
         ratios,

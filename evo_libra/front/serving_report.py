@@ -12,7 +12,7 @@ from evo_libra.problem.objectives import MEASURES
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.time_models.loops import WeightedLoop
 from evo_libra.workload.serving.observed import LONGEST, OFF, observed, passes
-from evo_libra.workload.serving.serving_rules import DEGREES
+from evo_libra.workload.serving.serving_plans import DEGREES
 from evo_libra.workload.serving.serving_step import ServingStep
 from evo_libra.workload.step.races import SecondsOf, StepTime
 
@@ -64,9 +64,8 @@ def serving_report(problem: Problem, loop: WeightedLoop, step: ServingStep, popu
 
 def _prefill_parallelism(step: ServingStep) -> dict[str, Any]:
     """Return the degrees of replicas that only process prompts, where they are others."""
-    plan = step.serving_plan
-    own, ahead = ({name: int(getattr(one, name)[0]) for name in DEGREES} for one in (plan.plans, plan.of_prefill))
-    return {"prefill_parallelism": ahead} if step.prefill and ahead != own else {}
+    ahead = step.serving_plan.ahead
+    return {} if ahead is None else {"prefill_parallelism": {name: int(getattr(ahead, name)[0]) for name in DEGREES}}
 
 
 def _simulated(step: ServingStep, seconds_of: SecondsOf, token: float, rate: float) -> dict[str, Any]:

@@ -142,6 +142,11 @@ def test_an_optimizer_elsewhere_is_not_exported() -> None:
         groups_of(one.time.loops[0])
 
 
+def test_hosts_that_a_file_names_are_part_of_what_a_problem_is() -> None:
+    assert set(problem_of().identity()["hosts"]) == {"luwu-testbed", "luwu-server"}
+    assert "hosts" not in problem_of(f"{KEY}={{placement: npu}}", "npus=128").identity()
+
+
 def test_ways_of_plans_are_of_one_place_each() -> None:
     (table,) = problem_of().time.tables
     kind, place = table.placements[2], np.broadcast_to(table.plans.optimizer, len(table))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -10,51 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from served_problems import GENERATOR, OBJECTIVES, POOLS, data_of, problem_of, table_of
 
 from evo_libra import load_problem, search
 from evo_libra.errors import InputError
 from evo_libra.front.explain import explain
-from evo_libra.problem.problem import Problem
-from evo_libra.workload.serving.serving_table import ServingTable
 
 EXACT = 1e-12
-GENERATOR = {
-    "kind": "decoder", "layers": 8, "hidden": 2048, "heads": 16, "kv_heads": 4, "feed_forward": 5632, "gated": True,
-    "vocabulary": 32000,
-}  # fmt: skip
-SERVING = {"input": 500, "output": 200, "concurrency": [1, 8, 64], "weights": ["bf16", "fp8"]}
-TCO = {"years": 4, "usd_per_kWh": 0.1, "pue": 1.2}
-OBJECTIVES = ["time", "cost", "tpot", "ttft", "usd-per-Mtoken", "tokens-per-s", "memory", "energy-per-token"]
-
-
-def data_of(serving: dict[str, Any] | None = None, **changes: Any) -> dict[str, Any]:
-    workload = {
-        "name": "small", "generator": GENERATOR, "serving": {**SERVING, **(serving or {})},
-        "parallelism": {"tp": [1, 2, 4, 8]},
-    }  # fmt: skip
-    fabric = {
-        "catalog": "parts-2024", "technologies": ["nvlink4", "optics-400g"], "max_dimensions": 2, "blocks": ["switch"],
-    }  # fmt: skip
-    return {
-        "name": "served", "npus": 32, "npu": "h100-80gb", "fabric": fabric, "workloads": [workload], "tco": TCO,
-        "bandwidth": "ports", "objectives": OBJECTIVES, **changes,
-    }  # fmt: skip
-
-
-def problem_of(folder: Path, data: dict[str, Any]) -> Problem:
-    (folder / "p.yaml").write_text(json.dumps(data))
-    found = load_problem(str(folder / "p.yaml"))
-    assert isinstance(found, Problem)
-    return found
-
-
-POOLS = [{"prefill": [0, 0.25]}, {"prefill": [0, 0.5], "prefill_parallelism": {"tp": "any", "pp": [1, 2]}}]
-
-
-def table_of(problem: Problem) -> ServingTable:
-    (table,) = problem.time.tables
-    assert isinstance(table, ServingTable)
-    return table
 
 
 @pytest.mark.parametrize("pools", POOLS)
@@ -277,45 +238,3 @@ def test_a_plan_is_the_same_among_others_and_by_itself(model: str, pools: dict[s
         for part in ("workloads", "first", "token"):
             many, one = getattr(found, part), getattr(alone, part)
             assert float(one[0][0]) == pytest.approx(float(many[0][n]), rel=EXACT)
-
-
-def test_requests_of_a_file_are_part_of_the_problem(tmp_path: Path) -> None:
-    (tmp_path / "requests.csv").write_text("input,output\n100,50\n3000,400\n")
-    varied = {key: value for key, value in SERVING.items() if key not in ("input", "output")}
-    data = data_of()
-    data["workloads"][0]["serving"] = {**varied, "requests": "requests.csv"}
-    problem = problem_of(tmp_path, data)
-    (setup, *_) = table_of(problem).setups
-    assert (setup.prompt, setup.answer) == (1550, 225)
-    assert setup.context == (50 * 125 + 400 * 3200) / 450
-    before = problem.identity()
-    (tmp_path / "requests.csv").write_text("input,output\n100,50\n3000,401\n")
-    assert problem_of(tmp_path, data).identity() != before
-
-
-def test_a_report_says_where_the_formula_is_off(tmp_path: Path) -> None:
-    design = "SW(8)@nvlink4:450_SW(4)@optics-400g:50 | tp1 dp32 c8 bf16".replace("tp1 ", "")
-    found = []
-    for changes in ({}, {"input": 20_000, "requests": "exponential"}):
-        problem = problem_of(tmp_path, data_of({**changes}))
-        (workload,) = explain(problem, problem.read(design))["workloads"]
-        found.append(workload["serving"]["simulated"])
-    assert [one["formula_holds"] for one in found] == [True, False]
-    assert max(map(abs, found[0]["formula_off_percent"].values())) < 1
-    assert found[0]["ttft_one_by_one_ms"] < found[0]["ttft_at_once_ms"]
-
-
-def test_a_pool_of_its_own_degrees_and_what_is_not_simulated_is_said(tmp_path: Path) -> None:
-    pools = {"concurrency": [8], "weights": "fp8", "prefill": 0.5, "prefill_parallelism": {"tp": [1, 2]}}
-    design = "SW(8)@nvlink4:450_SW(4)@optics-400g:50 | tp4 dp12 c8 prefill8 prefill-tp2"
-    problem = problem_of(tmp_path, data_of(pools))
-    (workload,) = explain(problem, problem.read(design))["workloads"]
-    report = workload["serving"]
-    assert (report["replicas"], report["prefill_replicas"]) == (12, 8)
-    assert report["prefill_parallelism"] == {"tp": 2, "pp": 1, "ep": 1}
-    assert {one["group"] for one in workload["collectives"]} == {"tp", "prefill-tp", "pools"}
-    assert report["simulated"]["formula_holds"]
-    long = problem_of(tmp_path, data_of({**pools, "output": 10**6}))
-    (workload,) = explain(long, long.read(design))["workloads"]
-    assert "simulated" not in workload["serving"]
-    assert "passes through a stage are more than" in workload["serving"]["not_simulated"]

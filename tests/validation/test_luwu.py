@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from evo_libra.validation.luwu import fits, luwu
 from evo_libra.validation.source import PublishedRow
 from evo_libra.validation.sources import chosen
@@ -37,6 +35,7 @@ def test_the_largest_models_and_microbatches_are_those_of_the_paper() -> None:
     assert not fits("1.0T", NETWORK, 16)
 
 
-@pytest.mark.parametrize("row", rows_of("luwu-ratios"), ids=lambda row: row.id)
-def test_ratios_are_on_the_published_side_of_1(row: PublishedRow) -> None:
-    assert (row.published > 1) == (row.ours > 1)
+def test_ratios_are_on_the_published_side_of_1() -> None:
+    rows = rows_of("luwu-ratios")
+    assert len(rows) == 7
+    assert all((row.published > 1) == (row.ours > 1) for row in rows), rows

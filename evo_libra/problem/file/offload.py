@@ -38,11 +38,13 @@ def hosted(system: SystemSpec | None) -> HostSpec | None:
         return None
 
 
-def named_servers(spec: OptimizerSpec) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the servers of the catalogue that a file names, with their figures."""
-    if spec.server is not None and isinstance(spec.server.host, str) and spec.server.host in load_hosts():
-        name = str(spec.server.host)
-        yield name, load_hosts()[name].model_dump(mode="json", exclude={"source", "sources"})
+def named_hosts(spec: OptimizerSpec, system: SystemSpec | None) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the hosts of the catalogue that places of an optimizer have their rates from, with their figures."""
+    if offload_of(spec, None) is None:
+        return
+    for given in (None if system is None else system.host, None if spec.server is None else spec.server.host):
+        if isinstance(given, str) and given in load_hosts():
+            yield given, load_hosts()[given].model_dump(mode="json", exclude={"source", "sources"}, exclude_none=True)
 
 
 def offload_mistakes(spec: OptimizerSpec, system: SystemSpec | None, time: str) -> Iterator[tuple[KeyPath, str]]:

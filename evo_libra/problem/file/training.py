@@ -19,7 +19,7 @@ from evo_libra.problem.figures import TrainingFigures
 from evo_libra.problem.file.accelerators import AcceleratorLoader
 from evo_libra.problem.file.expansion import expansions_of_file
 from evo_libra.problem.file.mistakes import Gather, ProblemFile
-from evo_libra.problem.file.offload import hosted, named_servers, offload_mistakes, offload_of
+from evo_libra.problem.file.offload import hosted, named_hosts, offload_mistakes, offload_of
 from evo_libra.problem.file.plans import PlanChoices, choices_of, nearest, table_of, why_none, with_precision
 from evo_libra.problem.file.spec import WorkloadSpec
 from evo_libra.problem.file.time import time_spec
@@ -68,8 +68,8 @@ class TrainingLoader:
         figures = [asdict(npu) for npu in self.accelerators.npus]
         found = {"accelerator": figures[0] if len(figures) == 1 else figures} if figures else {}
         optimizers = [spec.training.optimizer for spec in whole if spec.training is not None]
-        servers = dict(named for optimizer in optimizers for named in named_servers(optimizer))
-        more = {"trained_models": models, "servers": servers}
+        hosts = dict(named for optimizer in optimizers for named in named_hosts(optimizer, self.spec.system))
+        more = {"trained_models": models, "hosts": hosts}
         return found | {key: figures for key, figures in more.items() if figures}
 
     def figures(self, loops: Sequence[WeightedLoop]) -> TrainingFigures | None:

@@ -28,8 +28,7 @@ def catalog(name: str | None = None, *, as_json: Json = False) -> int:
     Parameters
     ----------
     name:
-        Show only this catalogue (a name, or the path of a .yaml file), accelerator or model, the designs, hosts or
-        failures.
+        Show only this catalogue (a name, or a .yaml file), accelerator or model, the designs, hosts or failures.
     """
     data = _everything() if name is None else _one(name)
     if as_json:

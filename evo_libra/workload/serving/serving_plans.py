@@ -10,6 +10,9 @@ from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.workload.step.plans import Plans
 from evo_libra.workload.step.races import OF_PREFILL, POOLS
 
+DEGREES = ("tp", "pp", "ep")
+"""Degrees that replicas that only process prompts may have for themselves."""
+
 
 def with_split_experts(plans: Plans) -> Plans:
     """Return plans whose expert parallel group says over how many NPUs the weights of experts are split.
@@ -43,6 +46,12 @@ class ServingPlans:
         """Return some of the plans."""
         prefill = self.prefill if len(self.prefill) == 1 else self.prefill[which]
         return ServingPlans(self.plans.select(which), prefill, None if self.ahead is None else self.ahead.select(which))
+
+    @property
+    def alike(self) -> bool:
+        """Whether the replicas that only process prompts have the degrees of the others, under all plans."""
+        ahead = self.ahead
+        return ahead is None or all((getattr(self.plans, name) == getattr(ahead, name)).all() for name in DEGREES)
 
     @property
     def of_prefill(self) -> Plans:

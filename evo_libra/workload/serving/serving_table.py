@@ -11,8 +11,8 @@ import numpy as np
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.workload.serving.cache import memory_of_pools
 from evo_libra.workload.serving.served_times import served_times, times_in_order
-from evo_libra.workload.serving.serving_plans import ServingPlans
-from evo_libra.workload.serving.serving_rules import DEGREES, ServingSpace, every_serving_plan, serving_text
+from evo_libra.workload.serving.serving_plans import DEGREES, ServingPlans
+from evo_libra.workload.serving.serving_rules import ServingSpace, every_serving_plan, serving_text
 from evo_libra.workload.serving.serving_setup import ServingSetup
 from evo_libra.workload.serving.serving_step import ServingStep, serving_step
 from evo_libra.workload.serving.tiers import on_npu
@@ -167,6 +167,7 @@ _ALIKE = 0
 @lru_cache(maxsize=4096)
 def _step(table: ServingTable, plan: int) -> ServingStep:
     one = table.serving_plans.select(np.array([plan]))
+    one = replace(one, ahead=None) if one.alike else one
     setup, order = table.setups[table.setup[plan]], table.orders[table.order[plan]]
     return serving_step(table.name, setup, one, order, table.text(plan), pools=bool(one.prefill.any()))
 

@@ -149,8 +149,8 @@ class PlanTable(ABC):
         """
         degrees = {name: np.broadcast_to(degree, len(self)) for name, degree in self.placed_degrees.items()}
         elsewhere = [np.broadcast_to(each, len(self)) for each in (self.plans.optimizer, self.plans.expansion)]
-        ways = np.stack([*degrees.values(), self.order, self.npu, *elsewhere])
-        rows, kind = np.unique(ways, axis=1, return_inverse=True)
+        keys = np.stack([*degrees.values(), self.order, self.npu, *elsewhere])
+        rows, kind = np.unique(keys, axis=1, return_inverse=True)
         orders = np.array([[ORDER.index(group) for group in order] for order in self.orders]).T
         return dict(zip(degrees, rows, strict=False)), orders[:, rows[len(degrees)]], kind.ravel()
 
