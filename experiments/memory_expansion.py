@@ -42,7 +42,7 @@ def fronts() -> dict[str, Front]:
 
 def chosen(front: Front) -> list[Sequence[str]]:
     """Return a row for each design: what it takes, and what is bought."""
-    rows = []
+    rows: list[Sequence[str]] = []
     for row in front.rows():
         plan = str(row["plan"]).split()
         bought = [part.removeprefix("exp").replace("at", " GB at ") for part in plan if part.startswith("exp")]
