@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from evo_libra.ui.memory_table import show_memory
 from evo_libra.ui.output import number, print_folded, print_table, time_text, time_unit
-
-_AHEAD = (
-    "Accesses to expansion memory run beside the compute of a pass, read ahead; software that does not is slower (an "
-    "approximation)."
-)
-_SHARE = 0.001
-"""Part of a step from which on it is shown."""
 
 
 def show_serving(serving: Mapping[str, Any]) -> None:
@@ -29,24 +23,7 @@ def show_serving(serving: Mapping[str, Any]) -> None:
             rows = [[part, f"{time / size:.4g}", f"{100 * time / total:.1f}"] for part, time in split.items()]
             rows.append(["all", f"{total / size:.4g}", "100.0"])
             print_table(f"time of {title} [{unit}]", ("part", "time", "%"), rows, left=("part",))
-    _show_memory(serving)
-
-
-def _show_memory(serving: Mapping[str, Any]) -> None:
-    """Print which class of memory lies where."""
-    limit, own, away = (serving.get(key, {}) for key in ("memory_limit_GB", "memory_GB", "expansion_GB"))
-    if not away:
-        used = [[kind, f"{bytes_:.3g}"] for kind, bytes_ in own.items() if bytes_ >= _SHARE]
-        used.append(["all", f"{serving['memory_total_GB']:.3g}"])
-        print_table(f"memory of an NPU [GB]; at most {limit:.4g}", ("class", "GB"), used, left=("class",))
-        return
-    both = [(kind, bytes_, away.get(kind, 0.0)) for kind, bytes_ in own.items()]
-    both.append(("all", serving["memory_total_GB"], sum(away.values())))
-    used = [[kind, f"{mine:.3g}", f"{other:.3g}"] for kind, mine, other in both if mine + other >= _SHARE]
-    title = f"memory of an NPU [GB]; at most {limit:.4g} of its own"
-    print_table(title, ("class", "own", "expansion"), used, left=("class",))
-    if any(away.values()):
-        print_folded(_AHEAD)
+    show_memory(serving)
 
 
 def _sentences(serving: Mapping[str, Any]) -> list[str]:
