@@ -12,9 +12,6 @@ from evo_libra.ui.plan_rows import plan_rows, plan_sentences
 if TYPE_CHECKING:
     from rich.text import Text
 
-_SHARE = 0.001
-"""Part of a step from which on it is shown."""
-
 
 def show_training(training: Mapping[str, Any]) -> None:
     """Print the split, the memory and the throughput of a training step."""
