@@ -151,7 +151,7 @@ class _Loader:
             tco,
             training,
             npu,
-            UncertaintyLoader(self.file, self.asked(constraints)).scenarios(kits_of(catalog), npus, time.loops, system),
+            UncertaintyLoader(self.file, self.asked(constraints)).scenarios(kits_of(catalog), npu, time.loops, system),
             FaultsLoader(self.file, self.asked(constraints)).faults(kits_of(catalog)),
             system,
         )

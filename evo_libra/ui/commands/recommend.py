@@ -136,13 +136,13 @@ def _proof(problem: Problem, front: Front, seconds: float) -> dict[str, Any]:
 
 
 def _prices(problem: Problem, front: Front) -> dict[str, Any]:
-    from evo_libra.front.prices import kept_share, price_front
+    from evo_libra.front.prices import kept_with_prices
 
     try:
-        priced = price_front(front, problem, _SCENARIOS, _SEED)
+        kept = kept_with_prices(front, problem, _SCENARIOS, _SEED)
     except InputError as error:
         return {"kept_share": None, "no_prices": str(error)}
-    return {"kept_share": kept_share(priced).tolist(), "no_prices": "", "scenarios": _SCENARIOS, "seed": _SEED}
+    return {"kept_share": kept.tolist(), "no_prices": "", "scenarios": _SCENARIOS, "seed": _SEED}
 
 
 def _rows(
