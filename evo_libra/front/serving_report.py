@@ -56,6 +56,7 @@ def serving_report(problem: Problem, loop: WeightedLoop, step: ServingStep, popu
         **pools,
         **_simulated(step, seconds_of, token, rate),
         "memory_GB": {kind: bytes_ / GIGA for kind, bytes_ in step.memory.items()},
+        **({"expansion_GB": {kind: bytes_ / GIGA for kind, bytes_ in step.expanded.items()}} if step.expanded else {}),
         "memory_total_GB": step.total_memory / GIGA,
         "memory_limit_GB": None if problem.npu is None else float(problem.npu.figures(first.technology)[0][0]) / GIGA,
     }
@@ -69,6 +70,8 @@ def _prefill_parallelism(step: ServingStep) -> dict[str, Any]:
 
 def _simulated(step: ServingStep, seconds_of: SecondsOf, token: float, rate: float) -> dict[str, Any]:
     """Return what a simulation says, and by how many percent the formula is off; or why there is none."""
+    if any(step.expanded.values()):
+        return {"not_simulated": "the simulation has no expansion memory"}
     events = passes(step.setup, step.serving_plan)
     if events > LONGEST:
         return {"not_simulated": f"about {events:.2g} passes through a stage are more than {LONGEST:.2g}"}

@@ -105,9 +105,17 @@ def write_problem(folder: Path, pick: Pick) -> Path:
     if data["bandwidth"] != "optimal" and pick([True, False]):
         data["objectives"] += _over_scenarios(pick, priced=kind == "parts-2024", workloads=workloads)
         data["uncertainty"] = {"scenarios": pick([1, 2, 20]), "seed": pick([0, 7])}
+    if trained and all("sequence" in workload.get("training", {"sequence": 0}) for workload in workloads):
+        data["memory"] = pick([{}, {"expansion": _expansion(pick)}])
     path = folder / "drawn.yaml"
     path.write_text(json.dumps(data))
     return path
+
+
+def _expansion(pick: Pick) -> dict[str, Any]:
+    """Return memory beside that of the NPUs, of which plans need some or none."""
+    sizes = {"capacity_GB": pick([64, [0, 64], [0, 256, 4096]]), "bandwidth_GBps": pick([100, [250, 1000]])}
+    return {**sizes, "shared_by": pick([1, 8]), "price_usd": [3, 8], "power_W": 0.3, "source": "test, 2026"}
 
 
 def _trains(workloads: Sequence[Mapping[str, Any]]) -> bool:

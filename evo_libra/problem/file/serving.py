@@ -14,6 +14,7 @@ from evo_libra.errors import InputError
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.network.catalog.accelerators import load_accelerators
+from evo_libra.problem.file.expansion import expansions_of_file
 from evo_libra.problem.file.mistakes import Gather, ProblemFile
 from evo_libra.problem.file.plans import values_of
 from evo_libra.problem.file.serving_spec import ServingSpec
@@ -28,6 +29,7 @@ from evo_libra.workload.serving.serving_step import serving_advice
 from evo_libra.workload.serving.serving_table import ServingTable, serving_table
 from evo_libra.workload.serving.stacks import SERVING_STACKS, ServingStack
 from evo_libra.workload.step.decoder import Decoder
+from evo_libra.workload.step.expansion import NO_EXPANSION
 from evo_libra.workload.step.placement import ORDER
 
 _MICRO = 1e-6
@@ -68,17 +70,18 @@ class ServingLoader:
         lengths = self._lengths(path, serving)
         prompt, answer = round(lengths.prompt), lengths.answer
         stack = _stack(serving)
+        expansions = expansions_of_file(self.spec.memory.expansion) or (NO_EXPANSION,)
         varied, ends = None if len(lengths.prompts) == 1 else lengths, _ends(serving)
         setups, capacities = zip(*(
             (
                 ServingSetup(
                     model, npu, prompt, answer, weights, cache, stack,
-                    lengths=varied, ends=ends, attention=serving.attention,
+                    lengths=varied, ends=ends, attention=serving.attention, expansion=expansion, usable=capacity,
                 ),
                 capacity,
             )
             for npu, capacity in zip(accelerators.npus, accelerators.capacities, strict=True)
-            for weights, cache in product(_weights(npu, serving), values_of(serving.kv_cache))
+            for weights, cache, expansion in product(_weights(npu, serving), values_of(serving.kv_cache), expansions)
         ), strict=True)  # fmt: skip
         table = serving_table(spec.name or spec.model or model.name, setups, space, (ORDER,), capacities)
         if not len(table):

@@ -20,6 +20,7 @@ from evo_libra.problem.file.training_spec import ServerSpec
 from evo_libra.problem.objectives import MEASURES
 from evo_libra.problem.system import Fixed, Hosts, MemoryOfPlans, OfPlans, SsdsOfPlans, SystemBill, SystemRow
 from evo_libra.problem.time_models.loops import WeightedLoop
+from evo_libra.workload.serving.serving_table import ServingTable
 from evo_libra.workload.step.plan_table import PlanTable
 from evo_libra.workload.step.plans import NETWORK, NVME, Plans
 from evo_libra.workload.step.training_step import TrainingStep
@@ -142,8 +143,8 @@ class SystemLoader:
 
 
 def plans_of(workload: object) -> Plans | None:
-    """Return the plans of a training step; None of another workload."""
-    if isinstance(workload, TrainingTable):
+    """Return the plans of a training step or of serving; None of another workload."""
+    if isinstance(workload, TrainingTable | ServingTable):
         return workload.plans
     return workload.planned[1] if isinstance(workload, TrainingStep) and workload.planned is not None else None
 

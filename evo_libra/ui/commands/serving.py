@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from evo_libra.ui.memory_table import show_memory
 from evo_libra.ui.output import number, print_folded, print_table, time_text, time_unit
-
-_SHARE = 0.001
-"""Part of a step from which on it is shown."""
 
 
 def show_serving(serving: Mapping[str, Any]) -> None:
@@ -25,10 +23,7 @@ def show_serving(serving: Mapping[str, Any]) -> None:
             rows = [[part, f"{time / size:.4g}", f"{100 * time / total:.1f}"] for part, time in split.items()]
             rows.append(["all", f"{total / size:.4g}", "100.0"])
             print_table(f"time of {title} [{unit}]", ("part", "time", "%"), rows, left=("part",))
-    used = [[kind, f"{bytes_:.3g}"] for kind, bytes_ in serving["memory_GB"].items() if bytes_ >= _SHARE]
-    used.append(["all", f"{serving['memory_total_GB']:.3g}"])
-    limit = serving["memory_limit_GB"]
-    print_table(f"memory of an NPU [GB]; at most {limit:.4g}", ("class", "GB"), used, left=("class",))
+    show_memory(serving)
 
 
 def _sentences(serving: Mapping[str, Any]) -> list[str]:

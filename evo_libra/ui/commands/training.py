@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from evo_libra.ui.memory_table import show_memory
 from evo_libra.ui.output import number, print_folded, print_table, time_unit
 from evo_libra.ui.plan_rows import plan_rows, plan_sentences
 
 if TYPE_CHECKING:
     from rich.text import Text
-
-_AHEAD = (
-    "Accesses to expansion memory run beside the compute of a pass, read ahead; software that does not is slower (an "
-    "approximation)."
-)
-_SHARE = 0.001
-"""Part of a step from which on it is shown."""
 
 
 def show_training(training: Mapping[str, Any]) -> None:
@@ -27,19 +21,7 @@ def show_training(training: Mapping[str, Any]) -> None:
     print_table(f"time of a step by part [{unit}]", ("part", "time", "%"), rows, left=("part",))
     if "optimizer_streams" in training:
         show_streams(training["optimizer_streams"])
-    limit = training["memory_limit_GB"]
-    away = training.get("expansion_GB", {})
-    rows = [
-        [kind, *(f"{one:.3g}" for one in ((bytes_, away.get(kind, 0.0)) if away else (bytes_,)))]
-        for kind, bytes_ in training["memory_GB"].items()
-        if bytes_ + away.get(kind, 0.0) >= _SHARE
-    ]
-    whole = (training["memory_total_GB"], *([sum(away.values())] if away else []))
-    rows.append(["all", *(f"{one:.3g}" for one in whole)])
-    columns = ("class", "own", "expansion") if away else ("class", "GB")
-    print_table(f"memory of an NPU [GB]; at most {limit:.4g} of its own", columns, rows, left=("class",))
-    if any(away.values()):
-        print_folded(_AHEAD)
+    show_memory(training)
     print_folded(*_sentences(training))
 
 

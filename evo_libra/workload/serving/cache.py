@@ -40,9 +40,14 @@ def memory_of_pools(setup: ServingSetup, plans: ServingPlans) -> dict[str, Float
     found = serving_memory(setup, plans.plans)
     if plans.ahead is None:
         return found
-    ahead = _memory(setup, plans.ahead, np.asarray(plans.ahead.pp * float(setup.prompt)))
+    ahead = prompt_memory(setup, plans.ahead)
     more = (plans.prefill > 0) & (sum(ahead.values(), np.zeros(1)) > sum(found.values(), np.zeros(1)))
     return {kind: np.where(more, ahead[kind], bytes_) for kind, bytes_ in found.items()}
+
+
+def prompt_memory(setup: ServingSetup, plans: Plans) -> dict[str, FloatArray]:
+    """Return (n,) bytes by class of an accelerator of a replica that only processes prompts, one in each stage."""
+    return _memory(setup, plans, np.asarray(plans.pp * float(setup.prompt)))
 
 
 def _memory(setup: ServingSetup, plans: Plans, tokens: FloatArray) -> dict[str, FloatArray]:

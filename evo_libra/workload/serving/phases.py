@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import ceil
 
@@ -9,14 +10,16 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.collective import Collective, Dispatch, NextStage
-from evo_libra.workload.serving.cache import cache_of_prompt
+from evo_libra.workload.serving.cache import cache_of_prompt, prompt_memory, serving_memory
 from evo_libra.workload.serving.decoding import head_step, layer_step, sequences
 from evo_libra.workload.serving.serving_plans import ServingPlans, with_split_experts
 from evo_libra.workload.serving.serving_setup import ServingSetup
+from evo_libra.workload.serving.tiers import Away
 from evo_libra.workload.step.layer import layer_time
 from evo_libra.workload.step.memory import layers_of_stage
 from evo_libra.workload.step.plans import Plans
 from evo_libra.workload.step.races import (
+    EXPANSION,
     EXPERT,
     OF_PREFILL,
     PIPELINE,
@@ -51,8 +54,12 @@ class Phases:
     transfer: StepTime
 
 
-def phases_of(setup: ServingSetup, plans: Plans) -> Phases:
-    """Return the phases of serving under each plan."""
+def phases_of(setup: ServingSetup, plans: Plans, used: Mapping[str, FloatArray] | None = None) -> Phases:
+    """Return the phases of serving under each plan.
+
+    `used` are (n,) bytes of an accelerator by class, those of replicas that answer when left out.
+    """
+    away = Away.of(setup, serving_memory(setup, plans) if used is None else used)
     model, longest = setup.decoder, layers_of_stage(setup.decoder, plans)
     every = np.full(1, float(model.layers - model.expert_layers)), np.full(1, float(model.expert_layers))
     full = sequences(plans) * (plans.pp - 1) < plans.micro_batch
@@ -60,9 +67,9 @@ def phases_of(setup: ServingSetup, plans: Plans) -> Phases:
     held = tuple(np.where(full, plans.pp * most, whole) for most, whole in zip(longest, every, strict=True))
     heads, sends = np.where(full, plans.pp, 1.0), np.where(plans.pp > 1, plans.pp, 0.0)
     return Phases(
-        _prefill(setup, plans, every, _ONE, np.where(plans.pp > 1, plans.pp - 1.0, 0.0)),
-        _prefill(setup, plans, longest, _ONE, np.where(plans.pp > 1, 1.0, 0.0)),
-        _decode(setup, plans, (held[0], held[1]), heads, sends),
+        _prefill(setup, plans, every, _ONE, np.where(plans.pp > 1, plans.pp - 1.0, 0.0), away),
+        _prefill(setup, plans, longest, _ONE, np.where(plans.pp > 1, 1.0, 0.0), away),
+        _decode(setup, plans, (held[0], held[1]), heads, sends, away),
         _transfer(setup, "dp", cache_of_prompt(setup, plans)),
     )
 
@@ -70,7 +77,8 @@ def phases_of(setup: ServingSetup, plans: Plans) -> Phases:
 def stage_of(setup: ServingSetup, plan: Plans, stage: int) -> tuple[StepTime, StepTime]:
     """Return what one stage has of a prompt, and of a step of decoding, with what it sends to the next one.
 
-    Stages have as many layers as the longest one, until there are none left; the last one has the head, too.
+    Stages have as many layers as the longest one, until there are none left; the last one has the head, too. All is in
+    the NPU's own memory here.
     """
     model, stages = setup.decoder, int(plan.pp[0])
     most = ceil(model.layers / stages)
@@ -85,23 +93,38 @@ def stage_of(setup: ServingSetup, plan: Plans, stage: int) -> tuple[StepTime, St
     )
 
 
-def _prefill(setup: ServingSetup, plans: Plans, layers: Layers, heads: FloatArray, sends: FloatArray) -> StepTime:
+def _prefill(
+    setup: ServingSetup, plans: Plans, layers: Layers, heads: FloatArray, sends: FloatArray, away: Away | None = None
+) -> StepTime:
     one = with_split_experts(_one_prompt(plans))
     compute = _NONE
     for count, routed in _kinds(setup, layers):
         compute = compute + count * layer_time(setup.forward, one, routed=routed).forward
     rows = np.full(1, float(setup.prompt))
     plain = {"compute": compute, "head": heads * head_step(setup, plans, 1.0)}
+    if away is not None:
+        accesses = away.seconds(setup, plans, layers[0] + layers[1], rows, rows)
+        plain = _with_expansion(plain, accesses)
     return _with_ends(_step(setup, plans, plain, rows, layers, sends), setup, plans, (rows, _ONE, heads))
 
 
-def _decode(setup: ServingSetup, plans: Plans, layers: Layers, heads: FloatArray, sends: FloatArray) -> StepTime:
+def _decode(
+    setup: ServingSetup, plans: Plans, layers: Layers, heads: FloatArray, sends: FloatArray, away: Away | None = None
+) -> StepTime:
     products, cache, rows = _NONE, _NONE, sequences(plans)
     for count, routed in _kinds(setup, layers):
         step = layer_step(setup, with_split_experts(plans), routed=routed)
         products, cache = products + count * step.products, cache + count * step.cache
     plain = {"compute": products, "cache": cache, "head": heads * head_step(setup, plans, rows)}
+    if away is not None:
+        accesses = away.seconds(setup, plans, layers[0] + layers[1], rows, rows * setup.context)
+        plain = _with_expansion(plain, accesses)
     return _with_ends(_step(setup, plans, plain, rows, layers, sends), setup, plans, (rows, rows, heads))
+
+
+def _with_expansion(plain: dict[str, FloatArray], accesses: FloatArray) -> dict[str, FloatArray]:
+    """Return the parts of a pass with what it waits for accesses to expansion memory, which run beside the others."""
+    return {**plain, EXPANSION: np.maximum(accesses - sum(plain.values(), _NONE), 0.0)}
 
 
 def _with_ends(
@@ -175,7 +198,7 @@ def pool_phases(setup: ServingSetup, plans: ServingPlans) -> Phases:
     found = phases_of(setup, plans.plans)
     if plans.ahead is None:
         return found
-    ahead = phases_of(setup, plans.ahead)
+    ahead = phases_of(setup, plans.ahead, prompt_memory(setup, plans.ahead))
     sent, received = _cache_moved(setup, plans)
     transfer = _transfer(setup, POOLS, np.maximum(sent, received))
     return Phases(of_prefill(ahead.prefill), of_prefill(ahead.slot), found.decode, transfer)

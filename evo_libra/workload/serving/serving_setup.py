@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 from evo_libra.network.catalog.accelerator import Accelerator
@@ -9,6 +10,7 @@ from evo_libra.workload.serving.ends import UNCOUNTED, Ends
 from evo_libra.workload.serving.lengths import Lengths
 from evo_libra.workload.serving.stacks import SERVING_STACKS, ServingStack
 from evo_libra.workload.step.decoder import Decoder
+from evo_libra.workload.step.expansion import NO_EXPANSION, Expansion
 from evo_libra.workload.step.kernels import Kernels
 from evo_libra.workload.step.training_setup import GEMM_OF_ISOLATED, Setup
 
@@ -41,6 +43,7 @@ class ServingSetup:
     lengths : of requests, where they vary.
     ends : what goes over the tensor parallel group before the layers and after the head.
     attention : how attention over a prompt is split, one of `ATTENTION`.
+    expansion : memory that an NPU has beside its own; `usable` : bytes of its own that plans may use.
     """
 
     decoder: Decoder
@@ -54,6 +57,8 @@ class ServingSetup:
     lengths: Lengths | None = None
     ends: Ends = UNCOUNTED
     attention: str = "flash"
+    expansion: Expansion = NO_EXPANSION
+    usable: float = math.inf
 
     @property
     def products(self) -> str:

@@ -8,12 +8,14 @@ from functools import cached_property
 
 import numpy as np
 
+from evo_libra.arrays import FloatArray
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.workload.serving.cache import memory_of_pools
 from evo_libra.workload.serving.phases import Phases, pool_phases
 from evo_libra.workload.serving.served_times import ServedTimes, served_times
 from evo_libra.workload.serving.serving_plans import ServingPlans
 from evo_libra.workload.serving.serving_setup import ServingSetup
+from evo_libra.workload.serving.tiers import in_expansion, on_npu
 from evo_libra.workload.step.plan_rules import plan_values
 from evo_libra.workload.step.races import OF_PREFILL, POOLS, TENSOR, StepTime, Traffic
 from evo_libra.workload.step.training_step import Layout, group_degrees, layouts_of
@@ -28,7 +30,7 @@ class ServingStep:
     ----------
     setup : what is served on what.
     times, phases : what users see and what it is made of, under `serving_plan`; arrays are (1,).
-    memory : bytes of an accelerator by class.
+    memory : bytes of an accelerator's own memory by class; `expanded` : those in its expansion memory.
     degrees : NPUs of each process group; `layouts` : how the groups lie, the innermost first.
     parallelism : the degrees that the plan says, and `plan` the whole plan in the notation.
     replicas, prefill : copies of the model, and those of them that only process prompts.
@@ -41,6 +43,7 @@ class ServingStep:
     phases: Phases
     serving_plan: ServingPlans
     memory: Mapping[str, float]
+    expanded: Mapping[str, float]
     degrees: Mapping[str, int]
     layouts: Mapping[str, Layout]
     parallelism: Mapping[str, int]
@@ -82,7 +85,7 @@ class ServingStep:
 
     @property
     def total_memory(self) -> float:
-        """Bytes of an accelerator."""
+        """Bytes of an accelerator's own memory."""
         return sum(self.memory.values())
 
 
@@ -96,12 +99,16 @@ def serving_step(
     layouts = layouts_of(value, order)
     return ServingStep(
         name, setup, served_times(setup, plan, pools=pools), pool_phases(setup, plan), plan,
-        {kind: float(np.ravel(bytes_)[0]) for kind, bytes_ in used.items()},
+        _first(on_npu(setup, used)), _first(in_expansion(setup, used)),
         {**group_degrees(value), **of_prefill}, {**layouts, **_layouts(plan, order)},
         {group: value[group] for group in ("tp", "pp", "ep")} | {"dp": int(plan.replicas[0])}, text,
         int(plan.replicas[0]), int(plan.prefill[0]), value["micro_batch"], int(plan.users[0]),
         serving_advice,
     )  # fmt: skip
+
+
+def _first(classes: Mapping[str, FloatArray]) -> dict[str, float]:
+    return {kind: float(np.ravel(bytes_)[0]) for kind, bytes_ in classes.items()}
 
 
 def _layouts(plan: ServingPlans, order: Sequence[str]) -> dict[str, Layout]:

@@ -15,6 +15,8 @@ from evo_libra.workload.serving.serving_plans import DEGREES, ServingPlans
 from evo_libra.workload.serving.serving_rules import ServingSpace, every_serving_plan, serving_text
 from evo_libra.workload.serving.serving_setup import ServingSetup
 from evo_libra.workload.serving.serving_step import ServingStep, serving_step
+from evo_libra.workload.serving.tiers import on_npu
+from evo_libra.workload.step.expansion import Expansion
 from evo_libra.workload.step.plan_table import PlanTable, order_text
 from evo_libra.workload.step.plans import Plans
 from evo_libra.workload.step.tabulated import TabulatedTime, joined, tabulated_times
@@ -71,10 +73,13 @@ class ServingTable(PlanTable):
         """Whether some plan has replicas for prefill alone."""
         return bool(self.prefill.any())
 
+    def _used(self, index: int, part: IntArray) -> dict[str, FloatArray]:
+        return memory_of_pools(self.setups[index], self.serving_plans.select(part))
+
     @cached_property
     def memory(self) -> FloatArray:
         return np.concatenate([
-            np.zeros(len(part)) + sum(memory_of_pools(self.setups[index], self.serving_plans.select(part)).values())
+            np.zeros(len(part)) + sum(on_npu(self.setups[index], self._used(index, part)).values())
             for index, part in self.parts
         ])  # fmt: skip
 
@@ -108,6 +113,11 @@ class ServingTable(PlanTable):
         return tuple(dict.fromkeys(setup.cache for setup in self.setups))
 
     @cached_property
+    def expansions(self) -> tuple[Expansion, ...]:
+        """The choices of expansion memory."""
+        return tuple(dict.fromkeys(setup.expansion for setup in self.setups))
+
+    @cached_property
     def options(self) -> dict[str, IntArray]:
         weights = np.array([self.weights.index(setup.weights) for setup in self.setups])
         caches = np.array([self.caches.index(setup.cache) for setup in self.setups])
@@ -118,13 +128,15 @@ class ServingTable(PlanTable):
         }  # fmt: skip
         return {
             **found, "concurrency": self.plans.micro_batch, "prefill": self.prefill, **ahead, "order": self.order,
-            "weights": weights[self.setup], "kv_cache": caches[self.setup],
+            "weights": weights[self.setup], "kv_cache": caches[self.setup], "expansion": self.plans.expansion,
         }  # fmt: skip
 
     def value_of(self, option: str, value: int) -> str:
         named = {"weights": self.weights, "kv_cache": self.caches}
         if option in named:
             return named[option][value]
+        if option == "expansion":
+            return self.expansions[value].text or "none"
         if option.startswith("prefill_") and value == _ALIKE:
             return "as the others"
         return order_text(self.orders[value]) if option == "order" else str(value)
@@ -134,10 +146,11 @@ class ServingTable(PlanTable):
         parts += [order_text(self.orders[self.order[n]])] if len(self.orders) > 1 else []
         parts += [setup.weights] if len(self.weights) > 1 else []
         parts += [f"kv-{setup.cache}"] if len(self.caches) > 1 else []
+        parts += [setup.expansion.text] if len(self.expansions) > 1 and setup.expansion.text else []
         return " ".join(parts)
 
     def memory_of(self, n: int) -> dict[str, float]:
-        used = memory_of_pools(self.setups[self.setup[n]], self.serving_plans.select(np.array([n])))
+        used = on_npu(self.setups[self.setup[n]], self._used(int(self.setup[n]), np.array([n])))
         return {kind: float(np.ravel(bytes_)[0]) for kind, bytes_ in used.items()}
 
     def mistakes_of(self, n: int, plan: Plans) -> Iterator[tuple[str, str]]:  # noqa: ARG002 - others need them
@@ -172,4 +185,20 @@ def serving_table(
     every = found.select(np.tile(np.arange(count), kinds))
     setup = np.repeat(np.arange(kinds), count)
     order = np.zeros(len(setup), dtype=np.int64)
-    return ServingTable(name, setups, every.plans, setup, order, orders, capacities, every.prefill, every.ahead)
+    choices = tuple(dict.fromkeys(one.expansion for one in setups))
+    plans = replace(every.plans, expansion=np.array([choices.index(one.expansion) for one in setups])[setup])
+    table = ServingTable(name, setups, plans, setup, order, orders, capacities, every.prefill, every.ahead)
+    return table if len(table.expansions) == 1 else _where_used(table)
+
+
+def _where_used(table: ServingTable) -> ServingTable:
+    """Return the plans with each expansion memory that they use; all have the first one, which is the least."""
+    needed = np.zeros(len(table), dtype=np.bool_)
+    for index, part in table.parts:
+        needed[part] = sum(table._used(index, part).values(), np.zeros(1)) > table.setups[index].usable  # noqa: SLF001 - its own module
+    some = np.flatnonzero((table.plans.expansion == 0) | needed)
+    plans = table.serving_plans.select(some)
+    return replace(
+        table, plans=plans.plans, setup=table.setup[some], order=table.order[some], prefill=plans.prefill,
+        ahead=plans.ahead,
+    )  # fmt: skip

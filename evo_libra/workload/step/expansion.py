@@ -7,7 +7,7 @@ so that the slower one of the two counts: the roofline of COMET, with the bytes 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,19 +52,22 @@ def expansions_of(choices: tuple[Expansion, ...], index: IntArray) -> tuple[Floa
     return capacity[index], bandwidth[index]
 
 
-def spilled(used: Mapping[str, FloatArray], usable: float, capacity: FloatArray) -> dict[str, FloatArray]:
-    """Return (n,) bytes of each of `SPILLED` that lie in the expansion.
+def spilled(
+    used: Mapping[str, FloatArray], usable: float, capacity: FloatArray, order: Sequence[str] = SPILLED
+) -> dict[str, FloatArray]:
+    """Return (n,) bytes of each class that lies in the expansion.
 
     Parameters
     ----------
     used : (n,) bytes of every class of memory, wherever they lie.
     usable : bytes of the NPU's own memory that plans may use.
     capacity : (n,) bytes of the expansion.
+    order : classes that may lie there, in the order in which they go.
     """
     total = sum(used.values(), np.zeros(1))
     left = np.minimum(np.maximum(total - usable, 0.0), capacity)
     found = {}
-    for kind in SPILLED:
+    for kind in order:
         found[kind] = np.minimum(used[kind], left)
         left = left - found[kind]
     return found
