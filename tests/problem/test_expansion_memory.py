@@ -26,7 +26,7 @@ RESERVE = 0.95
 """So little is left of an NPU that plans without a tensor parallel group need the expansion."""
 
 
-def problem_of(expansion: dict[str, Any] | None, *, workloads: int = 1, **changes: Any) -> Problem:
+def problem_of(expansion: dict[str, Any] | None, *, alike: int = 1, **changes: Any) -> Problem:
     training = {"sequence": 4096, "global_batch": 64, "micro_batch": [1, 2], "zero": [0, 1, 3], "recompute": "full"}
     each = {"generator": MODEL, "training": training, "parallelism": {"tp": [1, 4], "pp": [1, 2]}}
     more = {} if expansion is None else {"expansion": expansion}
@@ -34,7 +34,7 @@ def problem_of(expansion: dict[str, Any] | None, *, workloads: int = 1, **change
         "name": "expanded", "npus": 16, "npu": "h100-80gb", "memory": {"reserve": RESERVE, **more},
         "fabric": {"catalog": "parts-2024", "technologies": ["nvlink4", "optics-400g"], "blocks": ["switch"],
                    "max_dimensions": 2},
-        "workloads": [{**each, "name": f"small-{n}"} for n in range(workloads)],
+        "workloads": [{**each, "name": f"small-{n}"} for n in range(alike)],
         "objectives": ["time", "system-cost"], "bandwidth": "ports", **changes,
     })  # fmt: skip
     assert isinstance(found, Problem)
@@ -91,7 +91,7 @@ def test_npus_that_share_an_expansion_have_their_part_of_its_bandwidth() -> None
 
 @pytest.mark.parametrize("workloads", [1, 2])
 def test_the_bill_has_the_memory_of_the_plan_that_takes_the_most(workloads: int) -> None:
-    problem = problem_of(EXPANSION, workloads=workloads)
+    problem = problem_of(EXPANSION, alike=workloads)
     designs = problem.decode(problem.genome.sample(np.random.default_rng(0), 100))
     figures = problem.measure(designs)
     assert figures.npu_price is not None
@@ -115,3 +115,11 @@ def test_a_report_says_which_class_lies_where() -> None:
         assert away <= sizes[n]
         assert (away > 0) == (sizes[n] > 0)
         assert sum(report["split_ms"].values()) == pytest.approx(workload["time_ms"], rel=1e-9)
+
+
+def test_the_only_plan_has_every_choice_of_memory_that_it_needs() -> None:
+    training = {"sequence": 4096, "global_batch": 64, "recompute": "full"}
+    workload = {"name": "one", "generator": MODEL, "training": training, "parallelism": {"tp": 1, "pp": 1}}
+    (table,) = problem_of({**EXPANSION, "capacity_GB": [0, 64]}, workloads=[workload]).time.tables
+    assert [text.rpartition(" ")[2] for text in table.texts[1:]] == ["exp64at50", "exp64at1000"]
+    assert (table.memory <= table.capacity).tolist() == [False, True, True]
