@@ -109,7 +109,7 @@ def _rows() -> Iterator[PublishedRow]:
 
 COMET = (
     PublishedSource(
-        "comet", "comet", "COMET (arXiv 2211.16648), abstract: what memory expansion gains at most", _rows,
+        "comet-expansion", "comet", "COMET (arXiv 2211.16648), abstract: what memory expansion gains at most", _rows,
         note="an up-to figure of its abstract beside the largest of a sweep of this program; its figures and tables "
         "were not available",
     ),

@@ -19,7 +19,7 @@ from evo_libra.errors import InputError, Mistake, unknown, unusable
 from evo_libra.workload.partitioning.copies import energies_of
 from evo_libra.workload.partitioning.perceptron import Labelled, Layer, Perceptron
 
-MAX_BYTES = 2**30
+MAX_BYTES = 10**9
 """Bytes of all arrays; a larger file is refused before its arrays are unpacked."""
 
 _DAMAGE = (
