@@ -1,6 +1,7 @@
 """More memory or a faster network: a transformer of a trillion weights on 1,024 A100, with expansion memory.
 
-First COMET's question (arXiv 2211.16648): on one network, which tensor parallel degree is fastest @@
+First COMET's question (arXiv 2211.16648): on one network, which tensor parallel degree is fastest with
+expansion memory and without? Then the search chooses network, plan and memory together, against the cost of the system.
 """
 
 from __future__ import annotations

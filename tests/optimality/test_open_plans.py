@@ -79,8 +79,12 @@ def data_of(random: np.random.Generator, **changes: Any) -> dict[str, Any]:
     workload = {
         "name": "small", "generator": ROUTED if routed else DENSE, "training": training, "parallelism": parallelism,
     }  # fmt: skip
+    # So little memory of its own that some plans need the expansion, and others do not fit even with it.
+    expansion = {"capacity_GB": [0, 64], "bandwidth_GBps": float(random.choice([50, 1000]))}
+    memory = {"memory": {"reserve": 0.95, "expansion": expansion}} if random.random() < 0.5 else {}
     return {
-        "name": "planned", "npus": 16, "npu": "h100-80gb", "workloads": [workload], "objectives": ["time", "cost"],
+        "name": "planned", "npus": 16, "npu": "h100-80gb", **memory, "workloads": [workload],
+        "objectives": ["time", "cost"],
         **({"system": {"host": {**MACHINE, "npus": 4, "link_GBps": 20}}} if moved else {}), **changes,
     }  # fmt: skip
 

@@ -95,6 +95,17 @@ def test_an_expansion_never_hurts_a_front_and_exact_fronts_stay_exact() -> None:
         assert (best <= values * (1 + 1e-9)).all(axis=1).any()
 
 
+def test_the_only_plan_has_every_precision_and_every_memory_that_it_needs() -> None:
+    served = {"input": 4000, "output": 500, "concurrency": 256, "kv_cache": ["bf16", "fp8"]}
+    workload = {"model": "llama-3.1-70b", "serving": served, "parallelism": {"tp": 4}}
+    problem = problem_of(EXPANSION, workloads=[workload])
+    table = table_of(problem)
+    assert len(table) == 10
+    assert (table.memory <= table.capacity).sum() == 8
+    designs = problem.decode(problem.genome.sample(np.random.default_rng(0), 50))
+    assert len(np.unique(designs.plans)) == 8
+
+
 def test_npus_that_share_an_expansion_have_their_part_of_its_bandwidth() -> None:
     one, node = (
         table_of(problem_of({"capacity_GB": 480, "bandwidth_GBps": rate, "shared_by": npus}))

@@ -42,8 +42,13 @@ class ServingPlans:
     def __len__(self) -> int:
         return max(len(self.plans), len(self.prefill))
 
+    def take(self, which: IntArray) -> ServingPlans:
+        """Return some of the plans, none or one of them several times; see `Plans.take`."""
+        prefill = np.broadcast_to(self.prefill, len(self.plans.tp))[which]
+        return ServingPlans(self.plans.take(which), prefill, None if self.ahead is None else self.ahead.take(which))
+
     def select(self, which: IntArray) -> ServingPlans:
-        """Return some of the plans."""
+        """Return some of the plans, at least one; arrays of one value hold for all of them."""
         prefill = self.prefill if len(self.prefill) == 1 else self.prefill[which]
         return ServingPlans(self.plans.select(which), prefill, None if self.ahead is None else self.ahead.select(which))
 

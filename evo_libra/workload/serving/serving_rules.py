@@ -72,7 +72,7 @@ def every_serving_plan(model: Decoder, space: ServingSpace) -> ServingPlans:
         npus = np.full(len(rows), space.npus)
         found = ServingPlans(plans, columns[5], _plans(columns[6:], npus // (columns[6] * columns[7]), columns[4]))
     kept = np.ones(len(rows), dtype=np.bool_) if space.dp is None else np.isin(found.replicas, space.dp)
-    return found.select(np.flatnonzero(kept))
+    return found.take(np.flatnonzero(kept))
 
 
 def _ahead(model: Decoder, space: ServingSpace, degrees: _Degrees, share: float) -> Iterable[_Degrees]:

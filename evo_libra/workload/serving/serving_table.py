@@ -182,7 +182,7 @@ def serving_table(
     """Return the table of all plans that divide what they must, whether they fit the memory or not."""
     found = every_serving_plan(setups[0].decoder, space)
     count, kinds = len(found.prefill), len(setups)
-    every = found.select(np.tile(np.arange(count), kinds))
+    every = found.take(np.tile(np.arange(count), kinds))
     setup = np.repeat(np.arange(kinds), count)
     order = np.zeros(len(setup), dtype=np.int64)
     choices = tuple(dict.fromkeys(one.expansion for one in setups))
@@ -197,7 +197,7 @@ def _where_used(table: ServingTable) -> ServingTable:
     for index, part in table.parts:
         needed[part] = sum(table._used(index, part).values(), np.zeros(1)) > table.setups[index].usable  # noqa: SLF001 - its own module
     some = np.flatnonzero((table.plans.expansion == 0) | needed)
-    plans = table.serving_plans.select(some)
+    plans = table.serving_plans.take(some)
     return replace(
         table, plans=plans.plans, setup=table.setup[some], order=table.order[some], prefill=plans.prefill,
         ahead=plans.ahead,

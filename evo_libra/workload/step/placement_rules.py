@@ -91,7 +91,7 @@ _RULES = (
 
 def placement_allowed(setup: Setup, plans: Plans) -> BoolArray:
     """Return (n,) whether plans break no rule."""
-    broken = [np.broadcast_to(rule.broken(setup, plans), len(plans)) for rule in _RULES]
+    broken = [np.broadcast_to(rule.broken(setup, plans), len(plans.tp)) for rule in _RULES]
     return np.asarray(~np.logical_or.reduce(broken))
 
 

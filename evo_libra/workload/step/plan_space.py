@@ -62,7 +62,7 @@ def every_plan(setup: Setup, space: PlanSpace) -> Plans:
     chosen: dict[str, Any] = dict(zip(_COLUMNS, columns, strict=True))
     found = replace(space.options, **chosen)
     if setup.offload is not None:
-        found = found.select(np.flatnonzero(placement_allowed(setup, found)))
+        found = found.take(np.flatnonzero(placement_allowed(setup, found)))
     return _expanded(setup, found)
 
 
@@ -72,9 +72,9 @@ def _expanded(setup: Setup, plans: Plans) -> Plans:
     if len(setup.expansions) < 2 or not count:  # noqa: PLR2004 - a choice
         return plans
     each = np.repeat(np.arange(len(setup.expansions)), count)
-    found = replace(plans.select(np.tile(np.arange(count), len(setup.expansions))), expansion=each)
+    found = replace(plans.take(np.tile(np.arange(count), len(setup.expansions))), expansion=each)
     needed = sum(memory(setup, found).values(), np.zeros(1)) > setup.usable
-    return found.select(np.flatnonzero((each == 0) | needed))
+    return found.take(np.flatnonzero((each == 0) | needed))
 
 
 def _degrees(setup: Setup, space: PlanSpace) -> list[tuple[int, int, int, int]]:

@@ -66,8 +66,14 @@ class Plans:
         """Return (n,) tokens of an NPU and microbatch."""
         return np.asarray(self.micro_batch * sequence / self.cp)
 
+    def take(self, which: IntArray) -> Plans:
+        """Return some of the plans, none or one of them several times; ``tp`` has as many values as there are plans."""
+        return Plans(*(
+            np.broadcast_to(cast("Any", getattr(self, one.name)), len(self.tp))[which] for one in fields(self)
+        ))  # fmt: skip
+
     def select(self, which: IntArray | slice) -> Plans:
-        """Return some of the plans."""
+        """Return some of the plans, at least one; arrays of one value hold for all of them."""
         return Plans(*(
             array if len(array) == 1 else array[which]
             for array in (cast("Any", getattr(self, one.name)) for one in fields(self))
