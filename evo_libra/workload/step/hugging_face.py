@@ -13,6 +13,16 @@ from evo_libra.files.source import Source, read_source
 from evo_libra.workload.step.decoder import Decoder, DecoderSpec, ExpertsSpec, LatentAttentionSpec, decoder_of
 
 _MAX = 10**9
+_KNOWN = frozenset(
+    "model_type is_encoder_decoder mlp_only_layers decoder_sparse_step interleave_moe_layer_step moe_layer_freq "
+    "hidden_size n_embd n_embed d_model num_attention_heads n_head n_heads num_heads intermediate_size n_inner ffn_dim "
+    "num_hidden_layers n_layer n_layers num_layers num_key_value_heads num_kv_heads multi_query head_dim "
+    "new_decoder_architecture vocab_size max_position_embeddings n_positions n_ctx max_seq_len tie_word_embeddings "
+    "hidden_act hidden_activation activation_function n_routed_experts num_local_experts num_experts "
+    "moe_intermediate_size num_experts_per_tok experts_per_token shared_expert_intermediate_size n_shared_experts "
+    "first_k_dense_replace kv_lora_rank q_lora_rank qk_nope_head_dim qk_rope_head_dim v_head_dim".split()
+)
+"""Every key that is read below."""
 
 
 def read_decoder(path: Path) -> Decoder:
@@ -22,11 +32,22 @@ def read_decoder(path: Path) -> Decoder:
     ------
     InputError : the file cannot be read, a key is missing or wrong, or the model is of a kind that is not supported.
     """
-    source = read_source(path)
+    return decoder_of_source(read_source(path))
+
+
+def decoder_of_source(source: Source) -> Decoder:
+    """Return the model of a configuration that has been read; errors and names are as for `read_decoder`."""
     if not isinstance(source.data, dict):
         raise InputError(source.mistake((), "a mapping is needed, as in a Hugging Face config.json"))
+    path = Path(source.file)
     name = path.parent.name if path.stem == "config" and path.parent.name else path.stem
     return _decoder_of_config(name, _Config(source))
+
+
+def known_keys(source: Source) -> list[KeyPath]:
+    """Return the paths of the keys of a configuration that a model may be made from."""
+    config = _Config(source)
+    return [(*config.path, key) for key in _KNOWN if key in config.data]
 
 
 @dataclass(frozen=True)
