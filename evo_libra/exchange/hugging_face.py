@@ -37,6 +37,4 @@ def _read(source: Source) -> Draft:
                  assumed=(f"sequences of {sequence} tokens; a configuration has the longest context alone",))  # fmt: skip
 
 
-READERS = (
-    Reader("hugging-face", "a `config.json` of Hugging Face: a model", _recognise, _read, (_LLAMA, _MIXTRAL)),
-)
+READERS = (Reader("hugging-face", "a `config.json` of Hugging Face: a model", _recognise, _read, (_LLAMA, _MIXTRAL)),)

@@ -157,7 +157,9 @@ def _read_nemo(source: Source) -> Draft:
     names = _Names(Keys(source), 1, ("model",))
     keys = names.keys
     gated = keys.raw("model", "activation") in _SWIGLU
-    generator = _generator(names, gated=gated, tied=keys.flag("model", "share_embeddings_and_output_weights") is not False)
+    generator = _generator(
+        names, gated=gated, tied=keys.flag("model", "share_embeddings_and_output_weights") is not False
+    )
     parallelism = _parallelism(names, generator["layers"])
     sharded = keys.raw("model", "optim", "name") == "distributed_fused_adam"
     training = _training(names, generator, sharded=sharded, low=bool(keys.flag("model", "fp8")))

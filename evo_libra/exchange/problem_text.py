@@ -18,6 +18,8 @@ _FABRICS = {
     "h100-80gb": {"technologies": ["nvlink4", "optics-400g"], "blocks": ["switch", "fat-tree"]},
 }
 """Networks to search for accelerators; for others all of the catalogue."""
+_EFFICIENCY = 0.85
+"""Rate that collectives reach on optics, over the wire rate, as `evo_libra.validation.training` assumes it."""
 _WIDTH = 100
 
 
@@ -80,6 +82,7 @@ def _complete(machine: dict[str, Any], parts: dict[str, dict[str, Any]], assumed
     if "npu" not in machine:
         machine["npu"] = _NPU
         assumed.append(f"the accelerator {_NPU}, as no file names one; --npu names another one")
+    assumed.append("the networks that are searched, and an efficiency of their optics")
     training = parts["training"]
     if "global_batch" not in training:
         replicas = max(machine["npus"] // shared, 1)
@@ -88,14 +91,16 @@ def _complete(machine: dict[str, Any], parts: dict[str, dict[str, Any]], assumed
 
 
 def _problem(name: str, machine: Mapping[str, Any], parts: Mapping[str, Any], files: str) -> dict[str, Any]:
-    fabric = {"catalog": "parts-2024", **_FABRICS.get(machine["npu"], {}), "max_dimensions": 3}
+    fabric: dict[str, Any] = {"catalog": "parts-2024", **_FABRICS.get(machine["npu"], {}), "max_dimensions": 3}
     generator = {"kind": "decoder", **parts["generator"], "source": printable(files)}
     workload = {"name": name, "generator": generator, "training": parts["training"]}
     if parts["parallelism"]:
         workload["parallelism"] = parts["parallelism"]
+    optics = [name for name in fabric.get("technologies", ()) if name.startswith("optics")]
+    time = {"model": "libra", "efficiency": dict.fromkeys(optics, _EFFICIENCY)} if optics else "libra"
     return {
         "version": 1, "name": name, "npus": machine["npus"], "npu": machine["npu"], "fabric": fabric,
-        "workloads": [workload], "time": "libra", "objectives": ["time", "cost"], "bandwidth": "ports",
+        "workloads": [workload], "time": time, "objectives": ["time", "cost"], "bandwidth": "ports",
     }  # fmt: skip
 
 
