@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from evo_libra.errors import InputError, Mistake
+from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import Source
 from evo_libra.files.yaml_reader import Position
 
@@ -39,7 +40,7 @@ def parse_arguments(text: str, file: str) -> Source:
     blank = _PUNCTUATION.sub(" ", blank)
     known: dict[str, str] = {}
     data: dict[str, Any] = {}
-    places = {(): Position(file, 1, 1)}
+    places: dict[KeyPath, Position] = {(): Position(file, 1, 1)}
     option = ""
     for number, line in enumerate(blank.split("\n"), 1):
         for match in re.finditer(r"\S+", line):
@@ -60,9 +61,9 @@ def parse_arguments(text: str, file: str) -> Source:
     return Source(file, data, places)
 
 
-def _put(data: dict[str, Any], places: dict[Any, Position], name: str, value: Any, place: Position) -> None:  # noqa: ANN401 - text or a number
+def _put(data: dict[str, Any], places: dict[KeyPath, Position], name: str, value: str | float, at: Position) -> None:
     data[name] = value
-    places[name,] = place
+    places[name,] = at
 
 
 def _resolved(word: str, known: dict[str, str]) -> str:

@@ -84,20 +84,24 @@ def _system(source: Source) -> Draft:
     return Draft(npu=found[0] if found else None, left=tuple(keys.left()))
 
 
+_APPLICATION = """{"hidden": 12288, "feedforward": 49152, "seq_size": 2048, "attn_heads": 96, "attn_size": 128,
+ "num_blocks": 96}"""
+_EXECUTION = """{"num_procs": 64, "tensor_par": 8, "pipeline_par": 8, "data_par": 1, "batch_size": 64,
+ "microbatch_size": 1, "datatype": "float16", "activation_recompute": "attn_only",
+ "pipeline_interleaving": 3, "optimizer_sharding": false, "tensor_par_comm_type": "rs_ag",
+ "seq_par_ag_redo": true, "data_par_overlap": false, "weight_offload": false,
+ "activations_offload": false, "optimizer_offload": false, "training": true}"""
+_SYSTEM = """{"matrix": {"tflops": 312}, "vector": {"tflops": 78}, "mem1": {"GiB": 80, "GBps": 2048},
+ "mem2": {"GiB": 512, "GBps": 32}, "networks": [{"bandwidth": 300, "size": 8}]}"""
+
 READERS = (
     Reader("calculon-application", "the application file of Calculon: a model",
            lambda source: _has(source, "num_blocks", "attn_heads"), _application,
-           ('{"hidden": 12288, "feedforward": 49152, "seq_size": 2048, "attn_heads": 96, "attn_size": 128,\n'
-            ' "num_blocks": 96}',)),
+           (_APPLICATION,)),
     Reader("calculon-execution", "the execution file of Calculon: a plan",
            lambda source: _has(source, "num_procs", "tensor_par"), _execution,
-           ('{"num_procs": 64, "tensor_par": 8, "pipeline_par": 8, "data_par": 1, "batch_size": 64,\n'
-            ' "microbatch_size": 1, "datatype": "float16", "activation_recompute": "attn_only",\n'
-            ' "pipeline_interleaving": 3, "optimizer_sharding": false, "tensor_par_comm_type": "rs_ag",\n'
-            ' "seq_par_ag_redo": true, "data_par_overlap": false, "weight_offload": false,\n'
-            ' "activations_offload": false, "optimizer_offload": false, "training": true}',)),
+           (_EXECUTION,)),
     Reader("calculon-system", "the system file of Calculon: which accelerator of the catalogue it is",
            lambda source: _has(source, "matrix", "mem1"), _system,
-           ('{"matrix": {"tflops": 312}, "vector": {"tflops": 78}, "mem1": {"GiB": 80, "GBps": 2048},\n'
-            ' "mem2": {"GiB": 512, "GBps": 32}, "networks": [{"bandwidth": 300, "size": 8}]}',)),
+           (_SYSTEM,)),
 )  # fmt: skip

@@ -53,7 +53,7 @@ def _read(source: Source) -> Draft:
 
 
 READERS = (
-    Reader("deepspeed", "a JSON configuration of DeepSpeed, together with a model", 
+    Reader("deepspeed", "a JSON configuration of DeepSpeed, together with a model",
            lambda source: isinstance(source.data, dict) and any(key in source.data for key in _KEYS), _read,
            (_SAMPLE,)),
 )  # fmt: skip

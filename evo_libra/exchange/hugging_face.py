@@ -33,8 +33,8 @@ def _read(source: Source) -> Draft:
     if model.latent is not None:
         values["latent"], _ = without_none(values["latent"]), values.pop("head_width")
     sequence = min(model.sequence or _LONGEST, _LONGEST)
-    return Draft(values, {"sequence": sequence}, left=tuple(keys.left()),
-                 assumed=(f"sequences of {sequence} tokens; a configuration has the longest context alone",))  # fmt: skip
+    assumed = f"sequences of {sequence} tokens; a configuration has the longest context alone"
+    return Draft(values, {"sequence": sequence}, left=tuple(keys.left()), assumed=(assumed,))
 
 
 READERS = (Reader("hugging-face", "a `config.json` of Hugging Face: a model", _recognise, _read, (_LLAMA, _MIXTRAL)),)

@@ -18,7 +18,7 @@ from evo_libra.exchange.reader import Draft, Reader
 from evo_libra.exchange.registry import PACKAGED, read_text_as, readers
 from evo_libra.files.source import parse_source
 from evo_libra.problem.file.registry import load_problem
-from evo_libra.validation.training import plan_of, seconds_of, setup_of, training_rows, without_factor
+from evo_libra.validation.training import seconds_of, setup_of, training_rows, without_factor
 
 NAMED = {reader.name: reader for reader in PACKAGED}
 MODELS = ("hugging-face", "megatron-arguments", "nemo", "calculon-application")
@@ -31,7 +31,7 @@ def made(*names: str, **given: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("reader", PACKAGED, ids=lambda reader: reader.name)
 def test_readers_survive_mutations(reader: Reader) -> None:
-    assert faults(reader, 60) == []
+    assert faults(reader, 30) == []
 
 
 @pytest.mark.slow
@@ -92,7 +92,7 @@ def test_files_that_differ_are_refused() -> None:
 
 
 @pytest.mark.parametrize(("text", "words"), [
-    ("{\"model_type\": \"mamba\"}", "'mamba' is not supported"),
+    ('{"model_type": "mamba"}', "'mamba' is not supported"),
     ("a: 1", "is of no known format"),
     ('{"num_blocks": 0,\n "attn_heads": "x"}', "attn_heads: found 'x'"),
     ('{"train_batch_size": 7, "train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 1}', "divide it"),
@@ -128,12 +128,11 @@ def test_problems_of_calculon_evaluate_as_validate_states(row: Any) -> None:
     found = problem.evaluate(design).objectives[0, 0]
     setup = without_factor(setup_of(row))
     stated = seconds_of(row, replace(setup, stack=replace(setup.stack, hides_gather=False)))
-    assert len(plan_of(row)) == 1
-    assert found == pytest.approx(stated, rel=0.01)
+    assert found == pytest.approx(stated, rel=1e-12)
     worst = max(
         abs(seconds_of(one, without_factor(setup_of(one))) / one["step_s"] - 1) for one in training_rows("korth")
     )
-    assert abs(found / row["step_s"] - 1) <= worst + 0.02
+    assert abs(found / row["step_s"] - 1) <= worst
 
 
 @given(st.dictionaries(st.text(max_size=8), st.text(max_size=12) | st.integers() | st.booleans(), max_size=5))

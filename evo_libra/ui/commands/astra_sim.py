@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal
 from evo_libra.errors import InputError
 from evo_libra.ui.commands.addresses import DesignAddress, addressed, is_address, written
 from evo_libra.ui.commands.named_runs import problem_from
-from evo_libra.ui.commands.shared import DesignId, Json, MoreAssignments, MovedProblem, TrustCode, app
 from evo_libra.ui.commands.problem_files import problem_name, write_problem
+from evo_libra.ui.commands.shared import DesignId, Json, MoreAssignments, MovedProblem, TrustCode, app
 from evo_libra.ui.output import new_console, number, print_json, short_design
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _show_export(exported: Exported, folder: Path) -> None:
 
 
 def import_cluster(network: Path, system: Path, problem: Path | None, *, as_json: bool) -> None:
-    """Show a cluster of ASTRA-sim, of its network and system files, and write it as a problem file where one is named."""
+    """Show a cluster of ASTRA-sim and write it as a problem file where one is named."""
     from evo_libra.astra_sim.importing import read_cluster
     from evo_libra.files.source import read_source
     from evo_libra.timing.input_files.network_file import parse_network

@@ -13,15 +13,17 @@ from evo_libra.files.source import Source, read_source
 from evo_libra.workload.step.decoder import Decoder, DecoderSpec, ExpertsSpec, LatentAttentionSpec, decoder_of
 
 _MAX = 10**9
-_KNOWN = frozenset(
-    "model_type is_encoder_decoder mlp_only_layers decoder_sparse_step interleave_moe_layer_step moe_layer_freq "
-    "hidden_size n_embd n_embed d_model num_attention_heads n_head n_heads num_heads intermediate_size n_inner ffn_dim "
-    "num_hidden_layers n_layer n_layers num_layers num_key_value_heads num_kv_heads multi_query head_dim "
-    "new_decoder_architecture vocab_size max_position_embeddings n_positions n_ctx max_seq_len tie_word_embeddings "
-    "hidden_act hidden_activation activation_function n_routed_experts num_local_experts num_experts "
-    "moe_intermediate_size num_experts_per_tok experts_per_token shared_expert_intermediate_size n_shared_experts "
-    "first_k_dense_replace kv_lora_rank q_lora_rank qk_nope_head_dim qk_rope_head_dim v_head_dim".split()
-)
+_KNOWN = frozenset({
+    "activation_function", "d_model", "decoder_sparse_step", "experts_per_token", "ffn_dim", "first_k_dense_replace",
+    "head_dim", "hidden_act", "hidden_activation", "hidden_size", "interleave_moe_layer_step", "intermediate_size",
+    "is_encoder_decoder", "kv_lora_rank", "max_position_embeddings", "max_seq_len", "mlp_only_layers", "model_type",
+    "moe_intermediate_size", "moe_layer_freq", "multi_query", "n_ctx", "n_embd", "n_embed", "n_head", "n_heads",
+    "n_inner", "n_layer", "n_layers", "n_positions", "n_routed_experts", "n_shared_experts",
+    "new_decoder_architecture", "num_attention_heads", "num_experts", "num_experts_per_tok", "num_heads",
+    "num_hidden_layers", "num_key_value_heads", "num_kv_heads", "num_layers", "num_local_experts", "q_lora_rank",
+    "qk_nope_head_dim", "qk_rope_head_dim", "shared_expert_intermediate_size", "tie_word_embeddings", "v_head_dim",
+    "vocab_size",
+})  # fmt: skip
 """Every key that is read below."""
 
 
