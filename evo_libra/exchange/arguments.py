@@ -35,8 +35,7 @@ def parse_arguments(text: str, file: str) -> Source:
     ------
     InputError : there is no option, or one has two values.
     """
-    blank = _COMMENT.sub(lambda match: " " * len(match[0]) if "\n" not in match[1] else "\n" + " " * (len(match[0]) - 1),
-                         text)  # fmt: skip
+    blank = _COMMENT.sub(lambda match: match[1] + " " * (len(match[0]) - len(match[1])), text)
     blank = _PUNCTUATION.sub(" ", blank)
     known: dict[str, str] = {}
     data: dict[str, Any] = {}
