@@ -29,7 +29,8 @@ def parse_arguments(text: str, file: str) -> Source:
     """Return the options of a command line or script: ``--a-b 1`` and ``--a_b=1`` are the key ``a-b``, flags are true.
 
     Variables that the same script has set before are replaced; of those of the environment their default is taken.
-    Of an option that is given twice the last one counts, as in argparse. What the shell would compute stays as written. Quotes, brackets and continuations only part words.
+    Of an option that is given twice the last one counts, as in argparse.
+    What the shell would compute stays as written. Quotes, brackets and continuations only part words.
 
     Raises
     ------
