@@ -52,7 +52,10 @@ def _execution(source: Source) -> Draft:
         keys.unsupported(("seq_par_ag_redo",), "sequence parallelism always gathers again")
     for name in _OFFLOAD:
         if keys.flag(name):
-            keys.unsupported((name,), "is not supported: everything stays in the accelerator's memory")
+            keys.unsupported(
+                (name,),
+                "is not carried over; `training.optimizer.placement` says where states are, and needs hosts in `system`",
+            )
     overlap = {"tp": bool(keys.choice(_OVERLAP, "tensor_par_overlap")), "pp": False,
                "dp": bool(keys.flag("data_par_overlap"))}  # fmt: skip
     training = without_none({
