@@ -54,7 +54,7 @@ def _execution(source: Source) -> Draft:
         if keys.flag(name):
             keys.unsupported(
                 (name,),
-                "is not carried over; `training.optimizer.placement` says where states are, and needs hosts in `system`",
+                "is not carried over; `training.optimizer.placement` says it, with hosts in `system`",
             )
     overlap = {"tp": bool(keys.choice(_OVERLAP, "tensor_par_overlap")), "pp": False,
                "dp": bool(keys.flag("data_par_overlap"))}  # fmt: skip

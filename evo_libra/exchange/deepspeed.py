@@ -33,9 +33,7 @@ def _read(source: Source) -> Draft:
         keys.wrong(("zero_optimization", "stage"), f"found {stage}; a stage from 0 to {_STAGES} is needed")
     for name in _OFFLOAD:
         if keys.raw("zero_optimization", name, "device") not in (None, "none"):
-            why = (
-                "is not carried over; `training.optimizer.placement` says where states are, and needs hosts in `system`"
-            )
+            why = "is not carried over; `training.optimizer.placement` says it, with hosts in `system`"
             keys.unsupported(("zero_optimization", name, "device"), why)
     half = [keys.flag(name, "enabled") for name in ("bf16", "fp16")]
     replicas = None
