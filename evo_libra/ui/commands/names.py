@@ -38,8 +38,8 @@ COMMANDS = {
     ),
     "front": ("front", "Show the front of a result, or a part of it."),
     "import": (
-        "astra_sim",
-        "Read a cluster of ASTRA-sim as a design in the notation and the section `time` of a problem file.",
+        "import_files",
+        "Read files of other programs as a problem file: models, launch scripts, plans, clusters of ASTRA-sim.",
     ),
     "init": ("init", "Write a commented problem file to start from."),
     "optimize": (
