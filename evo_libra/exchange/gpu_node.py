@@ -58,7 +58,7 @@ def node_design(node: GpuNode, file: str, capability: int | None = None) -> str:
     'SW(8)@nvlink4:450'
     """
     reached = node.capability or capability
-    if reached not in GENERATIONS:
+    if reached is None or reached not in GENERATIONS:
         allowed = ", ".join(map(str, GENERATIONS))
         raise InputError(Mistake(f"found compute capability {reached}; NVLink is known of {allowed}", file))
     technology, most, rate = GENERATIONS[reached]
