@@ -8,8 +8,9 @@ from typing import Any
 
 from evo_libra.arrays import Population
 from evo_libra.errors import InputError
+from evo_libra.network.bill import parts_in
 from evo_libra.network.blocks import ITEMS
-from evo_libra.problem.pricing.parts import BillOfMaterials, parts_in
+from evo_libra.problem.pricing.parts import BillOfMaterials
 from evo_libra.problem.problem import Problem
 
 COLUMNS = (

@@ -12,7 +12,7 @@ _CABLES = tuple(item for item in ITEMS if item.endswith("link"))
 
 
 def network_dot(network: DrawnNetwork) -> str:
-    """Return the graph in the language DOT, in which edges carry the cables of the whole network as its bill has them.
+    r"""Return the graph in the language DOT, in which edges carry the cables of the whole network as its bill has them.
 
     Without a problem no parts are known, and edges carry bandwidths alone.
 
@@ -22,7 +22,7 @@ def network_dot(network: DrawnNetwork) -> str:
       rankdir=BT;
       node [shape=box];
       npus [label="4 NPUs"];
-      npus -- npus [label="RI(4) package\\n250 GB/s per NPU"];
+      npus -- npus [label="RI(4) package\n250 GB/s per NPU"];
     }
     <BLANKLINE>
     """
@@ -41,9 +41,12 @@ def _dimension(place: int, dimension: DrawnDimension) -> Iterator[str]:
     target = "npus"
     if dimension.switched:
         target = f"switches{place}"
-        tiers = [f"tiers of a plane: {' + '.join(f'{count:,}' for count in dimension.levels)}"]
-        count = [f"{pieces['switch']:,} x switch"] if "switch" in pieces else []
-        yield f"{target} [shape=ellipse, label={_quoted([dimension.name, *count, *(tiers if dimension.levels else [])])}];"
+        stands = [dimension.name]
+        if "switch" in pieces:
+            stands.append(f"{pieces['switch']:,} x switch")
+        if dimension.levels:
+            stands.append(f"tiers of a plane: {' + '.join(f'{count:,}' for count in dimension.levels)}")
+        yield f"{target} [shape=ellipse, label={_quoted(stands)}];"
     yield f"npus -- {target} [label={_quoted(label)}];"
 
 
