@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from evo_libra.arrays import GIGA, FloatArray, Population
-from evo_libra.collective import Collective, Dispatch, NextStage, traffic, unit_traffic
+from evo_libra.collective import Collective, Dispatch, NextStage, PushPull, traffic, unit_traffic
 from evo_libra.front.fault_report import fault_report
 from evo_libra.front.plan_alternatives import plan_alternatives
 from evo_libra.front.serving_report import serving_report
@@ -115,7 +115,7 @@ class _Sent:
     """A collective or message of a process group: the phase that runs it, and its bytes."""
 
     phase: str
-    what: Collective | Dispatch | NextStage
+    what: Collective | Dispatch | NextStage | PushPull
     group: str
     size: float
 
@@ -124,6 +124,8 @@ class _Sent:
         """What reports call it."""
         if isinstance(self.what, Collective):
             return self.what.value
+        if isinstance(self.what, PushPull):
+            return "push and pull"
         return Collective.ALL_TO_ALL.value if isinstance(self.what, Dispatch) else "send"
 
 

@@ -17,7 +17,7 @@ from evo_libra.network.fabric import Fabric, parse_fabric, population_of
 from evo_libra.problem.plans import fitting
 from evo_libra.problem.pricing.catalog import with_own_technologies
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.protocol import COST, TIME, SearchProblem
+from evo_libra.problem.protocol import COST, TIME, HasReferences, SearchProblem
 from evo_libra.workload.serving.serving_table import ServingTable
 from evo_libra.workload.step.plan_table import PlanTable
 
@@ -50,6 +50,11 @@ def reference_points(problem: SearchProblem) -> list[ReferencePoint]:
     A workload that is served has the plan within the limits whose objectives have the least product: the fastest one
     serves a single user of each replica, and is expensive.
     """
+    if isinstance(problem, HasReferences):
+        return [
+            ReferencePoint(one.name, one.design, _figures(problem, one.objectives), one.source, one.year)
+            for one in problem.references()
+        ]
     if not isinstance(problem, Problem):
         return []
     found = []
@@ -57,10 +62,14 @@ def reference_points(problem: SearchProblem) -> list[ReferencePoint]:
         for design in _designs_of(problem, reference):
             evaluation = problem.evaluate(design)
             if evaluation.violation[0] == 0:
-                values = zip(problem.objectives, evaluation.objectives[:, 0], strict=True)
-                figures = {objective.column: float(value) / objective.scale for objective, value in values}
+                figures = _figures(problem, evaluation.objectives[:, 0].tolist())
                 found.append(ReferencePoint(reference.name, design, figures, reference.source, reference.year))
     return found
+
+
+def _figures(problem: SearchProblem, values: Sequence[float]) -> Mapping[str, float]:
+    """Return (m,) objectives by their columns, in the units of these."""
+    return {one.column: float(value) / one.scale for one, value in zip(problem.objectives, values, strict=True)}
 
 
 def _designs_of(problem: Problem, reference: ReferenceDesign) -> list[str]:

@@ -31,14 +31,12 @@ def system_bill(problem: Problem, population: Population) -> list[dict[str, Any]
         _row("network", "network", 1.0, float(figures.cost[0]), network, ""),
         _row(problem.npu.names[place], "NPU", float(bought_npus(one)[0]), price, watts, problem.npu.sources[place]),
     ]
-    around = () if problem.system is None else problem.system.rows
+    around = [] if problem.system is None else [(row, float(row.pieces(one)[0])) for row in problem.system.rows]
     return rows + [
-        _row(
-            row.name, row.unit, float(row.pieces(one)[0]), None if row.price is None else row.price.value, row.watts,
-            row.source,
-        )
-        for row in around
-    ]  # fmt: skip
+        _row(row.name, row.unit, pieces, None if row.price is None else row.price.value, row.watts, row.source)
+        for row, pieces in around
+        if pieces
+    ]
 
 
 def _row(item: str, unit: str, pieces: float, price: float | None, watts: float | None, source: str) -> dict[str, Any]:

@@ -298,7 +298,9 @@ class Problem:
         """Return the problem with the plans of the first design, where some are open."""
         if not self.time.tables:
             return self
-        return replace(self, time=self.time.pinned(designs.plans[:, 0].tolist()), training=self.trained(designs))
+        plan = designs.plans[:, 0].tolist()
+        system = None if self.system is None else self.system.pinned(plan)
+        return replace(self, time=self.time.pinned(plan), training=self.trained(designs), system=system)
 
     def measure(self, designs: Population, *, timed: bool = True) -> Figures:
         """Return the figures of designs that all objectives are computed from; times only if they are asked for."""

@@ -81,7 +81,7 @@ def test_hosts_of_the_catalogue_and_of_a_base() -> None:
     assert row.price is not None
     assert (row.price.value, row.watts) == (10_600, 900)
     assert row.source == "LuWu, table IX, 2024; measured, 2026"
-    assert set(load_hosts()) == {"luwu-worker", "dgx-a100", "dgx-h100"}
+    assert set(load_hosts()) >= {"luwu-worker", "dgx-a100", "dgx-h100"}
 
 
 def test_spare_npus_need_hosts() -> None:

@@ -298,7 +298,7 @@ def test_two_designs_are_one_too_many(say: Say) -> None:
 
 def test_lists_of_what_is_allowed_are_complete_and_without_doubles(say: Say) -> None:
     problem(STARTER.replace("libra-cosearch ", "libra-2 "))
-    assert "allowed: libra, libra-cosearch, parts-2024, products-2025, wafer, or the path of a .yaml file" in say(
+    assert "allowed: libra, libra-cosearch, luwu-2024, parts-2024, products-2025, wafer, or the path of a .yaml file" in say(
         "search", "mine.yaml"
     )
     said = say("search", "moe-4k", "--set", "constraints=['bw[pod] <= 5 GB/s']")

@@ -1,4 +1,4 @@
-"""The catalogue of hosts: what a node has beside accelerators, NICs and the switches between them."""
+"""The catalogue of hosts: what a node has beside accelerators, NICs and the switches between them, and servers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from evo_libra.network.catalog.accelerator import ALL, covering_key
 HOSTS_FILE = Path(__file__).with_name("hosts.yaml")
 _YEAR = re.compile(r"\b(19|20)[0-9]{2}\b")
 
-_SOURCED = ("price_usd", "power_W")
+RATES = ("link_GBps", "memory_GB", "memory_GBps", "GFLOPS", "ssds", "ssd_GBps")
+"""What an optimizer in a host needs, beside its price."""
+
+_SOURCED = ("price_usd", "power_W", "ssd_price_usd", *RATES)
 
 Positive = Annotated[float, Field(gt=0, le=1e12)]
 NotNegative = Annotated[float, Field(ge=0, le=1e12)]
@@ -63,6 +66,20 @@ class HostSpec(SourcedSpec):
         None, description="price of a host without its accelerators, or its lowest and highest price"
     )
     power_W: NotNegative | None = Field(None, description="power under load of a host without its accelerators")
+    link_GBps: Positive | None = Field(None, description="between an accelerator and its host in each direction")
+    memory_GB: Positive | None = Field(None, description="memory of the host")
+    memory_GBps: Positive | None = Field(None, description="of its memory, reads and writes together")
+    GFLOPS: Positive | None = Field(None, description="GFLOP/s of its processors in the update of weights")
+    ssds: Annotated[int, Field(ge=1, le=1024)] | None = Field(
+        None, description="SSDs that hold optimizer states; bought where plans have these there"
+    )
+    ssd_GBps: Positive | None = Field(None, description="of an SSD in each direction, with as many reads as writes")
+    ssd_price_usd: Price | None = Field(None, description="price of an SSD, or its lowest and highest price")
+
+    @property
+    def ssd_rate(self) -> float | None:
+        """GB/s of all SSDs in each direction; None where there are none, or their rate is not known."""
+        return None if self.ssds is None or self.ssd_GBps is None else self.ssds * self.ssd_GBps
 
 
 class _Catalogue(RootModel[dict[str, HostSpec]]):

@@ -130,7 +130,7 @@ class _Loader:
         owner = npu.owner if npu is not None and npu.several else None
         time = time_model(self.workloads.loops, fidelity, kits_of(catalog), efficiency, owner)
         training = self.workloads.training.figures(time.loops)
-        tco, system = self.tco(), SystemLoader(self.file).bill()
+        tco, system = self.tco(), SystemLoader(self.file).bill(time.loops, kits_of(catalog))
         constraints = self.constraints(len(choices), catalog, tco) + port_constraints(catalog, len(choices))
         constraints += self.limits(training, npu, constraints, len(choices))
         SystemLoader(self.file).check(system, self.asked(constraints))

@@ -28,8 +28,7 @@ def catalog(name: str | None = None, *, as_json: Json = False) -> int:
     Parameters
     ----------
     name:
-        Show only this catalogue (a name, or the path of a .yaml file), accelerator or model, the designs, hosts or
-        failures.
+        Show only this catalogue (a name, or a .yaml file), accelerator or model, the designs, hosts or failures.
     """
     data = _everything() if name is None else _one(name)
     if as_json:
@@ -239,10 +238,13 @@ def _show_designs(designs: Mapping[str, Any], console: Console) -> None:
 def _show_hosts(hosts: Mapping[str, Any], console: Console) -> None:
     from rich.text import Text
 
-    keys = ("npus", "price_usd", "power_W")
-    rows = [(name, *(str(one.get(key, "-")) for key in keys)) for name, one in hosts.items()]
-    columns = ("host", "accelerators", "price [USD]", "power [W]")
-    print_table("hosts, without their accelerators", columns, rows, left=("host",))
+    columns = {
+        "accelerators": "npus", "price\n[USD]": "price_usd", "power\n[W]": "power_W", "link\n[GB/s]": "link_GBps",
+        "memory\n[GB]": "memory_GB", "memory\n[GB/s]": "memory_GBps", "GFLOP/s": "GFLOPS", "SSDs": "ssds",
+        "SSD\n[GB/s]": "ssd_GBps", "SSD\n[USD]": "ssd_price_usd",
+    }  # fmt: skip
+    rows = [(name, *(str(one.get(key, "-")) for key in columns.values())) for name, one in hosts.items()]
+    print_table("hosts, without their accelerators", ("host", *columns), rows, left=("host",))
     for name, one in hosts.items():
         for key, source in one["sources"].items():
             console.print(Text(f"  {name}, {key}: {' '.join(source.split())}"), soft_wrap=False)

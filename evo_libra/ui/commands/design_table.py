@@ -25,6 +25,8 @@ def show_designs(front: Front, shown: pl.DataFrame, title: str, *, wide: bool = 
     units = dict.fromkeys(front.objectives, ("", 1.0))
     units |= {column: unit_of(column, shown[column].to_list()) for column in times}
     heads = ["id", *(column.removesuffix("ms") + unit if unit else column for column, (unit, _) in units.items())]
+    if "design" not in shown.columns:
+        heads = list(map(folded_head, heads))  # designs in words need the room
     names, shared = ({"design": _whole(shown, front)}, "") if wide else described(front, shown)
     rows = [
         [str(row["id"]), *(number(row[column] / size) for column, (_, size) in units.items()), *cells]
@@ -34,6 +36,15 @@ def show_designs(front: Front, shown: pl.DataFrame, title: str, *, wide: bool = 
     print_table(title, (*heads, *names), rows, left=tuple(names), fold=fold, min_width=_WIDE if wide else 0)
     if shared:
         print_folded(f"all plans: {shared}")
+
+
+def folded_head(column: str) -> str:
+    r"""Return the name of a column with its unit in a line of its own.
+
+    >>> folded_head("error_rate_percent"), folded_head("id")
+    ('error_rate\npercent', 'id')
+    """
+    return "\n".join(filter(None, column.rpartition("_")[::2]))
 
 
 def described(front: Front, shown: pl.DataFrame) -> tuple[dict[str, list[str]], str]:

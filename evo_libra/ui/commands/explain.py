@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from evo_libra.ui.commands.addresses import Addressed, DesignAddress, addressed, is_address
 from evo_libra.ui.commands.shared import Json, MovedProblem, TrustCode, app
+from evo_libra.ui.commands.training import show_streams
 from evo_libra.ui.output import money_text, number, print_folded, print_json, print_table, short_design
 
 if TYPE_CHECKING:
@@ -57,7 +58,14 @@ def explanation(one: Addressed) -> dict[str, Any]:
     return {
         "name": one.name, "design": one.design, **figures, "standing": why,
         "dimensions": _dimensions(one, population, breakdown), "steps": steps, "better_steps": _better(steps, figures),
+        **({"optimizer_streams": streams} if (streams := _streams(breakdown)) else {}),
     }  # fmt: skip
+
+
+def _streams(breakdown: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """Return what runs side by side in each pass of the workloads whose optimizer is not on the NPUs."""
+    trained = {entry["name"]: entry.get("training", {}) for entry in breakdown["workloads"]}
+    return {name: one["optimizer_streams"] for name, one in trained.items() if "optimizer_streams" in one}
 
 
 def _better(steps: Sequence[Mapping[str, Any]], figures: Mapping[str, float]) -> list[str]:
@@ -96,6 +104,8 @@ def _show(found: Mapping[str, Any]) -> None:
     print_folded(*(f"  {sentence}" for sentence in found["standing"]))
     _show_dimensions(found)
     print_folded(*bottleneck_sentences(found["dimensions"]))
+    for workload, streams in found.get("optimizer_streams", {}).items():
+        show_streams(streams, workload)
     _show_steps(found)
     for change in found["better_steps"]:
         print_folded(f"better in one objective and no worse in the others: {change}")

@@ -188,7 +188,11 @@ def show_first(front: Front, name: str) -> None:
         if one.runner_up is not None:
             print_folded(f"    runner-up {short_name(front, one.runner_up)}: {one.loses}")
     first = found.ids[picks[0].row]
-    print(f"evo-libra recommend {name}   and   evo-libra explain {name}#{first}   say more")
+    # A design of a problem in Python is no network that could be explained.
+    explained = (
+        f"   and   evo-libra explain {name}#{first}   say more" if "design" in front.frame.columns else "   says more"
+    )
+    print(f"evo-libra recommend {name}{explained}")
 
 
 def _show(

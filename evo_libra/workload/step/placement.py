@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
-from evo_libra.collective import Dispatch, NextStage, Pattern, time_per_byte, unit_traffic
+from evo_libra.collective import Dispatch, NextStage, Pattern, PushPull, time_per_byte, unit_traffic
 from evo_libra.workload.parallelism import lay_groups
 from evo_libra.workload.step.plans import Plans
 from evo_libra.workload.step.races import CONTEXT, DATA, EXPERT, EXPERT_DATA, PIPELINE, TENSOR, PerByte
@@ -82,7 +82,7 @@ def per_byte(npus: IntArray, bandwidth: FloatArray, plans: Plans, experts_per_to
     degrees = dict(zip(names, (plans.tp, plans.cp, plans.dp, plans.pp, plans.ep), strict=True))
     order = np.broadcast_to(np.arange(len(ORDER))[:, None], (len(ORDER), count))
     groups, _ = placed_groups(npus, {name: np.broadcast_to(degree, count) for name, degree in degrees.items()}, order)
-    patterns: dict[str, Pattern | NextStage | Dispatch] = {
+    patterns: dict[str, Pattern | NextStage | Dispatch | PushPull] = {
         **dict.fromkeys((TENSOR, CONTEXT, DATA, EXPERT_DATA), Pattern.SHRINKING),
         PIPELINE: NextStage(),
         EXPERT: Dispatch(experts_per_token),

@@ -144,12 +144,15 @@ class PlanTable(ABC):
     def placements(self) -> tuple[dict[str, IntArray], IntArray, IntArray]:
         """Degrees (c,) and order (4, c) of the ways in which groups lie, and (p,) which way each plan has.
 
-        Plans of two accelerators lie in two ways, as they are on other networks.
+        Plans of two accelerators lie in two ways, as they are on other networks, and so do those with the optimizer in
+        two places or with other expansion memory, as they need other hosts, servers and memory.
         """
         names = (*ORDER, EXPERT)
         plans = self.plans
         degrees = np.stack([plans.tp, plans.cp, plans.dp, plans.pp, plans.ep])
-        rows, kind = np.unique(np.concatenate([degrees, self.order[None], self.npu[None]]), axis=1, return_inverse=True)
+        elsewhere = [np.broadcast_to(each, len(self)) for each in (plans.optimizer, plans.expansion)]
+        keys = np.concatenate([degrees, [self.order, self.npu, *elsewhere]])
+        rows, kind = np.unique(keys, axis=1, return_inverse=True)
         orders = np.array([[ORDER.index(group) for group in order] for order in self.orders]).T
         return dict(zip(names, rows[:5], strict=True)), orders[:, rows[5]], kind.ravel()
 

@@ -47,6 +47,7 @@ PRINTED = {
     "megatron-530b": (529.6e9, 0.05e9),
     "megatron-1t": (1008.0e9, 0.05e9),
     "megatron-22b": (22e9, 0.5e9),
+    "opt-175b": (175e9, 0.5e9),
     "megatron-175b": (174.6e9, 0.05e9),
     "turing-nlg-17b": (17e9, 0.5e9),
     "turing-nlg-530b": (530e9, 0.5e9),
