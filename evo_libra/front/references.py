@@ -47,8 +47,8 @@ def reference_points(problem: SearchProblem) -> list[ReferencePoint]:
     """Return the reference designs that are designs of a problem and meet its limits.
 
     Their figures are those of `evaluate`. Where workloads leave plans open, each has the plans that are fastest on it.
-    A workload that is served has the plan within the limits whose objectives have the least product: the fastest one
-    serves a single user of each replica, and is expensive.
+    Where some workload is served, all have the plans within the limits whose objectives have the least product: the
+    fastest one of a served workload serves a single user of each replica, and is expensive.
     """
     if isinstance(problem, HasReferences):
         return [
@@ -104,16 +104,26 @@ def _planned(problem: Problem, fabric: Fabric, npu: str | None) -> Fabric | None
     if not problem.time.fits(network.npus)[0] or not all(map(len, held)):
         return None
     network = replace(network, schedule=problem.time.schedule([bare], network.block))
-    served = len(held) == 1 and isinstance(problem.time.tables[0], ServingTable)
+    served = any(isinstance(table, ServingTable) for table in problem.time.tables)
     return replace(fabric, plans=(_balanced if served else _fastest)(problem, network, held))
 
 
 def _balanced(problem: Problem, network: Population, held: Sequence[IntArray]) -> tuple[str, ...]:
-    """Return the plan of the only workload with the least product of objectives, one that breaks the limits least."""
-    (plans,) = held
-    found = problem.evaluate(replace(network.select(np.zeros(len(plans), dtype=np.int64)), plan=plans[None]))
-    product = np.log(found.objectives).sum(axis=0)
-    return (problem.time.tables[0].texts[int(plans[np.lexsort((product, found.violation))[0]])],)
+    """Return the plans with the least product of objectives, that break the limits least.
+
+    Of several workloads, plans are chosen one workload after the other, beside those that the others have then, until
+    none changes.
+    """
+    some, before = np.array([plans[0] for plans in held], dtype=np.int64), None
+    while before is None or (some != before).any():
+        before = some.copy()
+        for place, plans in enumerate(held):
+            chosen = np.repeat(some[:, None], len(plans), axis=1)
+            chosen[place] = plans
+            found = problem.evaluate(replace(network.select(np.zeros(len(plans), dtype=np.int64)), plan=chosen))
+            product = np.log(found.objectives).sum(axis=0)
+            some[place] = plans[np.lexsort((product, found.violation))[0]]
+    return tuple(table.texts[int(plan)] for table, plan in zip(problem.time.tables, some, strict=True))
 
 
 def _fastest(problem: Problem, network: Population, held: Sequence[IntArray]) -> tuple[str, ...]:

@@ -70,7 +70,13 @@ class ServingLoader:
         stack = _stack(serving)
         varied, ends = None if len(lengths.prompts) == 1 else lengths, _ends(serving)
         setups, capacities = zip(*(
-            (ServingSetup(model, npu, prompt, answer, weights, cache, stack, lengths=varied, ends=ends), capacity)
+            (
+                ServingSetup(
+                    model, npu, prompt, answer, weights, cache, stack,
+                    lengths=varied, ends=ends, attention=serving.attention,
+                ),
+                capacity,
+            )
             for npu, capacity in zip(accelerators.npus, accelerators.capacities, strict=True)
             for weights, cache in product(_weights(npu, serving), values_of(serving.kv_cache))
         ), strict=True)  # fmt: skip
@@ -133,6 +139,9 @@ def _key_mistakes(spec: WorkloadSpec, serving: ServingSpec) -> Iterator[tuple[Ke
         yield ("serving", "top_k"), f"found {serving.top_k}; it is of 'sampling: top-k' alone"
     if serving.server is not None and serving.server.npus & (serving.server.npus - 1):
         yield ("serving", "server", "npus"), f"found {serving.server.npus}; a power of 2 is needed"
+    if serving.prefill_parallelism is not None and not any(values_of(serving.prefill)):
+        message = "no NPUs have prompts alone; `prefill` says which part of them does"
+        yield ("serving", "prefill_parallelism"), message
     yield from layer_key_mistakes(spec, "serving")
     for group in dict(spec.parallelism):
         if group not in _GROUPS:
@@ -143,9 +152,11 @@ def _space(spec: WorkloadSpec, serving: ServingSpec, npus: int) -> ServingSpace:
     given: dict[str, Any] = {str(name): degree for name, degree in dict(spec.parallelism).items()}
     degrees = {name: values_of(given.get(name, 1)) for name in ("tp", "pp", "ep")}
     replicas = values_of(given["dp"]) if "dp" in given else None
+    ahead = {} if serving.prefill_parallelism is None else dict(serving.prefill_parallelism)
     return ServingSpace(
-        npus, **degrees, dp=replicas, concurrency=values_of(serving.concurrency), prefill=values_of(serving.prefill)
-    )
+        npus, **degrees, dp=replicas, concurrency=values_of(serving.concurrency), prefill=values_of(serving.prefill),
+        ahead={name: values_of(given) for name, given in ahead.items() if given is not None},
+    )  # fmt: skip
 
 
 def _ends(serving: ServingSpec) -> Ends:

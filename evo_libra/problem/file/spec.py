@@ -12,7 +12,7 @@ from evo_libra.network.catalog.accelerators import AcceleratorSpec
 from evo_libra.network.catalog.parts import DomainSize
 from evo_libra.network.catalog.technologies import BlockName, Name
 from evo_libra.problem.file.faults_spec import FaultsSpec
-from evo_libra.problem.file.fields import NotNegative, PositiveFloat, PositiveInt
+from evo_libra.problem.file.fields import Degree, NotNegative, PositiveFloat, PositiveInt
 from evo_libra.problem.file.serving_spec import ServingSpec
 from evo_libra.problem.file.system_spec import SystemSpec
 from evo_libra.problem.file.training_spec import (
@@ -76,7 +76,6 @@ class FabricSpec(StrictModel):
 
 
 GroupName = Literal["tp", "cp", "ep", "pp", "vp", "dp"]
-Degree = PositiveInt | Literal["any"] | Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
 GroupDegree = tuple[GroupName, Degree]
 """A process group with its NPUs, or with those that the search may choose."""
 

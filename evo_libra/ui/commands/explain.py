@@ -156,15 +156,16 @@ def _show_steps(found: Mapping[str, Any]) -> None:
     if not columns:
         return
     heads = [f"{column.rpartition('_')[0] or column}\n[%]" for column in columns]
-    broken = any(step["broken"] for step in found["steps"])
+    broken, priced = any(step["broken"] for step in found["steps"]), found.keys() >= _PRICED
     rows = [
         [
-            step["change"], *(_percent(step[f"{column}_percent"]) for column in columns), _price_text(step, found),
+            step["change"], *(_percent(step[f"{column}_percent"]) for column in columns),
+            *([_price_text(step, found)] if priced else []),
             *(["; ".join(step["broken"])] if broken else []),
         ]
         for step in found["steps"]
     ]  # fmt: skip
-    names = ("change", *heads, "a ms costs", *(["but"] if broken else []))
+    names = ("change", *heads, *(["a ms costs"] if priced else []), *(["but"] if broken else []))
     print_table("one step away", names, rows, fold=("change", "but"))
     print_folded(*cheapest_ms(found))
 
@@ -191,9 +192,13 @@ def cheapest_ms(found: Mapping[str, Any]) -> list[str]:
     return [f"the cheapest ms of a step: {money_text(price, 3)}, {change}"]
 
 
+_PRICED = {"time_ms", "cost_usd"}
+"""Columns of a front on which time is bought for money."""
+
+
 def _price(step: Mapping[str, Any], found: Mapping[str, Any]) -> float | None:
     """Return the USD of a ms that a step saves, or that it saves for a ms more; None where it is no such exchange."""
-    if not {"time_ms", "cost_usd"} <= found.keys():
+    if not found.keys() >= _PRICED:
         return None
     ms, usd = found["time_ms"] - step["time_ms"], step["cost_usd"] - found["cost_usd"]
     return usd / ms if ms * usd > 0 else None

@@ -121,11 +121,15 @@ def _problem(run: RunRecord, notes: list[str], *, trust_code: bool) -> Problem |
 def _proof(problem: Problem, front: Front, seconds: float, notes: list[str]) -> Certificate | None:
     from rich.status import Status
 
-    from evo_libra.optimality.certificate import certify
+    from evo_libra.optimality.certificate import certify, of_time_and_cost
+    from evo_libra.optimality.front_proof import prove_front, proven
 
     try:
         with Status("proving", console=new_console(stderr=True)):
-            return certify(problem, front, seconds)
+            if of_time_and_cost(front):
+                return certify(problem, front, seconds)
+            notes.append(f"Proven of the front: {proven(prove_front(problem, front, seconds).largest_factor)}.")
+            return None
     except InputError as error:
         notes.append(f"Nothing is proven of the front: {error}.")
         return None

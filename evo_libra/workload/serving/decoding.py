@@ -58,8 +58,7 @@ def few_rows(
     npu, constants = setup.accelerator, setup.accelerator.decode_constants()
     work = 2.0 * rows * n * k * matrices / setup.kernels.rate(setup.products)
     weights = setup.weight_bytes * n * k * read / (npu.memory_bandwidth * constants.bandwidth)
-    quantised = npu.gemm_constants(setup.products).quantisation * rows * k * matrices / npu.memory_bandwidth
-    return np.asarray(np.maximum(work, weights) + quantised + constants.fixed)
+    return np.asarray(np.maximum(work, weights) + constants.fixed)
 
 
 def _projections(setup: ServingSetup, plans: Plans, rows: FloatArray) -> FloatArray:

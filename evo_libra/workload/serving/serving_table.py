@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
-from evo_libra.workload.serving.cache import serving_memory
-from evo_libra.workload.serving.served_times import ServingPlans, served_times, times_in_order
+from evo_libra.workload.serving.cache import memory_of_pools
+from evo_libra.workload.serving.served_times import served_times, times_in_order
+from evo_libra.workload.serving.serving_plans import DEGREES, ServingPlans
 from evo_libra.workload.serving.serving_rules import ServingSpace, every_serving_plan, serving_text
 from evo_libra.workload.serving.serving_setup import ServingSetup
 from evo_libra.workload.serving.serving_step import ServingStep, serving_step
@@ -37,11 +38,12 @@ class ServingTable(PlanTable):
 
     Attributes
     ----------
-    prefill : (p,) replicas that only process prompts.
+    prefill : (p,) replicas that only process prompts; `ahead` : their plans, None where they are those of the others.
     """
 
     setups: tuple[ServingSetup, ...]
     prefill: IntArray
+    ahead: Plans | None = None
 
     @property
     def size(self) -> IterationSize:
@@ -54,7 +56,15 @@ class ServingTable(PlanTable):
     @property
     def serving_plans(self) -> ServingPlans:
         """All plans."""
-        return ServingPlans(self.plans, self.prefill)
+        return ServingPlans(self.plans, self.prefill, self.ahead)
+
+    @cached_property
+    def degrees(self) -> dict[str, IntArray]:
+        return {**super().degrees, **self.serving_plans.prefill_degrees}
+
+    @property
+    def placed_degrees(self) -> dict[str, IntArray]:
+        return {**super().placed_degrees, **self.serving_plans.prefill_degrees}
 
     @property
     def pools(self) -> bool:
@@ -64,7 +74,7 @@ class ServingTable(PlanTable):
     @cached_property
     def memory(self) -> FloatArray:
         return np.concatenate([
-            np.zeros(len(part)) + sum(serving_memory(self.setups[index], self.plans.select(part)).values())
+            np.zeros(len(part)) + sum(memory_of_pools(self.setups[index], self.serving_plans.select(part)).values())
             for index, part in self.parts
         ])  # fmt: skip
 
@@ -102,8 +112,12 @@ class ServingTable(PlanTable):
         weights = np.array([self.weights.index(setup.weights) for setup in self.setups])
         caches = np.array([self.caches.index(setup.cache) for setup in self.setups])
         found = {name: np.broadcast_to(getattr(self.plans, name), len(self)) for name in ("tp", "cp", "pp", "ep")}
+        ahead = {} if self.ahead is None else {
+            f"prefill_{name}": np.where(getattr(self.ahead, name) == found[name], _ALIKE, getattr(self.ahead, name))
+            for name in DEGREES
+        }  # fmt: skip
         return {
-            **found, "concurrency": self.plans.micro_batch, "prefill": self.prefill, "order": self.order,
+            **found, "concurrency": self.plans.micro_batch, "prefill": self.prefill, **ahead, "order": self.order,
             "weights": weights[self.setup], "kv_cache": caches[self.setup],
         }  # fmt: skip
 
@@ -111,6 +125,8 @@ class ServingTable(PlanTable):
         named = {"weights": self.weights, "kv_cache": self.caches}
         if option in named:
             return named[option][value]
+        if option.startswith("prefill_") and value == _ALIKE:
+            return "as the others"
         return order_text(self.orders[value]) if option == "order" else str(value)
 
     def text(self, n: int) -> str:
@@ -121,7 +137,7 @@ class ServingTable(PlanTable):
         return " ".join(parts)
 
     def memory_of(self, n: int) -> dict[str, float]:
-        used = serving_memory(self.setups[self.setup[n]], self.plans.select(np.array([n])))
+        used = memory_of_pools(self.setups[self.setup[n]], self.serving_plans.select(np.array([n])))
         return {kind: float(np.ravel(bytes_)[0]) for kind, bytes_ in used.items()}
 
     def mistakes_of(self, n: int, plan: Plans) -> Iterator[tuple[str, str]]:  # noqa: ARG002 - others need them
@@ -131,9 +147,14 @@ class ServingTable(PlanTable):
         return _step(self, plan)
 
 
+_ALIKE = 0
+"""The value of a degree of replicas that only process prompts where it is that of the others."""
+
+
 @lru_cache(maxsize=4096)
 def _step(table: ServingTable, plan: int) -> ServingStep:
     one = table.serving_plans.select(np.array([plan]))
+    one = replace(one, ahead=None) if one.alike else one
     setup, order = table.setups[table.setup[plan]], table.orders[table.order[plan]]
     return serving_step(table.name, setup, one, order, table.text(plan), pools=bool(one.prefill.any()))
 
@@ -148,7 +169,7 @@ def serving_table(
     """Return the table of all plans that divide what they must, whether they fit the memory or not."""
     found = every_serving_plan(setups[0].decoder, space)
     count, kinds = len(found.prefill), len(setups)
-    plans = Plans(**{field: np.tile(values, kinds) for field, values in vars(found.plans).items()})
-    setup, prefill = np.repeat(np.arange(kinds), count), np.tile(found.prefill, kinds)
+    every = found.select(np.tile(np.arange(count), kinds))
+    setup = np.repeat(np.arange(kinds), count)
     order = np.zeros(len(setup), dtype=np.int64)
-    return ServingTable(name, setups, plans, setup, order, orders, capacities, prefill)
+    return ServingTable(name, setups, every.plans, setup, order, orders, capacities, every.prefill, every.ahead)

@@ -14,6 +14,12 @@ from evo_libra.collective import Collective, Dispatch, NextStage, Pattern, PushP
 TENSOR, CONTEXT, EXPERT, PIPELINE, DATA, EXPERT_DATA = "tp", "cp", "ep", "pp", "cp+dp", "edp"
 """Process groups; an expert parallel group and its copies (``edp``) share out the NPUs of ``tp``, ``cp`` and ``dp``."""
 
+OF_PREFILL = {TENSOR: "prefill-tp", EXPERT: "prefill-ep", "dp": "prefill-dp", PIPELINE: "prefill-pp"}
+"""Process groups of replicas that only process prompts, by those of the others; there are none where both are alike."""
+
+POOLS = "pools"
+"""The group over which the cache of a prompt goes from such a replica to one of the others."""
+
 COMPUTE, BUBBLE = "compute", "bubble"
 OFFLOADED = tuple(f"{where} {what}" for where in ("host", "server") for what in ("link", "SSD", "memory", "compute"))
 """Parts that wait for hosts and parameter servers."""
