@@ -29,8 +29,7 @@ def draw(
     Parameters
     ----------
     figure:
-        The file to write: a picture ending in .svg, or a graph for Graphviz ending in .dot. Without it, the picture is
-        printed in characters.
+        The file to write: a picture, .svg, or a graph for Graphviz, .dot; without it, the picture is printed.
     ascii_only:
         Print characters of ASCII only.
     """
