@@ -11,9 +11,12 @@ from hypothesis import strategies as st
 
 from evo_libra import load_problem, search
 from evo_libra.errors import InputError
+from evo_libra.front.difference import system_rows
 from evo_libra.front.explain import explain
+from evo_libra.front.system_bill import sum_of
 from evo_libra.network.catalog.hosts import load_hosts
 from evo_libra.problem.problem import Problem
+from evo_libra.ui.report.details import _bill
 
 TCO = "tco={years: 4, usd_per_kWh: 0.1, pue: 1.2}"
 NPU = 'npu={base: h100-80gb, price_usd: 27000, source: "quote 2026-05"}'
@@ -91,6 +94,37 @@ def test_spare_npus_need_hosts() -> None:
     population = many.decode(many.genome.sample(np.random.default_rng(1), 3))
     assert many.system is not None
     assert many.system.pieces(population).tolist() == [[34.0, 34.0, 34.0]]
+
+
+@settings(max_examples=8)
+@given(spares=st.integers(0, 40), seed=st.integers(0, 100))
+def test_the_bill_has_price_and_power_of_the_objective_with_idle_spares(spares: int, seed: int) -> None:
+    tco = TCO.replace("0.1", "0.08")
+    faults = f"faults={{checkpoint_s: 60, restart_s: 300, spares: {spares}}}"
+    problem = system(host(), faults, tco, objectives="[system-cost, system-tco]")
+    population = problem.decode(problem.genome.sample(np.random.default_rng(seed), 1))
+    cost, tco_usd = problem.evaluate(population).objectives[:, 0]
+    rows = explain(problem, population)["system"]
+    power = sum_of(rows, "power_kW")
+    assert power is not None
+    assert sum_of(rows, "cost_usd") == pytest.approx(cost, rel=1e-12)
+    assert cost + power * 1.2 * 0.08 * HOURS == pytest.approx(tco_usd, rel=1e-12)
+    shown = _bill(explain(problem, population))
+    assert (shown[-1].cost_usd, shown[-1].power_W) == (pytest.approx(cost), pytest.approx(power * 1e3))
+    assert [row.what for row in shown[-3:]] == ["npu", "hosts", "the whole system"]
+
+
+def test_bills_of_two_systems_are_side_by_side() -> None:
+    problem = system(host())
+    one, two = (problem.decode(problem.genome.sample(np.random.default_rng(seed), 1)) for seed in (1, 2))
+    bills = [explain(problem, each)["system"] for each in (one, two)]
+    rows = system_rows(*bills)
+    for key, bill in zip(("first_usd", "second_usd"), bills, strict=True):
+        assert sum(row[key] for row in rows) == pytest.approx(sum_of(bill, "cost_usd"), rel=1e-12)
+    twice = system_rows([*bills[0], bills[0][-1]], bills[1])
+    assert sum(row["change_usd"] for row in twice) < sum(row["change_usd"] for row in rows)
+    assert not system_rows([{**bills[0][0], "cost_usd": None}], bills[1])
+    assert not system_rows([], bills[1])
 
 
 def test_prices_are_drawn_with_all_others() -> None:
