@@ -10,7 +10,7 @@ from evo_libra.ui.output import print_table
 
 def show_system(rows: Sequence[Mapping[str, Any]]) -> None:
     """Print what a system is bought of, with the sums; a dash is a figure that no source gives."""
-    from evo_libra.front.system_bill import sum_of  # noqa: PLC0415 - it takes the problem
+    from evo_libra.front.system_bill import sum_of
 
     cells: list[list[str] | None] = [
         [row["item"], f"{row['pieces']:,.6g}", *(_cell(row[key]) for key in ("unit_usd", "cost_usd", "power_kW"))]

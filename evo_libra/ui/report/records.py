@@ -117,7 +117,8 @@ class Waterfall:
 class BillRow:
     """A row of a bill of materials; pieces are None where parts come in any fraction.
 
-    Cost and power are None where no source gives them. A row is the sum of the network. Where NPUs or what is around them are bought, they and the sum of all follow it.
+    Cost and power are None where no source gives them. The row ``all`` is the sum of the network. Where NPUs or what is
+    around them are bought, they and the sum of the whole system follow it.
     """
 
     dimension: int | None
