@@ -18,9 +18,9 @@ NETWORK = "network"
 def system_bill(problem: Problem, population: Population) -> list[dict[str, Any]]:
     """Return a row for each thing that the system of the first design is bought of.
 
-    The sum of ``cost_usd`` is the objective system-cost. That of ``power_kW`` is the power in system-tco: spare NPUs are
-    bought, and draw nothing. ``unit_usd`` is the middle of a range of prices. What no source gives is None. There is no
-    bill where the file has no `system` and no objective is of the price or the power of NPUs.
+    The sum of ``cost_usd`` is the objective system-cost. That of ``power_kW`` is the power in system-tco: spare NPUs
+    are bought, and draw nothing. ``unit_usd`` is the middle of a range of prices. What no source gives is None. There
+    is no bill where the file has no `system` and no objective is of the price or the power of NPUs.
     """
     measures = [MEASURES[objective.name] for objective in problem.objectives]
     if problem.npu is None or (problem.system is None and not any(one.priced or one.drawn for one in measures)):
