@@ -100,6 +100,17 @@ def test_an_answer_given_twice_counts_once(drive: Callable[..., None], key: str,
 
 
 @pytest.mark.usefixtures("store")
+def test_tabs_that_change_faster_than_they_are_shown_settle(drive: Callable[..., None]) -> None:
+    async def body(driver: Any) -> None:
+        for _ in range(3):
+            press_at_once(driver.app, ["N", "d", "f", "v", "N", "d", "N", "f"])
+            await driver.pilot.pause()  # it comes back when nothing is left to do
+        assert driver.app.is_running
+
+    drive(body)
+
+
+@pytest.mark.usefixtures("store")
 @pytest.mark.parametrize(("answer", "starts"), [("ctrl+s", 1), ("escape", 0)])
 def test_an_edited_problem_is_started_or_left_once(
     drive: Callable[..., None], monkeypatch: pytest.MonkeyPatch, answer: str, starts: int

@@ -159,7 +159,9 @@ class MainScreen(Screen[None]):
         self.query_one("#runs").focus()
 
     def on_tabbed_content_tab_activated(self, event: TabbedContent.TabActivated) -> None:
-        """Show the tab that was clicked."""
+        """Show the tab that was clicked; a message that a later change of tabs has overtaken says nothing any more."""
+        if event.pane.id != event.tabbed_content.active:
+            return
         tab = next(tab for tab, pane in TABS.items() if pane == (event.pane.id or "design"))
         if tab != self.board.state.tab:
             self.board.update(tab=tab)
