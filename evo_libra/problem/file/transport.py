@@ -34,7 +34,9 @@ def with_transports(file: ProblemFile, catalog: Catalog) -> Catalog:
     if not chosen:
         return catalog
     every = [
-        _running(technology, scheme, place if technology.rank is None else technology.rank, fabric.lossless_usd_per_port)
+        _running(
+            technology, scheme, place if technology.rank is None else technology.rank, fabric.lossless_usd_per_port
+        )
         for place, technology in enumerate(catalog.technologies)
         for scheme in chosen.get(technology.name, (None,))
     ]

@@ -49,7 +49,9 @@ def _levels(collective: Collective, size: FloatArray, link: Link) -> Iterator[tu
     assert near is not None  # noqa: S101 - `_leaf` has looked
     # A message passes two links of a switch, so half of its latency is that of one.
     below = Link(np.full(len(near), SWITCH), near, link.bandwidth, _leaf_latency(link) / 2, ramped=link.ramped)
-    above = Link(np.full(len(near), SWITCH), far, link.bandwidth * UPPER[link.block], link.latency / 2, ramped=link.ramped)
+    above = Link(
+        np.full(len(near), SWITCH), far, link.bandwidth * UPPER[link.block], link.latency / 2, ramped=link.ramped
+    )
     if collective is _AG:
         yield from ((above, _AG, size), (below, _AG, size * far))
         return

@@ -16,7 +16,7 @@ from evo_libra.timing.transport.laws import LAWS, Controller, Law
 
 NPUS, LEAF, SPINES = 128, 16, 8
 RATE, NPU_DELAY, SPINE_DELAY = 25e9, 5e-6, 12.5e-6
-STEP = 0.5e-6
+STEP = 0.25e-6
 """s of a step of time."""
 
 _UP, _SPINE_UP, _SPINE_DOWN, _DOWN = range(4)
