@@ -12,13 +12,12 @@ from evo_libra.arrays import GIGA, IntArray, Population
 from evo_libra.errors import InputError, counted, unknown
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.network.catalog.technologies import Catalog, Technology
-from evo_libra.network.transport import APPROXIMATION, TRANSPORTS
 from evo_libra.network.fabric import NPU, Fabric, fabrics_of, networks_of, parse_fabric, population_of, written
+from evo_libra.network.transport import APPROXIMATION, TRANSPORTS
 from evo_libra.problem.npu_choice import NpuChoice
 from evo_libra.problem.pricing.catalog import with_own_technologies
 from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.workload.step.plan_table import PlanTable
-
 
 NOTE = "transport_note"
 """Column of what to know of the times of designs with a transport."""

@@ -112,7 +112,7 @@ class PhaseDimensions:
     def _plain(self, npus: IntArray, bandwidth: FloatArray, latency: FloatArray) -> list[Link]:
         ramped = [None] * len(npus) if self.ramped is None else list(self.ramped)
         rows = zip(self.block, npus, bandwidth, latency, ramped, strict=True)
-        return [Link(*row, ramped=mine) for *row, mine in rows]
+        return [Link(block, size, rate, each, ramped=mine) for block, size, rate, each, mine in rows]
 
     def apart(self, source: int, target: int) -> FloatArray:
         """Return (d, n) how far apart two NPUs are in the first dimension in which they differ, on a line both ways."""

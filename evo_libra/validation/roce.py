@@ -52,7 +52,7 @@ def _steps() -> Iterator[PublishedRow]:
 
 
 ROCE = (
-    PublishedSource("roce", "networks", "RoCE: bandwidth under congestion control, closed form beside a fluid simulation",
+    PublishedSource("roce", "networks", "RoCE: bandwidth of transports, closed form beside a fluid simulation",
            _factors, note=f"published are the control laws, not these figures; {APPROXIMATION}"),
     PublishedSource("roce-step", "networks", "RoCE (HOTI 2022), abstract: little impact on training", _steps,
            note=f"an iteration on the study's cluster, where 1 stands for no impact; {APPROXIMATION}"),

@@ -22,8 +22,8 @@ from evo_libra.network.catalog.parts import is_parts, load_parts, parts_files
 from evo_libra.network.catalog.technologies import Catalog, Technology, catalog_file, load_catalog
 from evo_libra.network.fabric import parse_fabric
 from evo_libra.problem.file.mistakes import ProblemFile
-from evo_libra.problem.file.transport import with_transports
 from evo_libra.problem.file.spec import MAX_DIMENSIONS, BandwidthSpec, FabricSpec, PinSpec
+from evo_libra.problem.file.transport import with_transports
 from evo_libra.problem.pricing.catalog import KitTechnology, catalog_of
 from evo_libra.problem.pricing.pricing import DimensionChoice
 

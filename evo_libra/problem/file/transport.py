@@ -45,7 +45,8 @@ def with_transports(file: ProblemFile, catalog: Catalog) -> Catalog:
 
 def _chosen(file: ProblemFile, catalog: Catalog) -> Mapping[str, tuple[str, ...]]:
     """Return the transports of each technology that has some."""
-    found = {name: (scheme,) for name, scheme in catalog.links.transport.items() if name in catalog.names}
+    given_by = catalog.links.transport.items()
+    found: dict[str, tuple[str, ...]] = {name: (scheme,) for name, scheme in given_by if name in catalog.names}
     for name, given in file.spec.fabric.transport.items():
         place = ("fabric", "transport", name)
         if name not in catalog.names:

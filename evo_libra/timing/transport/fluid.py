@@ -49,7 +49,7 @@ class Network:
     @cached_property
     def round_trip(self) -> FloatArray:
         """(f,) s of a round trip without queues; acknowledgements take as long as data."""
-        return 2.0 * np.where(self.used, self.delay[self.path], 0.0).sum(axis=1)
+        return np.asarray(2.0 * np.where(self.used, self.delay[self.path], 0.0).sum(axis=1))
 
     @cached_property
     def line_rate(self) -> FloatArray:
@@ -107,7 +107,7 @@ class Fluid:
         self._through = np.concatenate([np.zeros((flows, 1)), network.sharing[:, :-1]], axis=1)
 
     def _sum(self, at: IntArray, values: FloatArray) -> FloatArray:
-        return np.bincount(at.ravel(), values.ravel(), minlength=len(self._room))
+        return np.bincount(at.ravel(), values.ravel(), minlength=len(self._room)).astype(np.float64)
 
     def signals(self) -> Signals:
         """Return what sources see now."""

@@ -68,6 +68,7 @@ class LineRate(Law):
     """PFC alone: sources send as fast as they are let."""
 
     def controller(self, network: Network, dt: float) -> Controller:
+        """Return the controller of a network's flows."""
         return _LineRate(network, dt)
 
 
@@ -101,6 +102,7 @@ class Dcqcn(Law):
     increase: float = 50 * _MEGABIT
 
     def controller(self, network: Network, dt: float) -> Controller:
+        """Return the controller of a network's flows."""
         return _Dcqcn(self, network, dt)
 
 
@@ -159,6 +161,7 @@ class Dctcp(Law):
     increase: float = 1000 * _MEGABIT
 
     def controller(self, network: Network, dt: float) -> Controller:
+        """Return the controller of a network's flows."""
         return _Dctcp(self, network, dt)
 
 
@@ -209,6 +212,7 @@ class Timely(Law):
     hyper: int = 5
 
     def controller(self, network: Network, dt: float) -> Controller:
+        """Return the controller of a network's flows."""
         return _Timely(self, network, dt)
 
 
@@ -260,6 +264,7 @@ class Hpcc(Law):
     base: float | None = None
 
     def controller(self, network: Network, dt: float) -> Controller:
+        """Return the controller of a network's flows."""
         return _Hpcc(self, network, dt)
 
 
@@ -295,7 +300,7 @@ class _Hpcc(Controller):
         ended = self.trips_end(np.full(len(self.trip), trip))
         self.reference = np.where(ended, window, self.reference)
         self.stage = np.where(ended, np.where(crowded, 0.0, self.stage + 1), self.stage)
-        return np.minimum(self.line, window / trip)
+        return np.asarray(np.minimum(self.line, window / trip))
 
 
 LAWS: dict[str, Law] = {

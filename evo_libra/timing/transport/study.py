@@ -19,7 +19,7 @@ RATE, NPU_DELAY, SPINE_DELAY = 25e9, 5e-6, 12.5e-6
 STEP = 0.25e-6
 """s of a step of time."""
 
-_UP, _SPINE_UP, _SPINE_DOWN, _DOWN = range(4)
+_UP, _SPINE_UP, _SPINE_DOWN, _DOWN, _OWN_UP, _OWN_DOWN = range(6)
 _LINKS = (
     np.full(4, RATE), np.array([NPU_DELAY, SPINE_DELAY, SPINE_DELAY, NPU_DELAY]), np.array([-1, 0, 1, 2]),
     np.array([1.0, SPINES, SPINES, LEAF]),
@@ -74,20 +74,17 @@ COLLECTIVES = {"ring": ring, "direct": direct, "halving-doubling": halving_doubl
 def network_of(phase: Phase) -> Network:
     """Return the classes of flows of a phase: routes are spread evenly over the spines, so that all of a class agree.
 
-    In a ring the NPU at the edge of a leaf sends out of it and the others inside: both classes have a NIC to themselves.
+    In a ring the NPU at the edge of a leaf sends out of it and the others inside: each class has NICs to itself.
     """
     mixed = phase.near > 0 and phase.far > 0 and phase.crossing == LEAF
-    uplink = phase.far * phase.crossing / SPINES if phase.far * phase.crossing > SPINES else 1.0
-    capacity, delay, switch, copies = _LINKS
+    uplink = max(phase.far * phase.crossing / SPINES, 1.0)
     capacity, delay, switch, copies = (np.concatenate([one, one[[_UP, _DOWN]]]) for one in _LINKS)
-    inner_up, inner_down = (_UP, _DOWN) if mixed else (4, 5)
+    own_up, own_down = (_UP, _DOWN) if mixed else (_OWN_UP, _OWN_DOWN)
     if not mixed and phase.near and phase.far:
-        copies[[_DOWN, 5]] = 1.0, LEAF - 1.0
-        copies[[_SPINE_UP, _SPINE_DOWN]] = 1.0
-    switch = np.where(switch == 2, 2, switch)  # noqa: PLR2004 - the leaf that is left
-    path, sharing = [], []
+        copies[[_SPINE_UP, _SPINE_DOWN, _DOWN]], copies[_OWN_DOWN] = 1.0, LEAF - 1.0
+    path, sharing = list[list[int]](), list[list[float]]()
     if phase.near:
-        path.append([inner_up, inner_down, -1, -1])
+        path.append([own_up, own_down, -1, -1])
         sharing.append([phase.near, phase.near, 0, 0])
     if phase.far:
         path.append([_UP, _SPINE_UP, _SPINE_DOWN, _DOWN])
