@@ -68,11 +68,11 @@ def _running(technology: Technology, scheme: str | None, rank: int, buffers: flo
     if not isinstance(found, KitTechnology) or found.kit is None:
         return found
     extra = buffers if TRANSPORTS[scheme].lossless else 0.0
-    return replace(found, kit=_kit(found.kit, name, extra))
+    return replace(found, kit=_kit(found.kit, extra))
 
 
-def _kit(kit: Kit, name: str, buffers: float) -> Kit:
-    kit = replace(kit, technology=name)
+def _kit(kit: Kit, buffers: float) -> Kit:
+    # It keeps the name of its technology, as an NPU's ports are those of all transports together.
     if kit.switch is None or not buffers:
         return kit
     return replace(kit, switch=_buffered(kit.switch, buffers * kit.radix))

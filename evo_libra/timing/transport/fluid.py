@@ -128,7 +128,7 @@ class Fluid:
         row = self.now % len(self.pauses)
         pausing = self.pauses[(self.now - self._link_lag) % len(self.pauses), np.arange(len(self._room))]
         room = np.where(pausing, 0.0, self._room)
-        share = np.minimum(1.0, room / np.where(total > 0, total, 1.0))
+        share = np.where(total > room, room / np.maximum(total, 1e-9), 1.0)
         sent = waiting * share[self.link]
         self.backlog[:, 1:] = (waiting - sent)[:, 1:]
         np.add.at(self.under_way, ((self.now + self.lag) % depth, self._rows[:, None], np.arange(sent.shape[1])), sent)
