@@ -25,6 +25,8 @@ from key_tables import key_tables
 from layout import either, table
 from pydantic.json_schema import GenerateJsonSchema
 
+from evo_libra.problem.file.registry import load_python_problem, packaged_modules
+
 PLACES = {
     "problem file": "evo_libra.problem.file.spec.ProblemSpec",
     "experiment file": "evo_libra.experiment.file.schema.ExperimentSpec",
@@ -34,6 +36,8 @@ PLACES = {
     "parts": "evo_libra.network.catalog.parts.load_parts_spec",
     "designs": "evo_libra.network.catalog.designs.load_design_specs",
     "failures": "evo_libra.network.catalog.failures.load_failure_specs",
+    "hosts": "evo_libra.network.catalog.hosts.load_hosts",
+    "rates of hosts": "evo_libra.network.catalog.hosts.RATES",
     "blocks": "evo_libra.network.blocks.registry.BLOCKS",
     "patterns": "evo_libra.collective.Pattern",
     "models": "evo_libra.workload.language_models.load_models",
@@ -82,6 +86,12 @@ def keys(*words: str) -> str:
     kind = " ".join(word for word in words if not word.startswith("of="))
     schema = named(kind).model_json_schema(schema_generator=_OwnKeysFirst)
     return key_tables(schema, prefix, _defaults_of_settings() if kind == "experiment file" else {})
+
+
+def options(name: str) -> str:
+    """Return a table of the options of a problem in Python that comes with the package."""
+    found: Any = load_python_problem(name)
+    return key_tables(type(found.options).model_json_schema(schema_generator=_OwnKeysFirst), name)
 
 
 class _OwnKeysFirst(GenerateJsonSchema):
@@ -199,11 +209,13 @@ def models() -> str:
 
 
 def problems() -> str:
-    """Return a table of the problem files that come with the package."""
+    """Return a table of the problems that come with the package: those of files, then those in Python."""
     rows = []
     for path in sorted((ROOT / "problems").glob("*.yaml")):
         first = next(line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("#"))
         rows.append([f"`{path.stem}`", first.lstrip("# ")])
+    for name, path in packaged_modules().items():
+        rows.append([f"`{name}`", path.read_text(encoding="utf-8").partition("\n")[0].strip('"')])
     return table(["problem", "what it asks"], rows)
 
 
@@ -264,6 +276,17 @@ def designs() -> str:
         for name, one in named("designs")().items()
     ]
     return table(["name", "what it is, and its source", "design", "NPUs", "year"], rows)
+
+
+def hosts() -> str:
+    """Return a table of the hosts."""
+    keys = ("npus", "price_usd", "power_W", *named("rates of hosts"), "ssd_price_usd")
+    rows = []
+    for name, one in named("hosts")().items():
+        figures = ("" if (value := getattr(one, key)) is None else f"{value:,g}" for key in keys)
+        sources = dict.fromkeys(" ".join(text.split()) for text in one.given.values())
+        rows.append([f"`{name}`", *figures, "; ".join(sources)])
+    return table(["name", *(f"`{key}`" for key in keys), "sources"], rows)
 
 
 def failures() -> str:
@@ -427,11 +450,13 @@ GENERATORS: Mapping[str, Callable[..., str]] = {
         designs,
         engines,
         failures,
+        hosts,
         keys,
         models,
         objectives,
         parts,
         prices,
+        options,
         problems,
         records,
         ratios,

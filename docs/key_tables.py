@@ -33,7 +33,7 @@ def key_tables(schema: dict[str, Any], prefix: str = "", defaults: Mapping[str, 
             field["default"] = defaults.get(key)
     for chosen in _discriminated(schema):
         schema["$defs"][chosen]["discriminated"] = True
-    return "\n\n".join(_sections(schema, schema["$defs"], prefix, "", 3))
+    return "\n\n".join(_sections(schema, schema.get("$defs", {}), prefix, "", 3))
 
 
 def _discriminated(schema: Schema) -> Iterator[str]:

@@ -61,6 +61,14 @@ class Dispatch:
     experts_per_token: int
 
 
+@dataclass(frozen=True, slots=True)
+class PushPull:
+    """Gradients that switches add up on their way to a server, and weights that they copy on the way back (LuWu).
+
+    Both ways run at the same time, full duplex: a byte of traffic is one that goes either way, or one each way.
+    """
+
+
 @dataclass(frozen=True, eq=False)
 class SizedByPlan:
     """Collectives of a kind, or messages to the next stage, of as many bytes as a parallelisation plan says.
@@ -93,18 +101,21 @@ def pattern_of(collective: Collective) -> Pattern:
     return Pattern.ALL_TO_ALL if collective is Collective.ALL_TO_ALL else Pattern.SHRINKING
 
 
-def unit_traffic(pattern: Pattern | NextStage | Dispatch, extent: IntArray | FloatArray) -> FloatArray:
+def unit_traffic(pattern: Pattern | NextStage | Dispatch | PushPull, extent: IntArray | FloatArray) -> FloatArray:
     """Return the (d, n) bytes sent per NPU and dimension, per byte of the pattern; 0 where the extent is 1.
 
     (d, n) extents say how many NPUs of each dimension belong to one process group; 1 where the group has no part. A
     message to the next stage goes through one dimension: it counts in each that the group lies in, as the slowest of
-    them sets the pace of a pipeline.
+    them sets the pace of a pipeline. What goes to a server and back is one message for all NPUs that are inside an NPU
+    of a dimension, each of which has a share of it there.
     """
     extent = np.asarray(extent, dtype=np.float64)
     if isinstance(pattern, NextStage):
         return np.asarray(extent > 1, dtype=np.float64) * pattern.size
     if isinstance(pattern, Dispatch):
         return _dispatched(extent, pattern.experts_per_token)
+    if isinstance(pattern, PushPull):
+        return np.asarray((extent > 1) * extent / np.cumprod(extent, axis=0))
     divisor = extent if pattern is Pattern.ALL_TO_ALL else np.cumprod(extent, axis=0)
     return np.asarray((extent - 1.0) / divisor)
 

@@ -21,6 +21,7 @@ RENAMED = {
     "ownership": "tco",
     "ownership_usd": "tco_usd",
     "any-to-any": "fat-tree",
+    "extends": "base",
 }
 """Names in files of earlier versions, of keys as of values, and what they are called now."""
 

@@ -19,7 +19,7 @@ from evo_libra.problem.time_models.loops import WeightedLoop
 from evo_libra.timing.trace_time import Layout
 from evo_libra.workload.parallelism import members_of
 from evo_libra.workload.serving.serving_step import ServingStep
-from evo_libra.workload.step.plans import Plans
+from evo_libra.workload.step.plans import PLACEMENTS, Plans
 from evo_libra.workload.step.races import PIPELINE
 from evo_libra.workload.step.step_trace import stage_traces
 from evo_libra.workload.step.training_setup import Setup
@@ -88,6 +88,12 @@ def groups_of(loop: WeightedLoop) -> dict[str, Layout]:
         raise InputError(
             f"the workload '{workload.name}' is a training step of a recommendation model; what is exported are "
             "training loops and the steps of language models"
+        )
+    if isinstance(workload, TrainingStep) and workload.planned is not None and workload.planned[0].offload is not None:
+        place = PLACEMENTS[int(workload.planned[1].optimizer[0])]
+        raise InputError(
+            f"the optimizer of '{workload.name}' may be in {place}; what is exported are steps with the optimizer, and "
+            "all that waits for the backward pass, on the NPUs: `optimizer: {placement: npu}`"
         )
     if isinstance(workload, ServingStep):
         raise InputError(

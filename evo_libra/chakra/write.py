@@ -39,6 +39,14 @@ def write_trace(path: Path, metadata: Metadata, nodes: Iterable[Node]) -> None:
         raise unusable(path, "written", error) from None
 
 
+def write_traces(prefix: Path, traces: Sequence[Sequence[Node]]) -> list[Path]:
+    """Write the trace of each NPU to ``PREFIX.<npu>.et`` and return these paths; errors are those of `write_trace`."""
+    paths = [prefix.with_name(f"{prefix.name}.{npu}.et") for npu in range(len(traces))]
+    for path, nodes in zip(paths, traces, strict=True):
+        write_trace(path, Metadata(), nodes)
+    return paths
+
+
 def framed(message: bytes) -> bytes:
     r"""Return a message with its length before it.
 

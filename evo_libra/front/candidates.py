@@ -50,9 +50,15 @@ class Candidates:
         return next((column for column in self.objectives if column.endswith("_usd")), "")
 
     @property
+    def time(self) -> str:
+        """The column of the time that is minimised: that of an iteration, or the first other one; empty for none."""
+        times = (TIME.column, *(column for column in self.objectives if column.endswith("_ms")))
+        return next((column for column in times if column in self.objectives), "")
+
+    @property
     def priced(self) -> bool:
         """Whether time is bought for money."""
-        return TIME.column in self.objectives and bool(self.money)
+        return bool(self.time and self.money)
 
     @property
     def within(self) -> BoolArray:
@@ -108,7 +114,7 @@ class Step:
 
 def step(found: Candidates, row: int, *, to_faster: bool) -> Step | None:
     """Return the way to the cheapest design that is a tenth faster, or to the fastest one that is a tenth slower."""
-    time, cost = found.figures[TIME.column], found.figures[found.money]
+    time, cost = found.figures[found.time], found.figures[found.money]
     if to_faster:
         there = np.flatnonzero(time <= time[row] * (1.0 - STEP))
         best = there[np.lexsort((time[there], cost[there]))[:1]]

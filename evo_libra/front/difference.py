@@ -133,6 +133,28 @@ def money_rows(first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str,
     return found
 
 
+def system_rows(first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the bills of two whole systems side by side, as `money_rows`; nothing where a price lacks.
+
+    Parameters
+    ----------
+    first, second : from `evo_libra.front.system_bill.system_bill`.
+    """
+    if not first or not second or any(row["cost_usd"] is None for row in (*first, *second)):
+        return []
+    return money_rows(_by_item(first), _by_item(second))
+
+
+def _by_item(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the parts of a bill, of which workloads may each have one with the same name."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        part = found.setdefault(row["item"], {"part": row["item"], "pieces": 0.0, "cost_usd": 0.0})
+        for key in ("pieces", "cost_usd"):
+            part[key] += row[key]
+    return list(found.values())
+
+
 def _rows(first: Mapping[str, float], second: Mapping[str, float], unit: str) -> list[dict[str, Any]]:
     """Return a row of each part, the largest change first."""
     rows = [

@@ -12,10 +12,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from evo_libra.arrays import GIGA, FloatArray, Population
-from evo_libra.collective import Collective, Dispatch, NextStage, traffic, unit_traffic
+from evo_libra.collective import Collective, Dispatch, NextStage, PushPull, traffic, unit_traffic
 from evo_libra.front.fault_report import fault_report
 from evo_libra.front.plan_alternatives import plan_alternatives
 from evo_libra.front.serving_report import serving_report
+from evo_libra.front.system_bill import system_bill
 from evo_libra.front.training_report import training_report
 from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.network.catalog.technologies import Technology
@@ -44,12 +45,14 @@ def explain(problem: Problem, population: Population) -> dict[str, Any]:
     the bandwidth that the group gets, of chunks that take the dimensions in order; under LIBRA's time the longest of
     them is the collective's time, otherwise ``beyond_bandwidth_ms`` is what latency, endpoints and the pipeline add, or
     what a scheduler saves. Parts come in any fraction where bandwidths are solved for, and then there is no bill.
-    Dimensions and bill are without spares, whose part of the network is among the ``faults``.
+    Dimensions and bill are without spares, whose part of the network is among the ``faults``. The ``system`` is the
+    bill of `evo_libra.front.system_bill`, with spares.
     """
     plans = _alternatives(problem, population)
     problem = problem.pinned(population)
     times = problem.time.workload_times(population)
     bill, faults = problem.pricing.bill(population), fault_report(problem, population)
+    system = system_bill(problem, population)
     return {
         "workloads": [
             {
@@ -67,6 +70,7 @@ def explain(problem: Problem, population: Population) -> dict[str, Any]:
         ],
         "dimensions": _dimensions(problem, population),
         **({"bill": bill} if bill else {}),
+        **({"system": system} if system else {}),
         **({"faults": faults} if faults else {}),
     }
 
@@ -113,7 +117,7 @@ class _Sent:
     """A collective or message of a process group: the phase that runs it, and its bytes."""
 
     phase: str
-    what: Collective | Dispatch | NextStage
+    what: Collective | Dispatch | NextStage | PushPull
     group: str
     size: float
 
@@ -122,6 +126,8 @@ class _Sent:
         """What reports call it."""
         if isinstance(self.what, Collective):
             return self.what.value
+        if isinstance(self.what, PushPull):
+            return "push and pull"
         return Collective.ALL_TO_ALL.value if isinstance(self.what, Dispatch) else "send"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -13,10 +13,11 @@ from evo_libra.errors import InputError
 from evo_libra.front.archive import non_dominated
 from evo_libra.front.front import Front, ranks
 from evo_libra.network.bill import parts_of, pieces
+from evo_libra.problem.objectives import MEASURES, PLAIN
 from evo_libra.problem.pricing.parts import BillOfMaterials
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import TIME
-from evo_libra.problem.scenarios import draw
+from evo_libra.problem.scenarios import draw, priced_scenarios
 from evo_libra.problem.statistics import NAMED
 
 Score = Literal["mean", "worst", "regret"]
@@ -102,11 +103,43 @@ def price_front(front: Front, problem: Problem, drawn: int, seed: int, score: Sc
     return Priced(frame, tuple(parts), prices, counts, cost)
 
 
-def kept_share(found: Priced) -> FloatArray:
-    """Return (n,) the share of the drawn scenarios in which no other design that is at most as slow is cheaper."""
-    drawn = found.cost[:, len(NAMED) :]
-    best = _cheapest(found.frame[TIME.column].to_numpy(), drawn)
-    return np.asarray((drawn <= best).mean(axis=1))
+def kept_with_prices(front: Front, problem: Problem, drawn: int, seed: int) -> FloatArray:
+    """Return (n,) the share of drawn scenarios of prices in which designs of a front stay on it.
+
+    The front may have any objectives. Equal designs stay together.
+
+    Raises
+    ------
+    InputError : no objective depends on prices, no price is a range, or bandwidths are solved for.
+
+    Parameters
+    ----------
+    front, problem : designs in the notation, and the problem that they are designs of.
+    drawn, seed : scenarios to draw, at least 1; those of parts are the ones of `price_front`.
+    """
+    measures = [MEASURES[objective.name] for objective in problem.objectives]
+    if not any(one.paid or one.priced for one in measures):
+        raise InputError("no objective of the front depends on prices")
+    if problem.optimal:
+        raise InputError(f"prices are drawn for whole parts; those of '{problem.name}' come in any fraction")
+    weight = np.zeros((len(problem.time.loops), len(NAMED) + drawn))
+    found = priced_scenarios(problem.pricing.kits, problem.npu, problem.system, weight, drawn, seed)
+    if not (len(found.parts) or found.npu_price.any() or found.around_price.any()):
+        raise InputError(f"no price of '{problem.name}' is a range")
+    designs = problem.read(front.frame["design"].to_list())
+    figures = replace(problem, scenarios=found).measure(designs).scenarios
+    assert figures is not None, "the scenarios are there"  # noqa: S101 - our mistake
+    # A statistic of the front is what it is in all scenarios together; each of them has the plain figure.
+    plain = [PLAIN[objective.name.partition(".")[0]] for objective in problem.objectives]
+    shape = (len(NAMED) + drawn, len(front))
+    each = np.stack([np.broadcast_to(one.minimised(figures), shape) for one in plain], axis=1)[len(NAMED) :]
+    return np.asarray(np.mean([_kept(values) for values in each], axis=0))
+
+
+def _kept(values: FloatArray) -> BoolArray:
+    """Return (n,) whether none of (m, n) designs is better; equal ones stay together."""
+    different, place = np.unique(values, axis=1, return_inverse=True)
+    return np.asarray(non_dominated(different)[place.reshape(-1)])
 
 
 def _cheapest(time: FloatArray, cost: FloatArray) -> FloatArray:

@@ -29,29 +29,36 @@ def compared_with(mine: Mapping[str, float], other: Mapping[str, float]) -> str:
 
 def _compared(column: str, change: float) -> str:
     if abs(change) < _SAME:
-        return {"time": "as fast", "cost": "as cheap"}.get(_noun(column), f"the same {_noun(column)}")
-    amount = f"{abs(change):.3g} %"
+        return {"time": "as fast", "cost": "as cheap"}.get(noun(column), f"the same {noun(column)}")
+    amount = f"{abs(change):.3g} %" if abs(change) < _MANY else f"{abs(change):,.0f} %"
     if column == TIME.column:
         return f"{amount} {'slower' if change > 0 else 'faster'}"
     if column.endswith("_usd"):
-        of = column.removeprefix("cost").removesuffix("_usd").replace("_", " ")
-        return f"{amount} {'more expensive' if change > 0 else 'cheaper'}{of if column.startswith('cost') else ''}"
+        return f"{amount} {'more expensive' if change > 0 else 'cheaper'}{per_what(column)}"
     if column.endswith("_ms"):
-        return f"{amount} {'longer' if change > 0 else 'shorter'} in {_noun(column)}"
-    return f"{amount} {'more' if change > 0 else 'less'} {_noun(column)}"
+        return f"{amount} {'longer' if change > 0 else 'shorter'} in {noun(column)}"
+    return f"{amount} {'more' if change > 0 else 'less'} {noun(column)}"
 
+
+_MANY = 1000
+"""Percent from which on all digits are written."""
 
 _SAME = 5e-4
 """Percent that are no difference."""
 
 
-def _noun(column: str) -> str:
+def noun(column: str) -> str:
+    """Return what people call a column.
+
+    >>> noun("cost_per_Mtoken_usd"), noun("tpot_ms")
+    ('cost per Mtoken', 'tpot')
+    """
     return column.rpartition("_")[0].replace("_", " ") or column
 
 
 def why_near(found: Candidates, row: int) -> str:
     """Return what a design saves against the fastest one within the limits."""
-    fastest = int(np.where(found.within, found.figures[TIME.column], np.inf).argmin())
+    fastest = int(np.where(found.within, found.figures[found.time], np.inf).argmin())
     if fastest == row:
         return "it is the fastest, and nothing cheaper is nearly as fast"
     return f"against the fastest, #{found.ids[fastest]}, it is {difference(found, row, fastest)}"
@@ -59,26 +66,36 @@ def why_near(found: Candidates, row: int) -> str:
 
 def price_of_time(found: Candidates, row: int, faster: Step | None, slower: Step | None) -> str:
     """Return what the next tenth of the time costs, against the last one."""
+    what, per = noun(found.time), per_what(found.money)
     if faster is None:
-        fastest = int(found.figures[TIME.column].argmin())
+        fastest = int(found.figures[found.time].argmin())
         if fastest == row:
             return "nothing on the front is faster"
         more = float(found.figures[found.money][fastest] - found.figures[found.money][row])
-        gain = 1.0 - float(found.figures[TIME.column][fastest] / found.figures[TIME.column][row])
-        return f"only {100 * gain:.3g} % of time are left to gain, for {money_text(more, 3)}"
+        gain = 1.0 - float(found.figures[found.time][fastest] / found.figures[found.time][row])
+        return f"only {100 * gain:.3g} % of {what} are left to gain, for {money_text(more, 3)}{per}"
     if faster.usd <= 0:
-        return f"the next {100 * faster.share:.3g} % of time cost no money, see #{found.ids[faster.row]}"
-    text = f"the next {100 * faster.share:.3g} % of time cost {money_text(faster.usd, 3)}"
+        return f"the next {100 * faster.share:.3g} % of {what} cost no money, see #{found.ids[faster.row]}"
+    text = f"the next {100 * faster.share:.3g} % of {what} cost {money_text(faster.usd, 3)}{per}"
     if slower is None:
         return f"{text}; nothing on the front is {100 * STEP:.3g} % slower and cheaper"
     ratio = faster.usd_per_ms / slower.usd_per_ms
     return f"{text}, a ms {ratio:.3g} times the price of a ms of the last {100 * slower.share:.3g} %"
 
 
+def per_what(column: str) -> str:
+    """Return what the money of a column is paid for, with a space before it; nothing where it is the price of all.
+
+    >>> per_what("cost_per_Mtoken_usd"), per_what("cost_usd"), per_what("tco_usd")
+    (' per Mtoken', '', '')
+    """
+    return column.removeprefix("cost").removesuffix("_usd").replace("_", " ") if column.startswith("cost") else ""
+
+
 def why_balanced(found: Candidates, row: int) -> str:
     """Return how far a design is from the best of each objective."""
     best = (
-        f"{100 * (float(values[row]) / float(values.min()) - 1.0):.3g} % above the least {_noun(column)}"
+        f"{100 * (float(values[row]) / float(values.min()) - 1.0):.3g} % above the least {noun(column)}"
         for column, values in ((column, found.figures[column]) for column in found.objectives)
     )
     return f"it is {', '.join(best)}"
@@ -86,14 +103,14 @@ def why_balanced(found: Candidates, row: int) -> str:
 
 def why_within(found: Candidates, row: int, column: str) -> str:
     """Return which limits the next better design breaks, in a column that is minimised within them."""
-    values, word = found.figures[column], "faster" if column == TIME.column else "cheaper"
+    values, word = found.figures[column], "faster" if column == found.time else "cheaper"
     there = np.flatnonzero(values < values[row])
     limits = " and ".join(limit_text(column, limit) for column, limit in found.limits.items())
     if not len(there):
         return f"nothing on the front is {word}, within {limits} or not"
     nearest = int(there[values[there].argmax()])
     broken = [
-        f"a {_noun(name)} of {value_text(name, float(found.figures[name][nearest]))}"
+        f"a {noun(name)} of {value_text(name, float(found.figures[name][nearest]))}"
         for name, limit in found.limits.items()
         if found.figures[name][nearest] > limit
     ]
@@ -107,7 +124,7 @@ def limit_text(column: str, limit: float) -> str:
     >>> limit_text("cost_usd", 3e8), limit_text("time_ms", 5000.0), limit_text("power_kW", 70.0)
     ('cost <= 300 MUSD', 'time <= 5000 ms', 'power <= 70 kW')
     """
-    return f"{_noun(column)} <= {value_text(column, limit)}"
+    return f"{noun(column)} <= {value_text(column, limit)}"
 
 
 def value_text(column: str, value: float) -> str:
@@ -130,13 +147,13 @@ def figure_text(column: str, value: float) -> str:
     ('5 ms', 'tpot 5 ms', 'cost per Mtoken 1.4 USD')
     """
     text = value_text(column, value)
-    return text if column in (TIME.column, COST.column) else f"{_noun(column)} {text}"
+    return text if column in (TIME.column, COST.column) else f"{noun(column)} {text}"
 
 
 def nothing_within(found: Candidates) -> str:
     """Return that nothing keeps the limits, and the best value of each."""
     best = ", ".join(
-        f"the least {_noun(column)} is {value_text(column, float(found.figures[column].min()))}"
+        f"the least {noun(column)} is {value_text(column, float(found.figures[column].min()))}"
         for column in found.limits
     )
     limits = " and ".join(limit_text(column, limit) for column, limit in found.limits.items())

@@ -71,7 +71,7 @@ def recommend(found: Candidates) -> list[Recommendation]:
 
 def _kinds(found: Candidates) -> list[str]:
     timed = TIME.column in found.limits
-    kinds = [WITHIN] if TIME.column in found.objectives and len(found.limits) > timed else []
+    kinds = [WITHIN] if found.time and len(found.limits) > timed else []
     kinds += [CHEAPEST] if timed and found.money else []
     return [*kinds, KNEE, *([NEAR_FASTEST] if found.priced else [])]
 
@@ -81,7 +81,7 @@ def _pick(found: Candidates, kind: str, within: BoolArray) -> int:
         return knee(found.values, within)
     if kind == CHEAPEST:
         return int(np.where(within, found.figures[found.money], np.inf).argmin())
-    time = found.figures[TIME.column]
+    time = found.figures[found.time]
     if kind == WITHIN:
         return int(np.where(within, time, np.inf).argmin())
     fastest = time[found.within].min()
@@ -102,7 +102,7 @@ def _recommendation(found: Candidates, row: int, kinds: tuple[str, ...], within:
 
 def _reason(found: Candidates, row: int, kind: str, faster: Step | None, slower: Step | None) -> str:
     if kind in (WITHIN, CHEAPEST):
-        return why_within(found, row, TIME.column if kind == WITHIN else found.money)
+        return why_within(found, row, found.time if kind == WITHIN else found.money)
     if kind == NEAR_FASTEST:
         return why_near(found, row)
     return price_of_time(found, row, faster, slower) if found.priced else why_balanced(found, row)
@@ -114,7 +114,7 @@ def recommendation_rows(found: Candidates, recommended: Sequence[Recommendation]
         {
             "kinds": list(one.kinds), "id": int(found.ids[one.row]),
             **{column: float(values[one.row]) for column, values in found.figures.items()},
-            "reason": one.reason,
+            "reason": one.reason, **({"steps_are_of": [found.time, found.money]} if found.priced else {}),
             **{
                 f"{name}_step": None if way is None else {
                     "id": int(found.ids[way.row]), "usd": way.usd, "ms": way.ms, "percent": 100 * way.share,

@@ -17,7 +17,7 @@ from evo_libra.network.fabric import Fabric, parse_fabric, population_of
 from evo_libra.problem.plans import fitting
 from evo_libra.problem.pricing.catalog import with_own_technologies
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.protocol import COST, TIME, SearchProblem
+from evo_libra.problem.protocol import COST, TIME, HasReferences, SearchProblem
 from evo_libra.workload.serving.serving_table import ServingTable
 from evo_libra.workload.step.plan_table import PlanTable
 
@@ -47,9 +47,14 @@ def reference_points(problem: SearchProblem) -> list[ReferencePoint]:
     """Return the reference designs that are designs of a problem and meet its limits.
 
     Their figures are those of `evaluate`. Where workloads leave plans open, each has the plans that are fastest on it.
-    A workload that is served has the plan within the limits whose objectives have the least product: the fastest one
-    serves a single user of each replica, and is expensive.
+    Where some workload is served, all have the plans within the limits whose objectives have the least product: the
+    fastest one of a served workload serves a single user of each replica, and is expensive.
     """
+    if isinstance(problem, HasReferences):
+        return [
+            ReferencePoint(one.name, one.design, _figures(problem, one.objectives), one.source, one.year)
+            for one in problem.references()
+        ]
     if not isinstance(problem, Problem):
         return []
     found = []
@@ -57,10 +62,14 @@ def reference_points(problem: SearchProblem) -> list[ReferencePoint]:
         for design in _designs_of(problem, reference):
             evaluation = problem.evaluate(design)
             if evaluation.violation[0] == 0:
-                values = zip(problem.objectives, evaluation.objectives[:, 0], strict=True)
-                figures = {objective.column: float(value) / objective.scale for objective, value in values}
+                figures = _figures(problem, evaluation.objectives[:, 0].tolist())
                 found.append(ReferencePoint(reference.name, design, figures, reference.source, reference.year))
     return found
+
+
+def _figures(problem: SearchProblem, values: Sequence[float]) -> Mapping[str, float]:
+    """Return (m,) objectives by their columns, in the units of these."""
+    return {one.column: float(value) / one.scale for one, value in zip(problem.objectives, values, strict=True)}
 
 
 def _designs_of(problem: Problem, reference: ReferenceDesign) -> list[str]:
@@ -95,16 +104,26 @@ def _planned(problem: Problem, fabric: Fabric, npu: str | None) -> Fabric | None
     if not problem.time.fits(network.npus)[0] or not all(map(len, held)):
         return None
     network = replace(network, schedule=problem.time.schedule([bare], network.block))
-    served = len(held) == 1 and isinstance(problem.time.tables[0], ServingTable)
+    served = any(isinstance(table, ServingTable) for table in problem.time.tables)
     return replace(fabric, plans=(_balanced if served else _fastest)(problem, network, held))
 
 
 def _balanced(problem: Problem, network: Population, held: Sequence[IntArray]) -> tuple[str, ...]:
-    """Return the plan of the only workload with the least product of objectives, one that breaks the limits least."""
-    (plans,) = held
-    found = problem.evaluate(replace(network.select(np.zeros(len(plans), dtype=np.int64)), plan=plans[None]))
-    product = np.log(found.objectives).sum(axis=0)
-    return (problem.time.tables[0].texts[int(plans[np.lexsort((product, found.violation))[0]])],)
+    """Return the plans with the least product of objectives, that break the limits least.
+
+    Of several workloads, plans are chosen one workload after the other, beside those that the others have then, until
+    none changes.
+    """
+    some, before = np.array([plans[0] for plans in held], dtype=np.int64), None
+    while before is None or (some != before).any():
+        before = some.copy()
+        for place, plans in enumerate(held):
+            chosen = np.repeat(some[:, None], len(plans), axis=1)
+            chosen[place] = plans
+            found = problem.evaluate(replace(network.select(np.zeros(len(plans), dtype=np.int64)), plan=chosen))
+            product = np.log(found.objectives).sum(axis=0)
+            some[place] = plans[np.lexsort((product, found.violation))[0]]
+    return tuple(table.texts[int(plan)] for table, plan in zip(problem.time.tables, some, strict=True))
 
 
 def _fastest(problem: Problem, network: Population, held: Sequence[IntArray]) -> tuple[str, ...]:

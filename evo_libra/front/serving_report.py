@@ -11,7 +11,8 @@ from evo_libra.front.training_report import traffic_seconds
 from evo_libra.problem.objectives import MEASURES
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.time_models.loops import WeightedLoop
-from evo_libra.workload.serving.observed import OFF, observed
+from evo_libra.workload.serving.observed import LONGEST, OFF, observed, passes
+from evo_libra.workload.serving.serving_plans import DEGREES
 from evo_libra.workload.serving.serving_step import ServingStep
 from evo_libra.workload.step.races import SecondsOf, StepTime
 
@@ -23,7 +24,8 @@ def serving_report(problem: Problem, loop: WeightedLoop, step: ServingStep, popu
 
     The parts of prefill are those of one prompt, the parts of decode those of a step that gives each user of a replica
     a token. Costs of a token are left out where the file or no source gives a figure of them. ``simulated`` is what a
-    simulation of one replica says, request by request; it has no pipelines and no pools, and leaves out long ones.
+    simulation says, request by request, of one replica, or of the smallest part of both pools; ``not_simulated`` says
+    why there is none.
     """
     first = population.select([0])
     seconds_of = traffic_seconds(problem, loop, first)
@@ -40,6 +42,7 @@ def serving_report(problem: Problem, loop: WeightedLoop, step: ServingStep, popu
         "concurrency": step.concurrency,
         "replicas": step.replicas,
         "prefill_replicas": step.prefill,
+        **_prefill_parallelism(step),
         "users": step.users,
         "ttft_one_user_ms": alone / _MILLI,
         "ttft_ms": upper / _MILLI,
@@ -53,32 +56,37 @@ def serving_report(problem: Problem, loop: WeightedLoop, step: ServingStep, popu
         **pools,
         **_simulated(step, seconds_of, token, rate),
         "memory_GB": {kind: bytes_ / GIGA for kind, bytes_ in step.memory.items()},
+        **({"expansion_GB": {kind: bytes_ / GIGA for kind, bytes_ in step.expanded.items()}} if step.expanded else {}),
         "memory_total_GB": step.total_memory / GIGA,
         "memory_limit_GB": None if problem.npu is None else float(problem.npu.figures(first.technology)[0][0]) / GIGA,
     }
 
 
+def _prefill_parallelism(step: ServingStep) -> dict[str, Any]:
+    """Return the degrees of replicas that only process prompts, where they are others."""
+    ahead = step.serving_plan.ahead
+    return {} if ahead is None else {"prefill_parallelism": {name: int(getattr(ahead, name)[0]) for name in DEGREES}}
+
+
 def _simulated(step: ServingStep, seconds_of: SecondsOf, token: float, rate: float) -> dict[str, Any]:
-    """Return what a simulation says, and by how many percent the formula is off; empty where none is made."""
-    plan = step.plan_of_phases
-    if step.prefill or int(plan.pp[0]) > 1 or step.concurrency * step.setup.answer > _LONGEST:
-        return {}
-    found = observed(step.setup, plan, seconds_of)
-    off = {"tpot": token / found.token - 1.0, "tokens_per_s": rate / (found.rate * step.replicas) - 1.0}
+    """Return what a simulation says, and by how many percent the formula is off; or why there is none."""
+    if any(step.expanded.values()):
+        return {"not_simulated": "the simulation has no expansion memory"}
+    events = passes(step.setup, step.serving_plan)
+    if events > LONGEST:
+        return {"not_simulated": f"about {events:.2g} passes through a stage are more than {LONGEST:.2g}"}
+    found = observed(step.setup, step.serving_plan, seconds_of)
+    off = {"tpot": token / found.token - 1.0, "tokens_per_s": rate / found.rate - 1.0}
     return {
         "simulated": {
             "ttft_one_by_one_ms": float(found.first[0]) / _MILLI,
             "ttft_at_once_ms": float(found.first[1]) / _MILLI,
             "tpot_ms": found.token / _MILLI,
-            "tokens_per_s": found.rate * step.replicas,
+            "tokens_per_s": found.rate,
             "formula_off_percent": {name: 100.0 * value for name, value in off.items()},
             "formula_holds": all(abs(value) <= OFF for value in off.values()),
         }
     }
-
-
-_LONGEST = 200_000
-"""Tokens of all answers of a replica at a time up to which it is simulated; a second or so."""
 
 
 def _split(phase: StepTime, seconds_of: SecondsOf) -> dict[str, float]:
@@ -90,9 +98,9 @@ def _costs(problem: Problem, first: Population) -> dict[str, float]:
     """Return what a token of all workloads together costs, as far as it is known."""
     figures = problem.measure(first)
     counted = figures.training is not None and figures.training.tokens is not None
-    if figures.npu_watts is None or not problem.pricing.kits or not counted:
+    if figures.npu_watts is None or not problem.pricing.kits or not counted or problem.lacks("watts"):
         return {}
     found = {"energy_per_token_J": float(MEASURES["energy-per-token"].value(figures)[0])}
-    if figures.npu_price is not None and figures.tco is not None:
+    if figures.npu_price is not None and figures.tco is not None and not problem.lacks("price"):
         found["usd_per_Mtoken"] = float(MEASURES["usd-per-Mtoken"].value(figures)[0])
     return found

@@ -8,7 +8,7 @@ import numpy as np
 
 from evo_libra.front.candidates import Candidates, candidates_of
 from evo_libra.front.front import Front
-from evo_libra.front.reasons import compared_with, difference
+from evo_libra.front.reasons import compared_with, difference, noun
 
 
 def standing(front: Front, row: int) -> list[str]:
@@ -22,12 +22,14 @@ def standing_of(found: Candidates, row: int) -> list[str]:
     for column in found.objectives:
         values = found.figures[column]
         better = np.flatnonzero(values < values[row])
-        word = {"time_ms": "faster", "cost_usd": "cheaper"}.get(column, f"better in {column}")
+        word, of = {"time_ms": ("faster", ""), "cost_usd": ("cheaper", "")}.get(
+            column, ("better", f" in {noun(column)}")
+        )
         if len(better):
             nearest = int(better[values[better].argmax()])
-            sentences.append(f"#{found.ids[nearest]}, the next {word} design, is {difference(found, nearest, row)}")
+            sentences.append(f"#{found.ids[nearest]}, the next {word} design{of}, is {difference(found, nearest, row)}")
         else:
-            sentences.append(f"no design on the front is {word}")
+            sentences.append(f"no design on the front is {word}{of}")
     return sentences
 
 

@@ -133,12 +133,17 @@ def certify(problem: Problem, front: Front, seconds: float | None = None) -> Cer
     return found
 
 
+def of_time_and_cost(front: Front) -> bool:
+    """Return whether a front is of time against cost, of which less than every design need be looked at."""
+    return set(front.objectives) == {TIME.column, COST.column}
+
+
 def certificates(problem: Problem, front: Front, seconds: float | None = None) -> Iterator[Certificate]:
     """Yield tighter and tighter certificates of a front; see `certify`. A space that can be enumerated has just one.
 
     Half of the `seconds` at most are for the ends of the best front known, which scale the hypervolume.
     """
-    if set(front.objectives) != {TIME.column, COST.column}:
+    if not of_time_and_cost(front):
         raise InputError("a certificate needs a front of time against cost; this one minimises something else")
     if not len(front):
         raise InputError("the front is empty: there is nothing to certify")

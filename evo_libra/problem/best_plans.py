@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -13,11 +13,13 @@ from evo_libra.bandwidth.program import BandwidthProgram, ascend, hyperbola
 from evo_libra.bandwidth.solve import optimal_bandwidth
 from evo_libra.errors import InputError
 from evo_libra.problem.allocate import TrafficTable, min_time_of, program_for
-from evo_libra.problem.plans import useful_plans
+from evo_libra.problem.plans import UsefulPlans, useful_plans
 from evo_libra.problem.pricing.pricing import Topologies
 from evo_libra.problem.problem import Problem
 
 _NODES, _BATCH, _STEPS = 64, 256, 12
+_GROWTH, _LARGEST = 4, 16_384
+"""Batches grow, as the first of them find a value that bounds leave most of the others out by."""
 _SAME = 1e-9
 
 Goal = Callable[[BandwidthProgram, FloatArray], FloatArray]
@@ -39,26 +41,50 @@ def promising(problem: Problem, designs: Topologies, goal: str) -> Topologies:
         raise InputError("no network can hold the process groups of any plan")
     nodes = replace(designs.select(node), plan=plans.ways.examples[:, way])
     bound = _each(problem, TrafficTable(problem.structures, plans.ways.bound), nodes, lower)
-    order, best = np.argsort(bound, kind="stable"), np.inf
-    kept: list[tuple[IntArray, IntArray, FloatArray]] = []
-    for start in range(0, len(order), _NODES):
-        some = order[start : start + _NODES]
-        if bound[some[0]] > best * (1.0 + _SAME):
-            break
-        place, plan = plans.ways.members.of(way[some])
-        pairs = replace(designs.select(node[some[place]]), plan=plans.plans[:, plan])
-        least = _each(problem, problem.traffic, pairs, lower)
-        near = np.argsort(least, kind="stable")
-        for first in range(0, len(near), _BATCH):
-            mine = near[first : first + _BATCH]
-            if least[mine[0]] > best * (1.0 + _SAME):
-                break
-            found = _each(problem, problem.traffic, pairs.select(mine), solve)
-            best = min(best, float(found.min()))
-            kept.append((node[some[place[mine]]], plan[mine], found))
-    structure, plan, value = (np.concatenate(column) for column in zip(*kept, strict=True))
-    left = np.flatnonzero(value <= best * (1.0 + _SAME)) if np.isfinite(best) else np.zeros(1, dtype=np.int64)
+    best = _Best(problem, designs, plans, lower, solve)
+    for some in best.batches(bound, _NODES):
+        place, cluster = plans.clusters_of_ways.of(way[some])
+        best.look_at_clusters(node[some[place]], cluster)
+    structure, plan, value = (np.concatenate(column) for column in zip(*best.kept, strict=True))
+    least = best.value * (1.0 + _SAME)
+    left = np.flatnonzero(value <= least) if np.isfinite(least) else np.zeros(1, dtype=np.int64)
     return replace(designs.select(structure[left]), plan=plans.plans[:, plan[left]])
+
+
+@dataclass(eq=False)
+class _Best:
+    """The least value so far, and the networks and plans that were solved for it."""
+
+    problem: Problem
+    designs: Topologies
+    plans: UsefulPlans
+    lower: Goal
+    solve: Goal
+    value: float = np.inf
+    kept: list[tuple[IntArray, IntArray, FloatArray]] = field(default_factory=list)
+
+    def batches(self, bound: FloatArray, size: int) -> Iterator[IntArray]:
+        """Yield places of (n,) bounds from the least one on, until all that are left are above the least value."""
+        order, start = np.argsort(bound, kind="stable"), 0
+        while start < len(order) and bound[order[start]] <= self.value * (1.0 + _SAME):
+            some = order[start : start + size]
+            yield some[bound[some] <= self.value * (1.0 + _SAME)]
+            start, size = start + size, min(size * _GROWTH, _LARGEST)
+
+    def look_at_clusters(self, network: IntArray, cluster: IntArray) -> None:
+        """Look at the plans of (n,) pairs of a network and a cluster of plans, unless a bound leaves them out."""
+        pairs = replace(self.designs.select(network), plan=self.plans.clusters.examples[:, cluster])
+        bound = _each(self.problem, TrafficTable(self.problem.structures, self.plans.clusters.bound), pairs, self.lower)
+        for some in self.batches(bound, _BATCH):
+            place, plan = self.plans.clusters.members.of(cluster[some])
+            self._look_at_plans(network[some[place]], plan)
+
+    def _look_at_plans(self, network: IntArray, plan: IntArray) -> None:
+        pairs = replace(self.designs.select(network), plan=self.plans.plans[:, plan])
+        for some in self.batches(_each(self.problem, self.problem.traffic, pairs, self.lower), _BATCH):
+            found = _each(self.problem, self.problem.traffic, pairs.select(some), self.solve)
+            self.value = min(self.value, float(found.min()))
+            self.kept.append((network[some], plan[some], found))
 
 
 def _each(problem: Problem, traffic: TrafficTable, designs: Topologies, goal: Goal) -> FloatArray:

@@ -10,6 +10,7 @@ _SIZES: dict[str, dict[str, float]] = {
     "time": {"s": 1.0, "ms": 1e-3, "us": 1e-6},
     "power": {"W": 1.0, "kW": 1e3, "MW": 1e6},
     "cost of tokens": {"USD/Mtoken": 1.0},
+    "cost of trillions of tokens": {"USD/Ttoken": 1.0, "kUSD/Ttoken": 1e3, "MUSD/Ttoken": 1e6},
     "energy": {"J": 1.0, "kJ": 1e3, "MJ": 1e6},
     "throughput": {"token/s": 1.0, "ktoken/s": 1e3, "Mtoken/s": 1e6},
     "rate": {"iteration/s": 1.0, "iteration/h": 1 / 3600, "iteration/day": 1 / 86400},

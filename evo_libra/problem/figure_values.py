@@ -7,8 +7,6 @@ import numpy as np
 from evo_libra.arrays import FloatArray
 from evo_libra.problem.figures import Figures, ServedFigures, TotalCostOfOwnership, TrainingFigures
 
-_MEGA = 1e6
-
 
 def known(tco: TotalCostOfOwnership | None) -> TotalCostOfOwnership:
     """Return the figures of the total cost of ownership, which are there."""
@@ -39,20 +37,27 @@ def tokens_per_second(figures: Figures) -> FloatArray:
     return np.asarray(tokens(figures) / figures.time)
 
 
-def energy_per_token(figures: Figures) -> FloatArray:
-    """Return (n,) J of NPUs under load and network."""
+def system_watts(figures: Figures) -> FloatArray:
+    """Return (n,) W of network, NPUs under load, and what is around them; spare NPUs are idle and count nothing."""
     assert figures.npu_watts is not None, "the loader has looked"  # noqa: S101 - our mistake
-    npus = figures.npus.prod(axis=0) * figures.npu_watts
-    return np.asarray((figures.watts + npus) * figures.time / tokens(figures))
-
-
-def usd_per_million_tokens(figures: Figures) -> FloatArray:
-    """Return (n,) USD of a million tokens: price over the years of operation, and energy."""
-    assert figures.npu_watts is not None, "the loader has looked"  # noqa: S101 - our mistake
-    tco = known(figures.tco)
     watts = figures.watts + figures.npus.prod(axis=0) * figures.npu_watts
-    rate = (system_cost(figures) + tco.cost(watts)) / tco.seconds
-    return np.asarray(_MEGA * rate * figures.time / tokens(figures))
+    return np.asarray(watts if figures.around_watts is None else watts + figures.around_watts)
+
+
+def energy_per_token(figures: Figures) -> FloatArray:
+    """Return (n,) J of the whole system."""
+    return np.asarray(system_watts(figures) * figures.time / tokens(figures))
+
+
+def system_tco(figures: Figures) -> FloatArray:
+    """Return (n,) USD of the whole system: its price, and its energy over the years of operation."""
+    return np.asarray(system_cost(figures) + known(figures.tco).cost(system_watts(figures)))
+
+
+def usd_per_token(figures: Figures) -> FloatArray:
+    """Return (n,) USD of a token, where the system works all of its years."""
+    rate = system_tco(figures) / known(figures.tco).seconds
+    return np.asarray(rate * figures.time / tokens(figures))
 
 
 def users(figures: Figures) -> ServedFigures:
@@ -62,6 +67,7 @@ def users(figures: Figures) -> ServedFigures:
 
 
 def system_cost(figures: Figures) -> FloatArray:
-    """Return (n,) USD of the network and of all NPUs."""
+    """Return (n,) USD of the network, of all NPUs, and of what is around them."""
     assert figures.npu_price is not None, "the loader has looked"  # noqa: S101 - our mistake
-    return np.asarray(figures.cost + figures.bought_npus * figures.npu_price)
+    cost = figures.cost + figures.bought_npus * figures.npu_price
+    return np.asarray(cost if figures.around_cost is None else cost + figures.around_cost)

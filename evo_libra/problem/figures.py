@@ -43,9 +43,11 @@ class Figures:
 
     They are (n,) s of an iteration, USD and W, and (d, n) sizes, blocks and B/s per NPU; of an NPU (n,) or (1,) bytes
     that plans may use, W under load and USD, where the file names it and sources give them; (n,) the useful share of
-    time under failures, where something asks for it, and (n,) or (1,) spare NPUs, which cost and W have in them.
+    time under failures, where something asks for it, and (n,) or (1,) spare NPUs, which cost and W have in them; (n,)
+    USD and W of what is bought around network and NPUs, None where nothing is, or a figure of it is not known.
 
-    In scenarios, time and cost are (s, n), tokens (s, 1), and USD of an NPU (s, n) or (s, 1); see `Scenarios`.
+    In scenarios, time, cost and USD around it are (s, n), tokens (s, 1), and USD of an NPU (s, n) or (s, 1); see
+    `Scenarios`.
     """
 
     time: FloatArray
@@ -63,6 +65,8 @@ class Figures:
     spares: IntArray | None = None
     scenarios: Figures | None = None
     served: ServedFigures | None = None
+    around_cost: FloatArray | None = None
+    around_watts: FloatArray | None = None
 
     @property
     def bought_npus(self) -> IntArray:

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.network.blocks import Range
 from evo_libra.network.catalog.accelerator import Accelerator
+from evo_libra.network.catalog.hosts import price_range
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,8 @@ class NpuChoice:
     capacity : (a,) bytes that plans may use of an NPU.
     watts, price : (a,) W of an NPU under load, and USD of a piece in the middle of its range; None where no source
         gives that of one of them.
+    sources : where the price of each comes from; empty where no source gives it.
+    ranges : USD of a piece of each; None where no source gives it.
     """
 
     names: tuple[str, ...]
@@ -29,6 +33,8 @@ class NpuChoice:
     capacity: FloatArray
     watts: FloatArray | None
     price: FloatArray | None
+    sources: tuple[str, ...] = ()
+    ranges: tuple[Range | None, ...] = ()
 
     @property
     def several(self) -> bool:
@@ -68,11 +74,13 @@ def npu_choice(
         return None
     names = tuple(npu.name for npu in npus)
     owner = np.array([0 if name is None else names.index(name) for name in wired], dtype=np.int64)
-    watts, prices = [npu.power for npu in npus], [npu.price for npu in npus]
+    watts, ranges = [npu.power for npu in npus], tuple(price_range(npu.price) for npu in npus)
     return NpuChoice(
         names,
         owner,
         np.array(capacities),
         None if None in watts else np.array(watts, dtype=np.float64),
-        None if None in prices else np.array([sum(price) / len(price) for price in prices if price is not None]),
+        None if None in ranges else np.array([one.value for one in ranges if one is not None]),
+        tuple("" if npu.price is None else npu.source_of("price_usd") for npu in npus),
+        ranges,
     )

@@ -15,8 +15,9 @@ from evo_libra.problem.figure_values import (
     known,
     memory,
     system_cost,
+    system_tco,
     tokens_per_second,
-    usd_per_million_tokens,
+    usd_per_token,
     users,
 )
 from evo_libra.problem.figures import Figures, TotalCostOfOwnership
@@ -194,8 +195,9 @@ _TABLE = (
         summed=lambda designs, _: designs.watts,
     ),
     Measure(
-        Objective("system-cost", "system_cost_usd", 1.0, "cost of network and NPUs [USD]"),
-        "price of the network and of the problem's NPUs, each at the middle of its price range",
+        Objective("system-cost", "system_cost_usd", 1.0, "system cost [USD]"),
+        "price of network and NPUs, and of hosts and storage where the file has `system`, at the middle of price "
+        "ranges",
         "cost", system_cost, priced=True, paid=True,
     ),
     Measure(
@@ -231,16 +233,27 @@ _TABLE = (
     ),
     Measure(
         Objective("energy-per-token", "energy_per_token_J", 1.0, "energy of a token [J]"),
-        "energy of NPUs under load and network, over the tokens of training or of answers; parts and NPUs with a power "
-        "only",
+        "energy of NPUs under load and network, and of hosts and storage where the file has `system`, over the tokens "
+        "of training or of answers; parts and NPUs with a power only",
         "energy", energy_per_token, power=True, timed=True, trained=True, drawn=True,
     ),
     Measure(
+        Objective("system-tco", "system_tco_usd", 1.0, "total cost of the system [USD]"),
+        "system-cost, and the energy of all of it over `tco.years` at `usd_per_kWh` and `pue`; parts, and NPUs with "
+        "price and power only",
+        "cost", system_tco, power=True, owned=True, drawn=True, priced=True, paid=True,
+    ),
+    Measure(
         Objective("usd-per-Mtoken", "cost_per_Mtoken_usd", 1.0, "cost of a million tokens [USD]"),
-        "price of network and NPUs over `tco.years`, and their energy, for the time of a million tokens; parts, and "
-        "NPUs with price and power only",
-        "cost of tokens", usd_per_million_tokens, power=True, timed=True, owned=True, trained=True, drawn=True,
-        priced=True, paid=True,
+        "system-tco for the time of a million tokens, over `tco.years`; parts, and NPUs with price and power only",
+        "cost of tokens", lambda figures: _MEGA * usd_per_token(figures), power=True, timed=True, owned=True,
+        trained=True, drawn=True, priced=True, paid=True,
+    ),
+    Measure(
+        Objective("usd-per-trillion-tokens", "cost_per_Ttoken_usd", 1.0, "cost of a trillion tokens [USD]"),
+        "system-tco for the time of a trillion tokens, over `tco.years`; parts, and NPUs with price and power only",
+        "cost of trillions of tokens", lambda figures: _TERA * usd_per_token(figures), power=True, timed=True,
+        owned=True, trained=True, drawn=True, priced=True, paid=True,
     ),
     Measure(
         Objective("ttft", "ttft_ms", 1e-3, "time to the first token [ms]"),

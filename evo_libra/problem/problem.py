@@ -34,6 +34,7 @@ from evo_libra.problem.sections.section import Draft, Rules, Sections
 from evo_libra.problem.sections.spares import SparesSection
 from evo_libra.problem.sections.topology import BlockSection, StructureSection
 from evo_libra.problem.space import CountedStructures, Space
+from evo_libra.problem.system import SystemBill
 from evo_libra.problem.time_models.loops import Times, no_times
 from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.problem.written_designs import Notation
@@ -60,6 +61,7 @@ class Problem:
     npu : the accelerators that designs may have, where the file names one or several.
     scenarios : of uncertain prices and weights, where an objective or a constraint is over scenarios.
     faults : failures, checkpoints and spares, where the file has some.
+    system : what is bought beside network and accelerators, where the file says.
     """
 
     name: str
@@ -79,6 +81,7 @@ class Problem:
     npu: NpuChoice | None = None
     scenarios: Scenarios | None = None
     faults: Faults | None = None
+    system: SystemBill | None = None
 
     def __repr__(self) -> str:
         dimensions = f"{len(self.choices)} dimension{'s' if len(self.choices) > 1 else ''} at most"
@@ -234,10 +237,12 @@ class Problem:
         faults = self.network_faults if failing else None
         useful = None if faults is None else faults.useful(topologies, designs.bandwidth, designs.spares)
         capacity, drawn, price = (None,) * 3 if self.npu is None else self.npu.figures(designs.technology)
+        around = None if self.system is None else self.system.pieces(designs)
+        extra = (None, None) if self.system is None or around is None else self.system.totals(around)
         stated = Figures(
             self.time.weighted(times.workloads), cost, watts, designs.npus, designs.block, designs.bandwidth, self.tco,
             self.trained(designs), capacity, drawn, price, useful, designs.spares,
-            served=served_figures(times.first, times.token),
+            served=served_figures(times.first, times.token), around_cost=extra[0], around_watts=extra[1],
         )  # fmt: skip
         if self.scenarios is None:
             return stated
@@ -246,7 +251,11 @@ class Problem:
             bought = bought * self.of_spares(designs)
         npu = None if self.npu is None else self.npu.place(designs.technology)
         tokens = self.time.tokens(designs)
-        return replace(stated, scenarios=self.scenarios.figures(stated, bought, times.workloads, npu, tokens))
+        return replace(stated, scenarios=self.scenarios.figures(stated, bought, times.workloads, npu, tokens, around))
+
+    def lacks(self, figure: str) -> bool:
+        """Return whether no source gives the ``price`` or the ``watts`` of something around network and NPUs."""
+        return self.system is not None and bool(self.system.lacking(figure))
 
     def of_spares(self, designs: Population) -> FloatArray:
         """Return (n,) bought networks per working one, as spares have as much network as NPUs at work."""
@@ -289,7 +298,9 @@ class Problem:
         """Return the problem with the plans of the first design, where some are open."""
         if not self.time.tables:
             return self
-        return replace(self, time=self.time.pinned(designs.plans[:, 0].tolist()), training=self.trained(designs))
+        plan = designs.plans[:, 0].tolist()
+        system = None if self.system is None else self.system.pinned(plan)
+        return replace(self, time=self.time.pinned(plan), training=self.trained(designs), system=system)
 
     def measure(self, designs: Population, *, timed: bool = True) -> Figures:
         """Return the figures of designs that all objectives are computed from; times only if they are asked for."""

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
+from evo_libra.chakra.trace import Node
+from evo_libra.files.source import Source
 from evo_libra.problem.objectives import COST, TIME, Objective
 
 
@@ -85,7 +88,10 @@ def genome_of(sections: Sequence[tuple[int, Sequence[Gene]]]) -> Genome:
     )
 
 
-__all__ = ["COST", "TIME", "Evaluation", "Objective", "SearchProblem", "SearchSettings"]
+__all__ = [
+    "COST", "TIME", "Configurable", "Evaluation", "HasReferences", "HasTraces", "Objective", "Reference",
+    "SearchProblem", "SearchSettings",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -150,3 +156,41 @@ class SearchProblem(Protocol):
 
     def identity(self) -> Mapping[str, Any]:
         """Return JSON-able data that changes whenever results would."""
+
+
+@runtime_checkable
+class Configurable(Protocol):
+    """A problem in Python with options, which ``--set KEY=VALUE`` changes."""
+
+    def configured(self, options: Source, folder: Path) -> SearchProblem:
+        """Return the problem with all options as given, as data with the place of each for errors.
+
+        Paths in the options are relative to the folder. An `InputError` lists options that are wrong.
+        """
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A design to compare a front with: name, what it is, its objectives (m,) in SI, and where it is from."""
+
+    name: str
+    design: str
+    objectives: Sequence[float]
+    source: str
+    year: int
+
+
+@runtime_checkable
+class HasTraces(Protocol):
+    """A problem in Python whose designs are work for NPUs."""
+
+    def traces(self, row: Mapping[str, Any], batch: int) -> Sequence[Sequence[Node]]:
+        """Return the execution trace of each NPU for a batch, of the design in a row of a front, by its columns."""
+
+
+@runtime_checkable
+class HasReferences(Protocol):
+    """A problem in Python with designs to compare its fronts with."""
+
+    def references(self) -> Sequence[Reference]:
+        """Return the designs, which are shown beside a front."""

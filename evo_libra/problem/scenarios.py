@@ -12,9 +12,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
-from evo_libra.network.blocks import Range
+from evo_libra.network.bill import parts_of
+from evo_libra.network.blocks import Kit, Range
 from evo_libra.problem.figures import Figures
+from evo_libra.problem.npu_choice import NpuChoice
 from evo_libra.problem.statistics import NAMED
+from evo_libra.problem.system import SystemBill
 
 
 @dataclass(frozen=True)
@@ -27,12 +30,14 @@ class Scenarios:
     price : (part, s) USD of a piece of each of them.
     weight : (w, s) factor on the time of each workload.
     npu_price : (a, s) USD of each accelerator; 0 where its price is certain or unknown.
+    around_price : (row, s) USD of a piece of what is bought around network and NPUs.
     """
 
     parts: tuple[str, ...]
     price: FloatArray
     weight: FloatArray
     npu_price: FloatArray
+    around_price: FloatArray
 
     def figures(
         self,
@@ -41,6 +46,7 @@ class Scenarios:
         times: Sequence[FloatArray],
         npu: IntArray | None,
         tokens: Sequence[FloatArray],
+        around: FloatArray | None = None,
     ) -> Figures:
         """Return the figures of n designs in each scenario.
 
@@ -51,6 +57,7 @@ class Scenarios:
         times : (n,) seconds of each workload.
         npu : (n,) or (1,) accelerator of each design; None where the file names none.
         tokens : (n,) or (1,) of an iteration of each workload; 0 where it has none.
+        around : (row, n) pieces of what is bought around network and NPUs.
         """
         vary = np.flatnonzero(self.weight.any(axis=1))
         known = np.array([times[w] for w in vary.tolist()]).reshape(len(vary), len(stated.time))
@@ -62,7 +69,50 @@ class Scenarios:
         if price is not None and npu is not None:
             price = price + self.npu_price[npu].T
         cost = _changed(stated.cost, self.price, bought)
-        return replace(stated, time=time, cost=cost, training=training, npu_price=price)
+        around_cost = stated.around_cost
+        if around_cost is not None and around is not None:
+            around_cost = _changed(around_cost, self.around_price, around)
+        return replace(stated, time=time, cost=cost, training=training, npu_price=price, around_cost=around_cost)
+
+
+def priced_scenarios(
+    kits: Sequence[Kit], npu: NpuChoice | None, system: SystemBill | None, weight: FloatArray, drawn: int, seed: int,
+    *, vary: bool = True,
+) -> Scenarios:  # fmt: skip
+    """Return scenarios of the prices of parts, NPUs and what is around them, beside those of weights.
+
+    Parameters
+    ----------
+    weight : (w, s) beyond the stated ones.
+    drawn, seed : scenarios to draw; the prices of parts are those that `evo-libra prices` draws.
+    vary : whether prices vary.
+    """
+    known = parts_of(kits)
+    parts = draw([_range(part.price, vary=vary) for part in known.values()], drawn, seed)
+    varies = (parts != parts[:, :1]).any(axis=1)
+    npus = [_range(one, vary=vary) for one in (() if npu is None else npu.ranges)]
+    around = [_range(row.price, vary=vary) for row in (() if system is None else system.rows)]
+    names = tuple(name for name, one in zip(known, varies.tolist(), strict=True) if one)
+    return Scenarios(
+        names, beyond(parts[varies]), weight, beyond(draw(npus, drawn, (seed, _NPUS))),
+        beyond(draw(around, drawn, (seed, _AROUND))) if around else np.zeros((0, 1)),
+    )  # fmt: skip
+
+
+def _range(price: Range | None, *, vary: bool) -> Range:
+    """Return the range of a price; one that is not known is certain, as nothing asks for it."""
+    stated = 0.0 if price is None else price.value
+    return price if vary and price is not None else Range(stated, stated, stated)
+
+
+_VALUE = NAMED.index("value")
+_NPUS, _AROUND = 2, 3
+"""Streams of random numbers beside that of the prices of parts; that of weights is 1."""
+
+
+def beyond(figures: FloatArray) -> FloatArray:
+    """Return (r, s) figures beyond the stated ones."""
+    return np.asarray(figures - figures[:, _VALUE : _VALUE + 1])
 
 
 def _changed(stated: FloatArray, change: FloatArray, each: FloatArray) -> FloatArray:

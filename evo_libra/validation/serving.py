@@ -13,12 +13,14 @@ from evo_libra.network.catalog.accelerators import accelerator, read_accelerator
 from evo_libra.validation.source import PublishedRow, PublishedSource, published
 from evo_libra.validation.training import cluster_of
 from evo_libra.workload.serving.phases import phases_of
-from evo_libra.workload.serving.served_times import ServingPlans, served_times
+from evo_libra.workload.serving.served_times import ServedTimes, served_times
+from evo_libra.workload.serving.serving_plans import ServingPlans
 from evo_libra.workload.serving.serving_setup import ServingSetup
 from evo_libra.workload.serving.stacks import SERVING_STACKS
 from evo_libra.workload.step.decoder import Decoder, decoder
 from evo_libra.workload.step.placement import per_byte
 from evo_libra.workload.step.plans import one_plan
+from evo_libra.workload.step.races import PerByte
 
 ServingRow = Mapping[str, Any]
 
@@ -55,7 +57,8 @@ def _sockets(model: Decoder, sockets: int) -> float:
     about = published("serving_rows.json")["xfastertransformer"]
     npu = read_accelerator("socket", about["socket"])
     stack = SERVING_STACKS["xfastertransformer"]
-    setup, plan = ServingSetup(model, npu, about["input"], about["output"], stack=stack), one_plan(tp=sockets)
+    setup = ServingSetup(model, npu, about["input"], about["output"], stack=stack, attention="slim")
+    plan = one_plan(tp=sockets)
     npus = np.array([[2], [max(sockets // 2, 1)]])
     rates = np.array([[about["socket_GBps"] * GIGA], [about["port_GBps"] * GIGA]])
     return float(phases_of(setup, plan).decode(per_byte(npus, rates, plan))[0])
@@ -77,15 +80,39 @@ _MILLI = 1e-3
 def _nim() -> Iterator[PublishedRow]:
     about = published("serving_rows.json")["nim"]
     npu, model, tp = accelerator(about["npu"]), decoder(about["model"]), about["tp"]
-    setup = ServingSetup(model, npu, about["input"], about["output"], about["weights"], about["weights"])
     seconds_of = per_byte(*cluster_of(npu, tp), one_plan(tp=tp))
     for row in about["rows"]:
         users = row["concurrency"]
+        setup = ServingSetup(model, npu, row["input"], row["output"], about["weights"], about["weights"])
         plan = ServingPlans(one_plan(tp=tp, micro_batch=users), np.zeros(1, dtype=np.int64))
         times = served_times(setup, plan, pools=False)
-        token, request = (float(time(seconds_of)[0]) for time in (times.token, times.request))
-        yield PublishedRow(f"{users}-users.token", row["token_ms"], token / _MILLI, "ms")
-        yield PublishedRow(f"{users}-users.rate", row["tokens_per_s"], users * setup.answer / request, "tokens/s")
+        first, token, request = (float(time(seconds_of)[0]) for time in (times.alone, times.token, times.request))
+        name = f"{row['input']}-{row['output']}.{users}-users"
+        if "first_ms" in row:
+            yield PublishedRow(f"{name}.first-token", row["first_ms"], first / _MILLI, "ms")
+        yield PublishedRow(f"{name}.token", row["token_ms"], token / _MILLI, "ms")
+        yield PublishedRow(f"{name}.rate", row["tokens_per_s"], users * setup.answer / request, "tokens/s")
+
+
+def _tensorrt() -> Iterator[PublishedRow]:
+    about = published("serving_rows.json")["tensorrt_llm"]
+    for row in about["first_token"]:
+        times, seconds_of = _of_tensorrt(about, row["model"], {**row, "concurrency": 1, "output": 2})
+        name = f"{row['npu']}.{row['model']}.{row['input']}.first-token"
+        yield PublishedRow(name, row["first_ms"], float(times.alone(seconds_of)[0]) / _MILLI, "ms")
+    for row in about["throughput"]:
+        times, seconds_of = _of_tensorrt(about, about["throughput_model"], row)
+        rate = row["concurrency"] * row["output"] / float(times.request(seconds_of)[0]) / row["tp"]
+        name = f"{row['npu']}.{about['throughput_model']}.{row['input']}-{row['output']}.rate"
+        yield PublishedRow(name, row["tokens_per_s_per_npu"], rate, "tokens/s")
+
+
+def _of_tensorrt(about: Mapping[str, Any], model: str, row: ServingRow) -> tuple[ServedTimes, PerByte]:
+    npu, precision = accelerator(row["npu"]), about["weights"][row["npu"]]
+    setup = ServingSetup(decoder(model), npu, row["input"], row["output"], precision, precision)
+    plan = one_plan(tp=row["tp"], micro_batch=row["concurrency"])
+    times = served_times(setup, ServingPlans(plan, np.zeros(1, dtype=np.int64)), pools=False)
+    return times, per_byte(*cluster_of(npu, row["tp"]), plan)
 
 
 SERVING = (
@@ -100,11 +127,21 @@ SERVING = (
     PublishedSource(
         "nim",
         "serving",
-        "NVIDIA NIM 1.8.0, Llama 3.3 70B in fp8 on two H100, 1 to 50 users, 5000 tokens in, 500 out: time of a token, "
+        "NVIDIA NIM 1.8.0, Llama 3.3 70B in fp8 on two H100, 1 to 50 users: first token of one, time of a token, "
         "tokens a second",
         _nim,
         "",
-        "not fitted; other software, which lets decoding share the passes of prompts",
+        "not fitted; other software: its own time of a layer, and decoding that shares the passes of prompts",
+    ),
+    PublishedSource(
+        "tensorrt-llm",
+        "serving",
+        "TensorRT-LLM 0.5 and 0.6.1 on H100 and A100: first tokens of LLaMA 7B and 70B, tokens a second of 7B with 48 "
+        "to 768 requests",
+        _tensorrt,
+        "",
+        "not fitted; prompts of many requests run in one pass there, which matters where they have 128 tokens; 70B "
+        "with many requests is left out, as kernels of that version read the cache once for each head of queries",
     ),
     PublishedSource(
         "xfastertransformer",

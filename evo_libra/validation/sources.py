@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evo_libra.errors import InputError, suggestion
+from evo_libra.validation.comet import COMET
 from evo_libra.validation.footprints import FOOTPRINTS
 from evo_libra.validation.kernels import KERNELS
+from evo_libra.validation.luwu import LUWU
 from evo_libra.validation.networks import NETWORKS
 from evo_libra.validation.reliability import RELIABILITY
 from evo_libra.validation.serving import SERVING
@@ -20,6 +22,8 @@ SOURCES: tuple[PublishedSource, ...] = (
     *KERNELS,
     *NETWORKS,
     *RELIABILITY,
+    *LUWU,
+    *COMET,
 )
 """Every source, those of a group one after the other."""
 

@@ -16,6 +16,7 @@ from evo_libra.collective import (
     Dispatch,
     NextStage,
     Pattern,
+    PushPull,
     SizedByPlan,
     SizedCollective,
     bytes_of_pattern,
@@ -33,7 +34,7 @@ class Message:
     size: int
 
 
-Load = Pattern | Collective | SizedCollective | SizedByPlan | Message | NextStage | Dispatch
+Load = Pattern | Collective | SizedCollective | SizedByPlan | Message | NextStage | Dispatch | PushPull
 """What a network carries: bytes of a pattern or of a kind of collectives, or single operations and messages."""
 
 Stream = tuple[str, Load]

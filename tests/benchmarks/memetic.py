@@ -13,10 +13,10 @@ import sys
 import time
 
 import numpy as np
-from exact import exact
+from exact import exact, of_files
 
 from evo_libra.front.indicators import hypervolume
-from evo_libra.problem.file.registry import load_problem, problem_names
+from evo_libra.problem.file.registry import load_problem
 from evo_libra.searching.generations import generations, memetic_share, memetic_step
 from evo_libra.searching.loop import SearchOptions
 from evo_libra.searching.registry import load_engine
@@ -56,4 +56,4 @@ def main(seeds, engine, names):
 
 if __name__ == "__main__":
     given = sys.argv[1:]
-    main(int((given or [10])[0]), (given[1:] or ["nsga2"])[0], given[2:] or problem_names())
+    main(int((given or [10])[0]), (given[1:] or ["nsga2"])[0], given[2:] or of_files())

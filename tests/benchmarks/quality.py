@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import moocore
 import numpy as np
-from exact import exact
+from exact import exact, of_files
 from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.algorithms.moo.nsga3 import NSGA3
 from pymoo.core.problem import Problem
@@ -23,7 +23,7 @@ from pymoo.optimize import minimize
 from pymoo.problems import get_problem
 
 from evo_libra.front.archive import Archive, Collection, front
-from evo_libra.problem.file.registry import load_problem, problem_names
+from evo_libra.problem.file.registry import load_problem
 from evo_libra.problem.protocol import Genome
 from evo_libra.searching.engines.niching import reference_directions
 from evo_libra.searching.engines.nsga import nsga2, nsga3
@@ -186,5 +186,5 @@ def main(seeds, evaluations, names):
 
 if __name__ == "__main__":
     given = sys.argv[1:]
-    chosen = given[2:] or [*TESTS, *problem_names()]
+    chosen = given[2:] or [*TESTS, *of_files()]
     sys.exit(0 if main(int((given or [20])[0]), int((given[1:] or [25_000])[0]), chosen) else 1)

@@ -32,7 +32,7 @@ TECHNOLOGIES = {
 
 
 NPU = {
-    "extends": "h100-80gb",
+    "base": "h100-80gb",
     "ports": {"nvlink4": 18, "ici-v5e": 4, "ici-v4": 6},
     "sources": {"ports": "drawn, 2026"},
 }
@@ -40,7 +40,7 @@ NPU = {
 
 OTHER = {
     "name": "other",
-    "extends": "h200-141gb",
+    "base": "h200-141gb",
     "ports": {"nvlink4": 9, "ici-v4": 6},
     "sources": {"ports": "drawn, 2026"},
 }
@@ -76,12 +76,16 @@ def write_problem(folder: Path, pick: Pick) -> Path:
     time = pick(["libra", "libra", "astra", "themis"])
     npus = pick([16, 32, 48, 64, 128])
     workloads = [_workload(folder, pick, npus, n) for n in range(pick([1, 1, 2]))]
+    for workload in workloads:
+        if "training" in workload and pick([True, False]):
+            workload["training"] |= _offloaded(pick, served=time == "libra")
     solved = time == "libra" and not any("trace" in workload for workload in workloads)
     trained = all("training" in workload or "serving" in workload for workload in workloads)
     served = any("serving" in workload for workload in workloads)
     data = {
         "name": "drawn",
         "npus": npus,
+        **_system(pick),
         "fabric": _fabric(folder, pick, kind),
         "workloads": workloads,
         "time": _without_overlap(_time(pick, time, kind)) if trained else _time(pick, time, kind),
@@ -101,9 +105,17 @@ def write_problem(folder: Path, pick: Pick) -> Path:
     if data["bandwidth"] != "optimal" and pick([True, False]):
         data["objectives"] += _over_scenarios(pick, priced=kind == "parts-2024", workloads=workloads)
         data["uncertainty"] = {"scenarios": pick([1, 2, 20]), "seed": pick([0, 7])}
+    if trained and all("sequence" in workload.get("training", {"sequence": 0}) for workload in workloads):
+        data["memory"] = pick([{}, {"expansion": _expansion(pick)}])
     path = folder / "drawn.yaml"
     path.write_text(json.dumps(data))
     return path
+
+
+def _expansion(pick: Pick) -> dict[str, Any]:
+    """Return memory beside that of the NPUs, of which plans need some or none."""
+    sizes = {"capacity_GB": pick([64, [0, 64], [0, 256, 4096]]), "bandwidth_GBps": pick([100, [250, 1000]])}
+    return {**sizes, "shared_by": pick([1, 8]), "price_usd": [3, 8], "power_W": 0.3, "source": "test, 2026"}
 
 
 def _trains(workloads: Sequence[Mapping[str, Any]]) -> bool:
@@ -196,6 +208,29 @@ def _trained(pick: Pick, npus: int) -> dict[str, Any]:
     }  # fmt: skip
     plan["vp"] = pick([1, 2, "any"]) if plan["pp"] == 2 else 1
     return {"name": "decoder", "generator": _decoder(routed=routed), "training": training, "parallelism": plan}
+
+
+def _machine(pick: Pick) -> dict[str, Any]:
+    prices = {"price_usd": pick([9000, [5000, 9000]]), "ssd_price_usd": pick([300, [200, 310]])}
+    rates = {"memory_GBps": 200, "GFLOPS": 800, "ssds": 4, "ssd_GBps": pick([0.1, 2])}
+    return {**prices, **rates, "power_W": 700, "source": "drawn, 2026"}
+
+
+def _system(pick: Pick) -> dict[str, Any]:
+    """Return the hosts around the NPUs, which optimizers may use."""
+    host = {**_machine(pick), "npus": pick([1, 8]), "link_GBps": pick([1, 20]), "memory_GB": 64}
+    storage = {"capacity_TB": 50, "price_usd": 100, "power_W": 1, "source": "drawn, 2026"}
+    return {"system": {"host": host, **pick([{}, {"storage": storage}])}}
+
+
+def _offloaded(pick: Pick, *, served: bool) -> dict[str, Any]:
+    """Return keys of training that leave the place of the optimizer open; servers are of LIBRA's time."""
+    more = {"server": {"host": _machine(pick), "count": pick([1, 2]), "link_GBps": 12.5}} if served else {}
+    places = ["npu", *some(pick, ["host", "nvme", *(["network"] if served else [])])]
+    return {
+        "zero": [1, 3], "micro_batch": "any", "recompute": pick(["none", "full"]),
+        "optimizer": {"placement": places, "checkpoints": pick(["npu", "host"]), **more},
+    }  # fmt: skip
 
 
 def _decoder(*, routed: bool) -> dict[str, Any]:

@@ -12,8 +12,9 @@ import pytest
 from evo_libra import load_problem, search
 from evo_libra.errors import InputError
 from evo_libra.front.front import Front
-from evo_libra.front.prices import SCORES, Score, kept_share, price_front
+from evo_libra.front.prices import SCORES, Score, kept_with_prices, price_front
 from evo_libra.network.bill import parts_of
+from evo_libra.problem.objectives import PLAIN
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.scenarios import draw
 from evo_libra.problem.statistics import NAMED
@@ -128,7 +129,32 @@ def test_kept_shares_count_scenarios_one_by_one(problem: Problem, front: Front) 
         sum(all(drawn[n, s] <= drawn[m, s] for m in np.flatnonzero(time <= time[n])) for s in range(drawn.shape[1]))
         for n in range(len(time))
     ]
-    np.testing.assert_allclose(kept_share(found), np.array(counts) / drawn.shape[1])
+    np.testing.assert_allclose(kept_with_prices(front, problem, DRAWN, 0), np.array(counts) / drawn.shape[1])
+
+
+def test_shares_of_other_objectives_are_those_of_their_scenarios() -> None:
+    robust = "objectives=[tpot, usd-per-Mtoken, usd-per-Mtoken.worst]"
+    drawn, plain = (load_problem("llama3-70b-serving", more) for more in ([robust, "uncertainty.scenarios=40"], []))
+    assert isinstance(drawn, Problem)
+    assert isinstance(plain, Problem)
+    front = search(plain)
+    figures = drawn.measure(drawn.read(front.frame["design"].to_list())).scenarios
+    assert figures is not None
+    cost = PLAIN["usd-per-Mtoken"].minimised(figures)[len(NAMED) :]
+    tpot = front.frame["tpot_ms"].to_numpy()
+    counts = [
+        np.mean([not ((tpot <= tpot[n]) & (row <= row[n]) & ((tpot < tpot[n]) | (row < row[n]))).any() for row in cost])
+        for n in range(len(front))
+    ]
+    np.testing.assert_allclose(kept_with_prices(front, plain, 40, 0), counts)
+    assert 0 < min(counts) < max(counts)
+
+
+def test_shares_need_prices_that_are_ranges(front: Front) -> None:
+    with pytest.raises(InputError, match="no objective of the front depends on prices"):
+        kept_with_prices(front, load_problem("gpt3-4k", [*SETTINGS, "objectives=[time, power]"]), 5, 0)
+    with pytest.raises(InputError, match="no price of 'gpt3-4k' is a range"):
+        kept_with_prices(front, load_problem("gpt3-4k"), 5, 0)
 
 
 def test_the_range_of_an_nvswitch_moves_the_front() -> None:

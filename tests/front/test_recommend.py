@@ -162,3 +162,25 @@ def test_rows_have_units_and_places_by_id(front: Front) -> None:
         mine = front.frame.row(one.row, named=True)
         assert (row["id"], row["time_ms"], row["cost_usd"]) == (mine["id"], mine["time_ms"], mine["cost_usd"])
         assert row["reason"] == one.reason
+
+
+def test_time_per_token_is_bought_for_the_price_of_tokens() -> None:
+    """Whatever time and money are called, the same designs are recommended, for the same reasons in other words."""
+    one = curve(1.5)
+    names = {"tpot_ms": "time_ms", "cost_per_Mtoken_usd": "cost_usd"}
+    other = Candidates(
+        one.ids, one.network, {name: one.figures[column] for name, column in names.items()}, tuple(names)
+    )  # fmt: skip
+    for mine, theirs in zip(recommend(other), recommend(one), strict=True):
+        assert (mine.kinds, mine.row, mine.faster, mine.slower, mine.runner_up) == (
+            theirs.kinds, theirs.row, theirs.faster, theirs.slower, theirs.runner_up,
+        )  # fmt: skip
+        assert figures_in(mine.reason) == figures_in(theirs.reason)
+    first = recommend(other)[0]
+    assert "% of tpot" in first.reason
+    assert "USD per Mtoken" in first.reason
+    assert recommendation_rows(other, [first])[0]["steps_are_of"] == ["tpot_ms", "cost_per_Mtoken_usd"]
+
+
+def test_many_percent_have_all_digits() -> None:
+    assert compared_with({"cost_usd": 2e6}, {"cost_usd": 1e5}) == "1,900 % more expensive"

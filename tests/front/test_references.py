@@ -171,3 +171,35 @@ def test_oversubscribed_clusters_are_shown_where_their_ratio_is_offered() -> Non
     full, half = (point.figures for point in points)
     assert half["cost_usd"] < full["cost_usd"]
     assert half["time_ms"] >= full["time_ms"]
+
+
+def test_several_served_workloads_have_plans_that_no_change_of_one_improves() -> None:
+    workloads = [
+        (
+            "{name: chat, model: llama-3.1-8b, serving: {input: 1000, output: 500, concurrency: [1, 8, 64]}, "
+            "parallelism: {tp: [1, 2, 8]}}"
+        ),
+        (
+            "{name: documents, model: llama-3.1-8b, serving: {input: 8000, output: 200, concurrency: [1, 4, 16]}, "
+            "parallelism: {tp: [1, 2, 8]}, weight: 0.3}"
+        ),
+    ]
+    settings = [
+        "npu=h100-80gb", "fabric.technologies=[nvlink4, optics-400g]", "constraints=['ttft <= 5 s']",
+        f"workloads=[{', '.join(workloads)}]",
+    ]  # fmt: skip
+    problem = load("llama3-70b-serving", *settings)
+    points = reference_points(problem)
+    assert points
+    for one in points:
+        network, *plans = one.design.split(" | ")
+        product = np.prod(list(one.figures.values()))
+        for place, table in enumerate(problem.time.tables):
+            for text in table.texts:
+                changed = " | ".join([network, *plans[:place], text, *plans[place + 1 :]])
+                found = problem.evaluate(changed)
+                scaled = [
+                    float(value) / objective.scale
+                    for objective, value in zip(problem.objectives, found.objectives[:, 0], strict=True)
+                ]
+                assert found.violation[0] > 0 or np.prod(scaled) >= product * (1 - 1e-9)

@@ -41,18 +41,32 @@ LIBRA = {
     "bandwidth": {"mode": "optimal", "min_GBps": 5, "max_GBps": 700},
 }
 PARTS = {
-    "fabric": {"catalog": "parts-2024", "technologies": ["nvlink4", "optics-400g"], "blocks": ["switch", "ring"],
+    "fabric": {"catalog": "luwu-2024", "technologies": ["nvlink4", "smart-100g"], "blocks": ["switch", "ring"],
                "max_dimensions": 2, "domains": "any"},
     "bandwidth": "ports",
 }  # fmt: skip
+MACHINE = {"memory_GB": 64, "memory_GBps": 200, "GFLOPS": 800, "ssds": 4, "ssd_GBps": 2, "price_usd": 9000,
+           "ssd_price_usd": 300, "source": "drawn, 2026"}  # fmt: skip
+
+
+def offloaded(random: np.random.Generator, training: dict[str, Any]) -> dict[str, Any]:
+    """Return how a model is trained, with the optimizer in one of some places."""
+    places = random.choice(["npu", "host", "nvme", "network"], size=random.integers(1, 5), replace=False).tolist()
+    return {
+        **training, "zero": [1, 3], "recompute": "full", "micro_batch": "any",
+        "optimizer": {
+            "placement": ["npu", *(place for place in places if place != "npu")],
+            "server": {"host": MACHINE, "count": 2, "link_GBps": 25}, "checkpoints": random.choice(["npu", "host"]),
+        },
+    }  # fmt: skip
 
 
 def data_of(random: np.random.Generator, **changes: Any) -> dict[str, Any]:
     def some(*options: Any) -> list[Any]:
         return sorted(random.choice(options, size=random.integers(1, len(options) + 1), replace=False).tolist())
 
-    routed = bool(random.random() < 0.5)
-    training = {
+    routed, moved = (bool(random.random() < 0.5) for _ in range(2))
+    training: dict[str, Any] = {
         "sequence": 4096, "global_batch": 64, "micro_batch": some(1, 2), "zero": some(0, 3),
         "recompute": some("none", "full")[:1], "overlap": {"tp": [False, True]},
         "order": [["tp", "cp", "dp", "pp"], ["tp", "pp", "cp", "dp"]],
@@ -60,12 +74,18 @@ def data_of(random: np.random.Generator, **changes: Any) -> dict[str, Any]:
     parallelism: dict[str, Any] = {"tp": some(1, 4), "pp": some(1, 2)}
     if routed:
         parallelism["ep"] = some(1, 4)
+    if moved:
+        training = offloaded(random, training)
     workload = {
         "name": "small", "generator": ROUTED if routed else DENSE, "training": training, "parallelism": parallelism,
     }  # fmt: skip
+    # So little memory of its own that some plans need the expansion, and others do not fit even with it.
+    expansion = {"capacity_GB": [0, 64], "bandwidth_GBps": float(random.choice([50, 1000]))}
+    memory = {"memory": {"reserve": 0.95, "expansion": expansion}} if random.random() < 0.5 else {}
     return {
-        "name": "planned", "npus": 16, "npu": "h100-80gb", "workloads": [workload], "objectives": ["time", "cost"],
-        **changes,
+        "name": "planned", "npus": 16, "npu": "h100-80gb", **memory, "workloads": [workload],
+        "objectives": ["time", "cost"],
+        **({"system": {"host": {**MACHINE, "npus": 4, "link_GBps": 20}}} if moved else {}), **changes,
     }  # fmt: skip
 
 

@@ -256,7 +256,8 @@ def test_what_a_constraint_cannot_be_is_told() -> None:
         "bisection >= 3 ms": "it compares bisection with a number of time; allowed: TB/s, GB/s, MB/s",
         "energy <= 5": "5 has no unit",
         "power + cost <= 3 MW": "it compares cost and power; one of bandwidth, time, cost, power, system-cost, tco, "
-        "energy, time-cost, bisection, tokens-per-s, memory, energy-per-token, usd-per-Mtoken, ttft, tpot, goodput, "
+        "energy, time-cost, bisection, tokens-per-s, memory, energy-per-token, system-tco, usd-per-Mtoken, "
+        "usd-per-trillion-tokens, ttft, tpot, goodput, "
         "useful-share is needed",
         "powr <= 2 MW": "did you mean 'power'",
         "power <= 2 MWh": "unknown unit 'MWh'",

@@ -21,7 +21,7 @@ from evo_libra.problem.problem import Problem
 SEEDS = st.integers(0, 2**32 - 1)
 NPUS = ["h100-80gb", "h200-141gb", "a100-80gb"]
 OWN = {
-    "name": "half-h100", "extends": "h100-80gb", "ports": {"nvlink4": 9}, "memory": {"capacity_GB": 30},
+    "name": "half-h100", "base": "h100-80gb", "ports": {"nvlink4": 9}, "memory": {"capacity_GB": 30},
     "price_usd": [10000, 12000], "sources": {"all": "drawn, 2026"},
 }  # fmt: skip
 DENSE = {

@@ -337,7 +337,7 @@ def test_a_network_has_only_the_ports_of_its_accelerator(tmp_path: Path) -> None
     names = set(problem_of(tmp_path, {**data, "fabric": {**every, "max_dimensions": 2}}).catalog.names)
     assert {"nvlink4", "pcie5", "optics-400g", "copper-400g"} <= names
     assert not {"nvlink3", "nvlink5", "ici-v5p", "xgmi"} & names
-    own = {"extends": "h100-80gb", "ports": {"nvlink4": 9}, "sources": {"ports": "half of the links, 2026"}}
+    own = {"base": "h100-80gb", "ports": {"nvlink4": 9}, "sources": {"ports": "half of the links, 2026"}}
     problem = problem_of(tmp_path, {**data, "npu": own})
     designs = problem.decode(problem.genome.sample(np.random.default_rng(0), 200))
     assert (designs.bandwidth * (designs.technology == problem.catalog.names.index("nvlink4"))).sum(

@@ -21,7 +21,7 @@ from evo_libra.problem.file.registry import problem_names
 from evo_libra.problem.pricing.catalog import KitTechnology
 from evo_libra.problem.problem import Problem
 
-KITS = load_parts_spec("products-2025").technologies
+KITS = {**load_parts_spec("luwu-2024").technologies, **load_parts_spec("products-2025").technologies}
 PORTS = {name: spec.ports for name, spec in load_accelerator_specs().items()}
 """Ports of each accelerator, by link technology."""
 
@@ -135,7 +135,7 @@ def shipped() -> list[str]:
 SHIPPED = (
     "deepseek-v3-2k", "deepseek-v3-serving", "dense-1k", "dense-32k", "dense-4k", "dlrm-1k-parts", "gpt3-175b-1536",
     "llama2-70b-xeon", "llama3-405b-16k", "llama3-70b-serving", "megatron-1t-3072", "mixed-models-4k",
-    "mixtral-8x7b-256", "moe-4k",
+    "mixtral-8x7b-256", "moe-4k", "opt-175b-offload", "transformer-1t-memory",
 )  # fmt: skip
 
 

@@ -85,7 +85,7 @@ def write(
     (folder / "own.yaml").write_text(json.dumps(catalog))
     workloads, model = KINDS[kind]
     low, high = (npu_price, npu_price) if npu_price is not None else NPU_PRICE
-    npu = {"extends": "h100-80gb", "price_usd": [low, high], "sources": {"price_usd": "drawn, 2026"}}
+    npu = {"base": "h100-80gb", "price_usd": [low, high], "sources": {"price_usd": "drawn, 2026"}}
     data = {
         "name": "own", "npus": 64, "fabric": {"catalog": "own.yaml", "max_dimensions": 2}, "bandwidth": "ports",
         "workloads": [{**one, "weight": weight} for one, weight in zip(workloads, weights or WEIGHTS, strict=False)],

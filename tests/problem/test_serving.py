@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -10,52 +9,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from served_problems import GENERATOR, OBJECTIVES, POOLS, data_of, problem_of, table_of
 
 from evo_libra import load_problem, search
 from evo_libra.errors import InputError
 from evo_libra.front.explain import explain
-from evo_libra.problem.problem import Problem
-from evo_libra.workload.serving.serving_table import ServingTable
 
 EXACT = 1e-12
-GENERATOR = {
-    "kind": "decoder", "layers": 8, "hidden": 2048, "heads": 16, "kv_heads": 4, "feed_forward": 5632, "gated": True,
-    "vocabulary": 32000,
-}  # fmt: skip
-SERVING = {"input": 500, "output": 200, "concurrency": [1, 8, 64], "weights": ["bf16", "fp8"]}
-TCO = {"years": 4, "usd_per_kWh": 0.1, "pue": 1.2}
-OBJECTIVES = ["time", "cost", "tpot", "ttft", "usd-per-Mtoken", "tokens-per-s", "memory", "energy-per-token"]
 
 
-def data_of(serving: dict[str, Any] | None = None, **changes: Any) -> dict[str, Any]:
-    workload = {
-        "name": "small", "generator": GENERATOR, "serving": {**SERVING, **(serving or {})},
-        "parallelism": {"tp": [1, 2, 4, 8]},
-    }  # fmt: skip
-    fabric = {
-        "catalog": "parts-2024", "technologies": ["nvlink4", "optics-400g"], "max_dimensions": 2, "blocks": ["switch"],
-    }  # fmt: skip
-    return {
-        "name": "served", "npus": 32, "npu": "h100-80gb", "fabric": fabric, "workloads": [workload], "tco": TCO,
-        "bandwidth": "ports", "objectives": OBJECTIVES, **changes,
-    }  # fmt: skip
-
-
-def problem_of(folder: Path, data: dict[str, Any]) -> Problem:
-    (folder / "p.yaml").write_text(json.dumps(data))
-    found = load_problem(str(folder / "p.yaml"))
-    assert isinstance(found, Problem)
-    return found
-
-
-def table_of(problem: Problem) -> ServingTable:
-    (table,) = problem.time.tables
-    assert isinstance(table, ServingTable)
-    return table
-
-
-def test_objectives_are_those_of_the_report_of_a_design(tmp_path: Path) -> None:
-    problem = problem_of(tmp_path, data_of({"prefill": [0, 0.25]}))
+@pytest.mark.parametrize("pools", POOLS)
+def test_objectives_are_those_of_the_report_of_a_design(pools: dict[str, Any], tmp_path: Path) -> None:
+    problem = problem_of(tmp_path, data_of(pools))
     genes = problem.genome.sample(np.random.default_rng(0), 40)
     found = problem.evaluate_genes(genes)
     designs = problem.decode(genes)
@@ -112,7 +77,8 @@ LIMITS = ["ttft <= 20 ms", "tpot <= 1.2 ms", "tokens-per-s >= 100 ktoken/s"]
     "objectives", [["time", "cost"], ["tpot", "usd-per-Mtoken"], ["ttft", "tokens-per-s", "memory"]]
 )
 def test_the_exact_front_is_beaten_by_no_design(tmp_path: Path, limit: str, objectives: list[str]) -> None:
-    problem = problem_of(tmp_path, data_of({"prefill": [0, 0.25]}, objectives=objectives, constraints=[limit]))
+    pools = POOLS[objectives == ["time", "cost"]]
+    problem = problem_of(tmp_path, data_of(pools, objectives=objectives, constraints=[limit]))
     rows = search(problem, engine="exhaustive", evaluations=100_000, population=1000).rows()
     scales = [objective.scale for objective in problem.objectives]
     best = np.array([[row[objective.column] for row in rows] for objective in problem.objectives])
@@ -201,6 +167,14 @@ def test_half_a_million_designs_a_second() -> None:
 
 
 MISTAKES = [
+    (
+        {"serving": {"prefill_parallelism": {"tp": 2}}},
+        "prefill_parallelism: no NPUs have prompts alone; `prefill` says",
+    ),
+    (
+        {"serving": {"prefill": 0.25, "prefill_parallelism": {"tp": 3}}},
+        "prefill_parallelism.tp: found 3; it must divide the 16 heads: 1, 2, 4, 8, 16",
+    ),
     ({"serving": {"prefill": 0.3}}, "prefill: found 0.3; that is 9.6 of 32 replicas, and they are whole"),
     ({"parallelism": {"tp": 3}}, "tp: found 3; it must divide the 16 heads: 1, 2, 4, 8, 16"),
     ({"parallelism": {"tp": 1, "ep": 2}}, "ep: found 2; small has no experts, so that only 1 is allowed"),
@@ -253,8 +227,10 @@ def test_times_of_users_need_somebody_who_is_served(tmp_path: Path) -> None:
         problem_of(tmp_path, data)
 
 
-def test_a_plan_is_the_same_among_others_and_by_itself(tmp_path: Path) -> None:
-    problem = problem_of(tmp_path, data_of({"prefill": [0, 0.25]}, objectives=["time", "tpot", "ttft"]))
+@pytest.mark.parametrize("pools", POOLS)
+@pytest.mark.parametrize("model", ["libra", "astra"])
+def test_a_plan_is_the_same_among_others_and_by_itself(model: str, pools: dict[str, Any], tmp_path: Path) -> None:
+    problem = problem_of(tmp_path, data_of(pools, objectives=["time", "tpot", "ttft"], time=model))
     designs = problem.decode(problem.genome.sample(np.random.default_rng(2), 200))
     found = problem.time.times(designs)
     for n in range(0, 200, 17):
@@ -262,29 +238,3 @@ def test_a_plan_is_the_same_among_others_and_by_itself(tmp_path: Path) -> None:
         for part in ("workloads", "first", "token"):
             many, one = getattr(found, part), getattr(alone, part)
             assert float(one[0][0]) == pytest.approx(float(many[0][n]), rel=EXACT)
-
-
-def test_requests_of_a_file_are_part_of_the_problem(tmp_path: Path) -> None:
-    (tmp_path / "requests.csv").write_text("input,output\n100,50\n3000,400\n")
-    varied = {key: value for key, value in SERVING.items() if key not in ("input", "output")}
-    data = data_of()
-    data["workloads"][0]["serving"] = {**varied, "requests": "requests.csv"}
-    problem = problem_of(tmp_path, data)
-    (setup, *_) = table_of(problem).setups
-    assert (setup.prompt, setup.answer) == (1550, 225)
-    assert setup.context == (50 * 125 + 400 * 3200) / 450
-    before = problem.identity()
-    (tmp_path / "requests.csv").write_text("input,output\n100,50\n3000,401\n")
-    assert problem_of(tmp_path, data).identity() != before
-
-
-def test_a_report_says_where_the_formula_is_off(tmp_path: Path) -> None:
-    design = "SW(8)@nvlink4:450_SW(4)@optics-400g:50 | tp1 dp32 c8 bf16".replace("tp1 ", "")
-    found = []
-    for changes in ({}, {"input": 20_000, "requests": "exponential"}):
-        problem = problem_of(tmp_path, data_of({**changes}))
-        (workload,) = explain(problem, problem.read(design))["workloads"]
-        found.append(workload["serving"]["simulated"])
-    assert [one["formula_holds"] for one in found] == [True, False]
-    assert max(map(abs, found[0]["formula_off_percent"].values())) < 1
-    assert found[0]["ttft_one_by_one_ms"] < found[0]["ttft_at_once_ms"]

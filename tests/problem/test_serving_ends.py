@@ -12,6 +12,7 @@ from evo_libra import load_problem
 from evo_libra.errors import InputError
 from evo_libra.front.explain import explain
 from evo_libra.problem.problem import Problem
+from evo_libra.workload.serving.stacks import LAYER
 
 EXACT = 1e-12
 GENERATOR = {
@@ -65,7 +66,7 @@ def test_times_of_collectives_are_those_of_the_file(tmp_path: Path) -> None:
     problem = problem_of(tmp_path, {"collective_us": 50, "server": {"npus": 2, "collective_us": 10}})
     population = problem.read("SW(8)@nvlink4:450_SW(4)@optics-400g:50 | tp8 dp4 c64")
     (workload,) = explain(problem, population)["workloads"]
-    assert workload["serving"]["prefill_ms"]["overhead"] == pytest.approx(16 * 0.11, rel=EXACT)
+    assert workload["serving"]["prefill_ms"]["overhead"] == pytest.approx(16 * 0.11 + 8e3 * LAYER, rel=EXACT)
 
 
 def test_a_server_has_a_power_of_two(tmp_path: Path) -> None:

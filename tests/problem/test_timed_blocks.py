@@ -18,7 +18,7 @@ from evo_libra.front.explain import explain
 from evo_libra.problem.problem import Problem
 
 SEEDS = st.integers(0, 2**32 - 1)
-WIRED = "npu={extends: h100-80gb, ports: {nvlink4: 18, ici-v5e: 4, ici-v4: 6}, sources: {ports: 'drawn, 2026'}}"
+WIRED = "npu={base: h100-80gb, ports: {nvlink4: 18, ici-v5e: 4, ici-v4: 6}, sources: {ports: 'drawn, 2026'}}"
 PROBLEMS = {
     "tori": ("moe-4k", WIRED, "npus=512", "fabric.technologies=[ici-v4, ici-v5e, optics-400g]",
              "fabric.blocks=[torus-2d, torus-3d, switch]"),

@@ -331,7 +331,7 @@ def test_a_file_of_hugging_face_trains_as_the_model_of_the_catalogue(tmp_path: P
 
 
 def test_an_npu_of_ones_own_replaces_figures_and_is_part_of_the_problem(tmp_path: Path) -> None:
-    own = {"extends": "h100-80gb", "power_W": 650, "sources": {"power_W": "measured in 2026"}}
+    own = {"base": "h100-80gb", "power_W": 650, "sources": {"power_W": "measured in 2026"}}
     problem = problem_of(tmp_path, data_of(npu=own))
     assert problem.training is not None
     assert problem.npu.watts.tolist() == [650]
@@ -475,7 +475,7 @@ def test_a_pipeline_is_allowed_if_its_stages_share_the_layers_and_its_chunks_a_s
     [
         ({"npu": 5}, ["npu: found 5 (number), text or a mapping or a list is needed"]),
         (
-            {"npu": {"extends": "h100-80gb", "power_W": 0, "sources": {"all": "x, 2025"}}},
+            {"npu": {"base": "h100-80gb", "power_W": 0, "sources": {"all": "x, 2025"}}},
             ["npu.power_W: found 0 (number), a number above 0 is needed"],
         ),
         (

@@ -38,7 +38,8 @@ class Origin:
     name, assignments : what the user named, a path, a name or ``module:object``, and ``KEY=VALUE``, as for
         `load_problem`.
     data : the problem file with its assignments made; None for a problem in Python.
-    folder : the folder that paths in the data are relative to; for a problem in Python, the folder of its module.
+    folder : the folder that paths in the data are relative to; for a problem in Python, the folder of its module and
+        of paths in its options.
     """
 
     name: str
@@ -59,17 +60,15 @@ def origin_of(name: str, assignments: Sequence[str], folder: Path | None = None)
         origin = Origin(stable, tuple(assignments), source.data, str(path.parent.resolve()))
         _remember(origin, source, path.parent)
         return origin
-    if assignments:
-        raise InputError(f"values of a problem file can be changed, and '{name}' is none")
-    return Origin(name, (), None, str((folder or Path()).resolve()))
+    return Origin(name, tuple(assignments), None, str((folder or Path()).resolve()))
 
 
 def with_assignments(origin: Origin, assignments: Sequence[str]) -> Origin:
-    """Return the origin of the same problem with more values replaced; a problem in Python is refused."""
+    """Return the origin of the same problem with more values replaced, or with more options in Python."""
     if not assignments:
         return origin
     if origin.data is None:
-        raise InputError(f"values of a problem file can be changed, and '{origin.name}' is none")
+        return replace(origin, assignments=(*origin.assignments, *assignments))
     source, folder = _read(origin)
     for assignment in assignments:
         source = set_value(source, assignment)
@@ -102,7 +101,9 @@ def build_afresh(origin: Origin) -> SearchProblem:
 
 
 def _built(origin: Origin, read: tuple[Source, Path]) -> SearchProblem:
-    return load_python_problem(origin.name, Path(origin.folder)) if origin.data is None else problem_of(*read)
+    if origin.data is None:
+        return load_python_problem(origin.name, Path(origin.folder), origin.assignments)
+    return problem_of(*read)
 
 
 def _read(origin: Origin) -> tuple[Source, Path]:
@@ -114,8 +115,10 @@ def _unread(origin: Origin) -> tuple[Source, Path]:
 
 
 def _files_of(origin: Origin) -> list[Path]:
+    if origin.data is None:  # values of its options may be paths
+        return [Path(origin.folder) / assignment.partition("=")[2] for assignment in origin.assignments]
     try:
-        return [] if origin.data is None else files_of(*_unread(origin))
+        return files_of(*_unread(origin))
     except InputError:
         return []  # Building the problem reports the mistake with its place.
 

@@ -218,7 +218,7 @@ def spec_as_run(folder: RunFolder, *, trust_code: bool = False) -> RunSpec:
 
 def _check_problem(origin: Origin, spec: RunSpec, folder: RunFolder) -> None:
     if digest_of(build(origin)) != spec.problem_digest:
-        what = "the code" if origin.data is None else "a catalogue or a workload file"
+        what = "the code, or a file that an option names," if origin.data is None else "a catalogue or a workload file"
         raise InputError(f"{what} of the problem of {folder.path} has changed since its run")
 
 

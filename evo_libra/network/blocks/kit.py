@@ -22,7 +22,7 @@ class Part:
     """Something that is bought by the piece: price in USD, power in W, seconds of latency of passing through it.
 
     A switch, an OCS and a NIC have ports. The power is that under load; that of the idle part is None where no source
-    gives it.
+    gives it. A switch that aggregates adds up what comes for a server, and copies what comes from it.
     """
 
     name: str
@@ -34,6 +34,7 @@ class Part:
     source: str
     year: int
     idle_power: float | None = None
+    aggregates: bool = False
 
     @property
     def radix(self) -> int:
@@ -82,6 +83,11 @@ class Kit:
     domains: tuple[int, ...] | None = None
     short: Part | None = None
     room: int = 0
+
+    @property
+    def aggregates(self) -> bool:
+        """Whether its switches add up what NPUs send to a server."""
+        return self.switch is not None and self.switch.aggregates
 
     @property
     def radix(self) -> int:

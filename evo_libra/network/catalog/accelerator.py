@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from evo_libra.errors import InputError
 
 _MEASURED_NPUS = 8
-_ALL = "all"
+ALL = "all"
 Value = TypeVar("Value")
 
 
@@ -169,7 +169,7 @@ class Accelerator:
 
     def _known(self, value: Value | None, what: str) -> Value:
         if value is None:
-            raise InputError(f"{self.name} has no {what}, as no source gives it; an entry that extends it can")
+            raise InputError(f"{self.name} has no {what}, as no source gives it; an entry with it as `base` can")
         return value
 
 
@@ -194,4 +194,4 @@ def covering_key(figure: str, sources: Mapping[str, str]) -> str | None:
     """
     parts = figure.split(".")
     keys = [".".join(parts[:length]) for length in range(len(parts), 0, -1)]
-    return next((key for key in (*keys, _ALL) if key in sources), None)
+    return next((key for key in (*keys, ALL) if key in sources), None)

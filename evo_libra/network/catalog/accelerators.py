@@ -21,6 +21,7 @@ from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import Source, StrictModel, read_source, validate
 from evo_libra.files.yaml_reader import format_key
 from evo_libra.network.catalog.accelerator import (
+    ALL,
     Accelerator,
     AttentionConstants,
     BusConstants,
@@ -53,7 +54,7 @@ TechnologyName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9.-]*$")]
 class MemorySpec(StrictModel):
     """The memory of an accelerator as a file writes it."""
 
-    capacity_GB: Positive | None = Field(None, description="GB of 1e9 bytes; needed unless the entry extends another")
+    capacity_GB: Positive | None = Field(None, description="GB of 1e9 bytes; needed unless the entry has a base")
     bandwidth_GBps: Positive | None = Field(None, description="GB/s by the data sheet; needed as the capacity is")
 
 
@@ -105,9 +106,9 @@ class AcceleratorSpec(StrictModel):
     """An accelerator as a file writes it."""
 
     name: str | None = Field(None, pattern=_NAME, description="what designs call it, where a problem has several")
-    extends: str | None = Field(None, description="accelerator of the catalogue whose other figures hold here, too")
+    base: str | None = Field(None, description="accelerator of the catalogue whose other figures hold here, too")
     peak_TFLOPS: dict[Precision, Positive] = Field(
-        default_factory=dict, description="dense peak rate; needed unless the entry extends another"
+        default_factory=dict, description="dense peak rate; needed unless the entry has a base"
     )
     memory: MemorySpec = Field(MemorySpec(), description="capacity and bandwidth")
     kernels: KernelsSpec = Field(KernelsSpec(), description="what kernels reach of the peak rates")
@@ -117,7 +118,13 @@ class AcceleratorSpec(StrictModel):
     )
     bus: dict[TechnologyName, BusSpec] = Field(default_factory=dict, description="how collectives use the ports")
     power_W: Positive | None = Field(None, description="power under load")
-    price_usd: tuple[Positive, Positive] | None = Field(None, description="lowest and highest price of a piece")
+    price_usd: Positive | tuple[Positive, Positive] | None = Field(
+        None, description="price of a piece, or its lowest and highest price"
+    )
+    source: str | None = Field(
+        None,
+        description="where all figures come from, with the year, such as `quote 2026-05`",
+    )
     sources: dict[str, str] = Field(
         default_factory=dict,
         description="where each figure or group of figures comes from and its year, by key; `all` is for the rest",
@@ -151,7 +158,7 @@ def read_accelerator(name: str, entry: AcceleratorSpec | Mapping[str, Any]) -> A
     Parameters
     ----------
     name : of the accelerator, unless the entry has one.
-    entry : figures and their sources. With ``extends`` the figures that are left out are those of that accelerator.
+    entry : figures and their sources. With ``base`` the figures that are left out are those of that accelerator.
 
     Raises
     ------
@@ -171,8 +178,8 @@ def load_accelerator_specs() -> dict[str, AcceleratorSpec]:
 
 def figures_of(spec: AcceleratorSpec) -> dict[str, tuple[object, str]]:
     """Return each figure that an entry gives itself, by its key, with its source; empty where it has none."""
-    given = spec.model_dump(exclude_none=True, exclude_unset=True, exclude={"extends", "sources", "name"})
-    sources = {key: " ".join(text.split()) for key, text in spec.sources.items()}
+    given = spec.model_dump(exclude_none=True, exclude_unset=True, exclude={"base", "source", "sources", "name"})
+    sources = {key: " ".join(text.split()) for key, text in _sources_of(spec).items()}
     return {key: (value, sources.get(covering_key(key, sources) or "", "")) for key, value in leaves(given)}
 
 
@@ -196,13 +203,13 @@ def _catalogue() -> dict[str, Accelerator]:
 
 
 def _extended(name: str, own: AcceleratorSpec) -> AcceleratorSpec:
-    """Return an entry together with what it extends; its own figures keep their own sources."""
-    if own.extends is None:
+    """Return an entry together with its base; its own figures keep their own sources."""
+    if own.base is None:
         return own
-    if own.extends not in _specs():
-        raise InputError(Mistake(unknown("accelerator", own.extends, _specs()), name, key="extends"))
-    base = _specs()[own.extends].model_dump(exclude_none=True)
-    data = own.model_dump(exclude_none=True, exclude_unset=True, exclude={"extends", "sources", "name"})
+    if own.base not in _specs():
+        raise InputError(Mistake(unknown("accelerator", own.base, _specs()), name, key="base"))
+    base = _specs()[own.base].model_dump(exclude_none=True)
+    data = own.model_dump(exclude_none=True, exclude_unset=True, exclude={"base", "source", "sources", "name"})
     sources = {key: source for key, (_, source) in figures_of(own).items() if source}
     return AcceleratorSpec.model_validate(_merged(base, data | {"sources": sources}))
 
@@ -216,19 +223,31 @@ def _merged(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
 
 def _unsourced(spec: AcceleratorSpec) -> list[tuple[KeyPath, str]]:
     """Return the figures without a source, the sources without a year, and the sources without a figure."""
-    used = {key: covering_key(key, spec.sources) for key in figures_of(spec)}
+    sources = _sources_of(spec)
+    used = {key: covering_key(key, sources) for key in figures_of(spec)}
     missing = [((*key.split("."),), "has no source; give one under `sources`") for key in used if not used[key]]
     undated = [
         (("sources", key), "a source needs its year, such as 'NVIDIA A100 data sheet, 2021'")
-        for key, text in spec.sources.items()
+        for key, text in sources.items()
         if not _YEAR.search(text)
     ]
     idle = [
         (("sources", key), f"the entry has no figure '{key}' that needs this source")
-        for key in spec.sources
+        for key in sources
         if key not in used.values()
     ]
     return [*missing, *undated, *idle]
+
+
+def _sources_of(spec: AcceleratorSpec) -> dict[str, str]:
+    """Return the sources of an entry by key; that of `source` is for the rest."""
+    return spec.sources if spec.source is None else {ALL: spec.source, **spec.sources}
+
+
+def _price_of(spec: AcceleratorSpec) -> tuple[float, float] | None:
+    """Return the lowest and the highest price of a piece; one price is both."""
+    price = spec.price_usd
+    return (price, price) if isinstance(price, int | float) else price
 
 
 def _impossible(spec: AcceleratorSpec) -> list[tuple[KeyPath, str]]:
@@ -237,7 +256,7 @@ def _impossible(spec: AcceleratorSpec) -> list[tuple[KeyPath, str]]:
     needed = {"peak_TFLOPS": spec.peak_TFLOPS, "memory.capacity_GB": memory.capacity_GB}
     needed["memory.bandwidth_GBps"] = memory.bandwidth_GBps
     found: list[tuple[KeyPath, str]] = [
-        ((*key.split("."),), "is missing; it is needed unless the entry extends one of the catalogue")
+        ((*key.split("."),), "is missing; it is needed unless the entry has a base")
         for key, value in needed.items()
         if not value
     ]
@@ -253,7 +272,7 @@ def _impossible(spec: AcceleratorSpec) -> list[tuple[KeyPath, str]]:
         for name in spec.ports
         if name not in spec.port_GBps and name not in _catalogue_rates()
     ]
-    low, high = spec.price_usd or (0, 0)
+    low, high = _price_of(spec) or (0, 0)
     if low > high:
         found.append((("price_usd",), f"found {low:g} above {high:g}; the lowest comes first"))
     return found
@@ -280,8 +299,8 @@ def _accelerator_of(name: str, spec: AcceleratorSpec) -> Accelerator:
         {port: (spec.port_GBps.get(port) or _catalogue_rates()[port]) * GIGA for port in spec.ports},
         {port: BusConstants(bus.efficiency, bus.half_message_MB * _MEGA) for port, bus in spec.bus.items()},
         spec.power_W,
-        spec.price_usd,
-        spec.sources,
+        _price_of(spec),
+        _sources_of(spec),
     )
 
 

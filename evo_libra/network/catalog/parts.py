@@ -69,6 +69,10 @@ class PartSpec(StrictModel):
     power_W: Amount | PowerSpec = Field(description="power of a piece under load: a number, or idle and busy")
     ports: Count | None = Field(None, description="ports of a switch, an OCS or a NIC")
     latency_ns: Amount = Field(0.0, description="of passing through it")
+    aggregates: bool = Field(
+        default=False,
+        description="whether a switch adds up what NPUs send to a parameter server, and copies what it sends",
+    )
     source: str = Field(min_length=1, description="where the figures come from")
     year: int = Field(ge=1990, le=2100, description="of the figures")
 
@@ -238,6 +242,8 @@ def _part_mistakes(part: PartSpec) -> list[tuple[KeyPath, str]]:
         found.append((("ports",), f"a {part.kind} needs its number of ports"))
     if part.kind not in _WITH_PORTS and part.ports is not None:
         found.append((("ports",), f"a {part.kind} has no ports; {', '.join(_WITH_PORTS)} have"))
+    if part.aggregates and part.kind != "switch":
+        found.append((("aggregates",), f"a {part.kind} adds nothing up; a switch may"))
     if part.kind in ("switch", "ocs") and part.ports is not None and part.ports < 2:  # noqa: PLR2004 - joins two
         found.append((("ports",), f"found {part.ports}; a {part.kind} has at least 2"))
     return found
@@ -287,7 +293,7 @@ def _part(name: str, spec: PartSpec) -> Part:
     assert spec.kind in KINDS  # noqa: S101 - the schema lists them again
     return Part(
         name, spec.kind, Range(*bounds), spec.busy_watts, spec.ports, seconds(spec.latency_ns), spec.source, spec.year,
-        spec.idle_watts,
+        spec.idle_watts, spec.aggregates,
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
@@ -19,3 +19,5 @@ def _of_some_size(value: float) -> float:
 PositiveInt = Annotated[int, Field(ge=1, le=2**31)]
 PositiveFloat = Annotated[float, Field(gt=0, le=1e15), AfterValidator(_of_some_size)]
 NotNegative = Annotated[float, Field(ge=0, le=1e15), AfterValidator(_of_some_size)]
+Degree = PositiveInt | Literal["any"] | Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
+"""NPUs of a process group: a number, some that the search may choose from, or all that divide."""

@@ -23,6 +23,7 @@ from evo_libra.problem.file.fabric import FabricLoader, catalog_paths, technolog
 from evo_libra.problem.file.faults import FaultsLoader
 from evo_libra.problem.file.mistakes import ProblemFile, Stages
 from evo_libra.problem.file.spec import MAX_DIMENSIONS, PinSpec
+from evo_libra.problem.file.system import SystemLoader
 from evo_libra.problem.file.time import check_keys, fidelity_of, time_model, time_spec
 from evo_libra.problem.file.uncertainty import UncertaintyLoader
 from evo_libra.problem.file.workloads import WorkloadLoader
@@ -69,6 +70,7 @@ def _with_all_mistakes(first: InputError, source: Source, folder: Path, *, open_
     fabric, workloads = loader.fabric, loader.workloads
     catalog = stages.attempt(lambda: technologies_of(file), "fabric.catalog", "npu")
     tco = stages.attempt(loader.tco, "objectives", "tco")
+    stages.attempt(SystemLoader(file).bill, "system")
     for index, spec in enumerate(file.spec.workloads):
         needed = ("npus", "npu") if spec.training is not None or spec.serving is not None else ("npus",)
         stages.attempt(partial(workloads.workload, index), *needed, f"workloads[{index}]")
@@ -129,9 +131,10 @@ class _Loader:
         owner = npu.owner if npu is not None and npu.several else None
         time = time_model(self.workloads.loops, fidelity, kits_of(catalog), efficiency, owner)
         training = self.workloads.training.figures(time.loops)
-        tco = self.tco()
+        tco, system = self.tco(), SystemLoader(self.file).bill(time.loops, kits_of(catalog))
         constraints = self.constraints(len(choices), catalog, tco) + port_constraints(catalog, len(choices))
         constraints += self.limits(training, npu, constraints, len(choices))
+        SystemLoader(self.file).check(system, self.asked(constraints))
         counted = self._count(catalog, choices, pins)
         return Problem(
             self.spec.name,
@@ -149,8 +152,9 @@ class _Loader:
             tco,
             training,
             npu,
-            UncertaintyLoader(self.file, self.asked(constraints)).scenarios(kits_of(catalog), npus, time.loops),
+            UncertaintyLoader(self.file, self.asked(constraints)).scenarios(kits_of(catalog), npu, time.loops, system),
             FaultsLoader(self.file, self.asked(constraints)).faults(kits_of(catalog)),
+            system,
         )
 
     def asked(self, constraints: Sequence[Constraint]) -> list[tuple[str, str]]:

@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 
 from evo_libra.arrays import GIGA
+from evo_libra.problem.file.offload import places_of
 from evo_libra.problem.file.spec import WorkloadSpec
 from evo_libra.problem.file.training_spec import TrainingSpec
 from evo_libra.workload.step.advice import fitting_option
-from evo_libra.workload.step.memory import memory
+from evo_libra.workload.step.memory import memory_on_npu
 from evo_libra.workload.step.open_plans import OpenPlans, plan_table
 from evo_libra.workload.step.plan_rules import plan_mistakes
 from evo_libra.workload.step.plan_space import PlanSpace
-from evo_libra.workload.step.plans import RECOMPUTE, Plans, one_plan
+from evo_libra.workload.step.plans import PLACEMENTS, RECOMPUTE, Plans, one_plan
 from evo_libra.workload.step.training_setup import Setup
 from evo_libra.workload.step.training_table import TrainingTable
 
@@ -32,7 +33,7 @@ class PlanChoices:
     ----------
     degrees : of tensor, context, pipeline and expert parallelism, and virtual stages.
     dp : replicas; None for the NPUs that are left.
-    options : size of a microbatch, stage of ZeRO, recomputation.
+    options : size of a microbatch, stage of ZeRO, recomputation, place of the optimizer.
     flags : on or off; None is for sequence parallelism where there is a tensor parallel group.
     orders, precisions : how groups lie on the network, and precisions of linear layers.
     """
@@ -46,7 +47,7 @@ class PlanChoices:
 
     @property
     def open(self) -> bool:
-        """Whether there is anything to choose."""
+        """Whether there is anything to choose, expansion memory aside."""
         values = [*self.degrees.values(), *self.options.values(), *self.flags.values(), self.orders, self.precisions]
         return any(value is None or len(value) > 1 for value in values) or len(self.dp or ()) > 1
 
@@ -78,6 +79,7 @@ def choices_of(spec: WorkloadSpec, training: TrainingSpec) -> PlanChoices:
             "micro_batch": values_of(training.micro_batch),
             "zero": values_of(training.zero),
             "recompute": tuple(RECOMPUTE.index(name) for name in recompute),
+            "optimizer": tuple(PLACEMENTS.index(place) for place in places_of(training.optimizer)),
         },
         {
             "sequence_parallel": (None,) if split == "auto" else values_of(split),
@@ -110,6 +112,7 @@ def table_of(
     space = PlanSpace(
         npus, **degrees, micro_batch=choices.options["micro_batch"], dp=choices.dp,
         zero=choices.options["zero"] or (), recompute=choices.options["recompute"] or (),
+        optimizer=choices.options["optimizer"] or (),
     )  # fmt: skip
     found = OpenPlans(setups, space, choices.flags, choices.orders)
     return plan_table(name, found, training_tokens=training_tokens, capacities=capacities)
@@ -130,7 +133,7 @@ def nearest(table: TrainingTable, npu: int = 0) -> str:
     mine = np.flatnonzero(table.npu == npu)
     best = int(mine[table.memory[mine].argmin()])
     setup, plan, capacity = table.setups[table.setup[best]], table.plans.select(np.array([best])), table.capacity[best]
-    used = {kind: float(np.ravel(bytes_)[0]) for kind, bytes_ in memory(setup, plan).items()}
+    used = {kind: float(np.ravel(bytes_)[0]) for kind, bytes_ in memory_on_npu(setup, plan).items()}
     largest = sorted(used.items(), key=lambda one: -one[1])[:3]
     classes = ", ".join(f"{kind} {bytes_ / GIGA:.1f}" for kind, bytes_ in largest)
     advice = fitting_option(setup, plan, auto=True, capacity=float(capacity))

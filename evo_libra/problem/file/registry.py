@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import json
 import os
 import sys
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InputError, unknown
-from evo_libra.problem.protocol import SearchProblem
+from evo_libra.problem.protocol import Configurable, SearchProblem
 
 if TYPE_CHECKING:
     from evo_libra.files.source import Source
@@ -26,15 +27,24 @@ _SOME_GBPS = 1e-6
 
 def problem_folders() -> list[Path]:
     """Return the folders that hold problem files by name: that of the wheel or the checkout, and the user's."""
-    package = Path(__file__).parents[2]
-    packaged = package / "problems" if (package / "problems").is_dir() else package.parent / "problems"
-    return [folder for folder in dict.fromkeys((packaged, Path("problems").resolve())) if folder.is_dir()]
+    return [folder for folder in dict.fromkeys((packaged_folder(), Path("problems").resolve())) if folder.is_dir()]
 
 
 def problem_names() -> list[str]:
     """Return every name that `load_problem` knows."""
     files = (path.stem for folder in problem_folders() for path in folder.glob("*.yaml"))
-    return sorted({*(entry.name for entry in entry_points(group=ENTRY_POINTS)), *files})
+    return sorted({*(entry.name for entry in entry_points(group=ENTRY_POINTS)), *files, *packaged_modules()})
+
+
+def packaged_modules() -> Mapping[str, Path]:
+    """Return the problems in Python that come with the package, by name; those of the user's folder are no names."""
+    return {path.stem.replace("_", "-"): path for path in sorted(packaged_folder().glob("*.py"))}
+
+
+def packaged_folder() -> Path:
+    """Return the folder of problems that come with the package, of the wheel or of the checkout."""
+    package = Path(__file__).parents[2]
+    return package / "problems" if (package / "problems").is_dir() else package.parent / "problems"
 
 
 def load_problem(name: str | Mapping[str, Any], assignments: Sequence[str] = ()) -> Problem | SearchProblem:
@@ -45,7 +55,8 @@ def load_problem(name: str | Mapping[str, Any], assignments: Sequence[str] = ())
     name : the path of a problem file; or a name (an entry point of group ``evo_libra.problems``, a problem that comes
         with the package, or one in ``./problems``); or ``module:object`` for a problem written in Python; or what a
         problem file says, as a dictionary, whose paths are relative to the current folder.
-    assignments : ``KEY=VALUE``, each replaces a value of the file before it is validated.
+    assignments : ``KEY=VALUE``, each replaces a value of the file before it is validated, or sets an option of a
+        problem in Python.
 
     Raises
     ------
@@ -62,9 +73,7 @@ def load_problem(name: str | Mapping[str, Any], assignments: Sequence[str] = ())
     path = _find_file(name)
     if path is not None:
         return problem_of(_source(path, assignments), path.parent)
-    if assignments:
-        raise InputError(f"--set changes the values of a problem file, and '{name}' is none")
-    return load_python_problem(name)
+    return load_python_problem(name, assignments=assignments)
 
 
 def _given(data: Mapping[str, Any], assignments: Sequence[str]) -> Source:
@@ -110,7 +119,7 @@ def _searched(problem: Problem) -> Mapping[str, str | float | None]:
 def _find_file(name: str) -> Path | None:
     if _is_path(name):
         return Path(name)
-    if ":" in name or name in _installed(tuple(sys.path)):
+    if ":" in name or name in packaged_modules() or name in _installed(tuple(sys.path)):
         return None
     for folder in problem_folders():
         if os.path.isfile(folder / f"{name}.yaml"):  # noqa: PTH113 - false for what cannot be the name of a file
@@ -180,22 +189,59 @@ def open_problem(source: Source, folder: Path, shape: str | None = None, constra
     return problem_of(source, folder, open_box=True)
 
 
-def load_python_problem(name: str, folder: Path | None = None) -> SearchProblem:
-    """Load a problem written in Python by its entry point or as ``module:object``, which runs its code.
+def load_python_problem(
+    name: str, folder: Path | None = None, assignments: Sequence[str] = ()
+) -> SearchProblem:  # fmt: skip
+    """Load a problem in Python by its name or as ``module:object``, which runs its code.
 
-    An `InputError` says that it cannot be imported, or is no problem; the folder is that of `import_object`.
+    The folder is that of `import_object`, and paths in ``KEY=VALUE`` assignments are relative to it.
+
+    Raises
+    ------
+    InputError : it cannot be imported, is no problem, or does not have the options that are set.
     """
-    found = entry_points(group=ENTRY_POINTS)
     try:
-        problem = found[name].load() if name in found.names else import_object(name, folder)
+        problem = _python_object(name, folder)
     except (ImportError, AttributeError, ValueError) as error:
         raise InputError(f"the problem '{name}' cannot be imported: {error}") from None
-    if isinstance(problem, SearchProblem):
-        return problem
-    raise InputError(
-        f"'{name}' is no problem: it is a {type(problem).__name__} without all of name, genome, objectives, "
-        "settings, evaluate_genes, describe and identity"
-    )
+    if not isinstance(problem, SearchProblem):
+        raise InputError(
+            f"'{name}' is no problem: it is a {type(problem).__name__} without all of name, genome, objectives, "
+            "settings, evaluate_genes, describe and identity"
+        )
+    return _configured(problem, name, folder, assignments) if assignments else problem
+
+
+def _configured(problem: SearchProblem, name: str, folder: Path | None, assignments: Sequence[str]) -> SearchProblem:
+    from evo_libra.files.source import Source, set_value  # noqa: PLC0415 - only options need YAML
+
+    if not isinstance(problem, Configurable):
+        raise InputError(
+            f"--set changes a problem file, or a problem in Python with `configured`, which '{name}' lacks"
+        )
+    options = Source(name, {}, {})
+    for assignment in assignments:
+        options = set_value(options, assignment)
+    return problem.configured(options, folder or Path.cwd())
+
+
+def _python_object(name: str, folder: Path | None) -> object:
+    if name in (packaged := packaged_modules()):
+        return _packaged_problem(packaged[name])
+    found = entry_points(group=ENTRY_POINTS)
+    return found[name].load() if name in found.names else import_object(name, folder)
+
+
+@lru_cache
+def _packaged_problem(path: Path) -> object:
+    """Return the ``problem`` of a module that comes with the package and is in no package of modules."""
+    found = importlib.util.spec_from_file_location(f"evo_libra_{path.stem}", path)
+    if found is None or found.loader is None:
+        raise ImportError(f"{path} is no module")
+    module = importlib.util.module_from_spec(found)
+    sys.modules[found.name] = module  # dataclasses and pickle look for it there
+    found.loader.exec_module(module)
+    return module.problem
 
 
 def is_code(name: str) -> bool:

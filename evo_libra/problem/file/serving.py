@@ -14,6 +14,7 @@ from evo_libra.errors import InputError
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.network.catalog.accelerators import load_accelerators
+from evo_libra.problem.file.expansion import expansions_of_file
 from evo_libra.problem.file.mistakes import Gather, ProblemFile
 from evo_libra.problem.file.plans import values_of
 from evo_libra.problem.file.serving_spec import ServingSpec
@@ -28,6 +29,7 @@ from evo_libra.workload.serving.serving_step import serving_advice
 from evo_libra.workload.serving.serving_table import ServingTable, serving_table
 from evo_libra.workload.serving.stacks import SERVING_STACKS, ServingStack
 from evo_libra.workload.step.decoder import Decoder
+from evo_libra.workload.step.expansion import NO_EXPANSION
 from evo_libra.workload.step.placement import ORDER
 
 _MICRO = 1e-6
@@ -68,11 +70,18 @@ class ServingLoader:
         lengths = self._lengths(path, serving)
         prompt, answer = round(lengths.prompt), lengths.answer
         stack = _stack(serving)
+        expansions = expansions_of_file(self.spec.memory.expansion) or (NO_EXPANSION,)
         varied, ends = None if len(lengths.prompts) == 1 else lengths, _ends(serving)
         setups, capacities = zip(*(
-            (ServingSetup(model, npu, prompt, answer, weights, cache, stack, lengths=varied, ends=ends), capacity)
+            (
+                ServingSetup(
+                    model, npu, prompt, answer, weights, cache, stack,
+                    lengths=varied, ends=ends, attention=serving.attention, expansion=expansion, usable=capacity,
+                ),
+                capacity,
+            )
             for npu, capacity in zip(accelerators.npus, accelerators.capacities, strict=True)
-            for weights, cache in product(_weights(npu, serving), values_of(serving.kv_cache))
+            for weights, cache, expansion in product(_weights(npu, serving), values_of(serving.kv_cache), expansions)
         ), strict=True)  # fmt: skip
         table = serving_table(spec.name or spec.model or model.name, setups, space, (ORDER,), capacities)
         if not len(table):
@@ -118,7 +127,7 @@ def kernel_mistakes(npu: Accelerator, serving: ServingSpec) -> Iterator[tuple[Ke
         yield ("serving", "weights"), f"found {given}; {npu.name} has kernel constants for {known}; {rule}"
     for what, there in (("products with few rows, as in decoding", npu.decode), ("fused attention", npu.attention)):
         if there is None:
-            yield ("serving",), f"{npu.name} has no kernel constants for {what}; an entry that extends it can"
+            yield ("serving",), f"{npu.name} has no kernel constants for {what}; an entry with it as `base` can"
 
 
 def _weights(npu: Accelerator, serving: ServingSpec) -> list[str]:
@@ -133,6 +142,9 @@ def _key_mistakes(spec: WorkloadSpec, serving: ServingSpec) -> Iterator[tuple[Ke
         yield ("serving", "top_k"), f"found {serving.top_k}; it is of 'sampling: top-k' alone"
     if serving.server is not None and serving.server.npus & (serving.server.npus - 1):
         yield ("serving", "server", "npus"), f"found {serving.server.npus}; a power of 2 is needed"
+    if serving.prefill_parallelism is not None and not any(values_of(serving.prefill)):
+        message = "no NPUs have prompts alone; `prefill` says which part of them does"
+        yield ("serving", "prefill_parallelism"), message
     yield from layer_key_mistakes(spec, "serving")
     for group in dict(spec.parallelism):
         if group not in _GROUPS:
@@ -143,9 +155,11 @@ def _space(spec: WorkloadSpec, serving: ServingSpec, npus: int) -> ServingSpace:
     given: dict[str, Any] = {str(name): degree for name, degree in dict(spec.parallelism).items()}
     degrees = {name: values_of(given.get(name, 1)) for name in ("tp", "pp", "ep")}
     replicas = values_of(given["dp"]) if "dp" in given else None
+    ahead = {} if serving.prefill_parallelism is None else dict(serving.prefill_parallelism)
     return ServingSpace(
-        npus, **degrees, dp=replicas, concurrency=values_of(serving.concurrency), prefill=values_of(serving.prefill)
-    )
+        npus, **degrees, dp=replicas, concurrency=values_of(serving.concurrency), prefill=values_of(serving.prefill),
+        ahead={name: values_of(given) for name, given in ahead.items() if given is not None},
+    )  # fmt: skip
 
 
 def _ends(serving: ServingSpec) -> Ends:

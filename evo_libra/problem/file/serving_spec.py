@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 from pydantic import Field
 
 from evo_libra.files.source import StrictModel
-from evo_libra.problem.file.fields import NotNegative, PositiveInt
+from evo_libra.problem.file.fields import Degree, NotNegative, PositiveInt
 from evo_libra.problem.file.training_spec import Some
+from evo_libra.workload.serving.serving_setup import ATTENTION
 from evo_libra.workload.serving.stacks import SERVING_STACKS
 
 if TYPE_CHECKING:
     ServingStackName: TypeAlias = str
+    AttentionName: TypeAlias = str
 else:
     ServingStackName = Literal[tuple(SERVING_STACKS)]
+    AttentionName = Literal[tuple(ATTENTION)]
 
 Weights = Literal["bf16", "fp8", "int8", "int4"]
 Cache = Literal["bf16", "fp8", "int8"]
@@ -28,6 +31,14 @@ class ServerSpec(StrictModel):
     collective_us: NotNegative = Field(
         description="time of a collective among two NPUs of a server beyond its bytes; among t log2 t times that"
     )
+
+
+class PrefillParallelismSpec(StrictModel):
+    """Degrees of the replicas that only process prompts; a degree that is left out is that of the other replicas."""
+
+    tp: Degree | None = Field(None, description="NPUs of a tensor parallel group; `any` for all that divide")
+    pp: Degree | None = Field(None, description="stages of a pipeline")
+    ep: Degree | None = Field(None, description="NPUs of an expert parallel group")
 
 
 class ServingSpec(StrictModel):
@@ -53,8 +64,17 @@ class ServingSpec(StrictModel):
     )
     prefill: Part | Some[Part] = Field(
         0.0,
-        description="part of the replicas that only process prompts, and send the cache to the others; 0 where every "
-        "replica does both",
+        description="part of the NPUs whose replicas only process prompts, and send the cache to the others; 0 where "
+        "every replica does both",
+    )
+    prefill_parallelism: PrefillParallelismSpec | None = Field(
+        None,
+        description="degrees of the replicas that only process prompts; left out, they are those of `parallelism`",
+    )
+    attention: AttentionName = Field(
+        "flash",
+        description="how attention over a prompt is split; `slim`, as xFasterTransformer does on CPUs, is 3.84 times "
+        "as fast there as `flash`, which the constants of an NPU are of",
     )
     broadcast: Literal["ids", "embeddings"] | None = Field(
         None,

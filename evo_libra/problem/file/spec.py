@@ -12,8 +12,9 @@ from evo_libra.network.catalog.accelerators import AcceleratorSpec
 from evo_libra.network.catalog.parts import DomainSize
 from evo_libra.network.catalog.technologies import BlockName, Name, TransportName
 from evo_libra.problem.file.faults_spec import FaultsSpec
-from evo_libra.problem.file.fields import NotNegative, PositiveFloat, PositiveInt
+from evo_libra.problem.file.fields import Degree, NotNegative, PositiveFloat, PositiveInt
 from evo_libra.problem.file.serving_spec import ServingSpec
+from evo_libra.problem.file.system_spec import SystemSpec
 from evo_libra.problem.file.training_spec import (
     DecoderGeneratorSpec,
     MemorySpec,
@@ -85,7 +86,6 @@ class FabricSpec(StrictModel):
 
 
 GroupName = Literal["tp", "cp", "ep", "pp", "vp", "dp"]
-Degree = PositiveInt | Literal["any"] | Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
 GroupDegree = tuple[GroupName, Degree]
 """A process group with its NPUs, or with those that the search may choose."""
 
@@ -329,6 +329,9 @@ class ProblemSpec(StrictModel):
     tco: TcoSpec | None = Field(
         None,
         description="figures of the total cost of ownership; needed for the objective and constraints of that name",
+    )
+    system: SystemSpec | None = Field(
+        None, description="what is bought beside network and accelerators: hosts and storage"
     )
     faults: FaultsSpec | None = Field(
         None, description="failures, checkpoints and spares; needed for the objectives and constraints under failures"

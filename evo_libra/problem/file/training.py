@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import product
 from typing import Any
 
@@ -13,11 +14,15 @@ from evo_libra.errors import InputError, Mistake, unknown
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.network.catalog.accelerators import load_accelerators
+from evo_libra.network.catalog.hosts import HostSpec
 from evo_libra.problem.figures import TrainingFigures
 from evo_libra.problem.file.accelerators import AcceleratorLoader
+from evo_libra.problem.file.expansion import expansions_of_file
 from evo_libra.problem.file.mistakes import Gather, ProblemFile
+from evo_libra.problem.file.offload import hosted, named_hosts, offload_mistakes, offload_of
 from evo_libra.problem.file.plans import PlanChoices, choices_of, nearest, table_of, why_none, with_precision
 from evo_libra.problem.file.spec import WorkloadSpec
+from evo_libra.problem.file.time import time_spec
 from evo_libra.problem.file.training_mistakes import (
     kernel_mistakes,
     layer_key_mistakes,
@@ -55,14 +60,17 @@ class TrainingLoader:
         self.accelerators = AcceleratorLoader(file)
 
     def identity(self) -> dict[str, Any]:
-        """Return the figures of the accelerators, and of the models that training steps and serving name."""
+        """Return the figures of the accelerators, and of the models and hosts that training steps and serving name."""
         known = trained_models()
         whole = [spec for spec in self.spec.workloads if spec.training is not None or spec.serving is not None]
         named = [spec.model for spec in whole if spec.model in known]
         models = {name: asdict(known[name]) for name in named if name is not None}
         figures = [asdict(npu) for npu in self.accelerators.npus]
         found = {"accelerator": figures[0] if len(figures) == 1 else figures} if figures else {}
-        return found | ({"trained_models": models} if models else {})
+        optimizers = [spec.training.optimizer for spec in whole if spec.training is not None]
+        hosts = dict(named for optimizer in optimizers for named in named_hosts(optimizer, self.spec.system))
+        more = {"trained_models": models, "hosts": hosts}
+        return found | {key: figures for key, figures in more.items() if figures}
 
     def figures(self, loops: Sequence[WeightedLoop]) -> TrainingFigures | None:
         """Return memory and tokens of workloads, where some of them are training steps or served.
@@ -116,12 +124,16 @@ class TrainingLoader:
         if not training.overlap.embedding:
             message = "a language model sends nothing of this kind; leave this key out"
             found.mistakes.append(self._mistake(path, ("training", "overlap", "embedding"), message))
+        lacking = list(offload_mistakes(training.optimizer, self.spec.system, time_spec(self.spec).model))
+        found.mistakes += [self._mistake(path, *one) for one in lacking]
+        if lacking:
+            raise InputError(found.mistakes)
         setups = [
             one
             for npu in self.accelerators.npus
-            for one in with_precision(_setup(model, npu, training), choices.precisions)
+            for one in with_precision(self._setup(model, npu, training), choices.precisions)
         ]
-        if choices.open or len(self.accelerators.npus) > 1:
+        if choices.open or len(self.accelerators.npus) > 1 or len(setups[0].expansions) > 1:
             found.check()
             return self._table(path, name, choices, tuple(setups), training)
         dp = found.attempt(lambda: self._replicas(path, choices))
@@ -165,6 +177,9 @@ class TrainingLoader:
             found.mistakes.append(self._mistake(path, ("training",), message))
         degrees = {str(group): degree for group, degree in dict(spec.parallelism).items()}
         precision, overlap = training.precision, training.overlap
+        if self.spec.memory.expansion is not None:
+            message = "a recommendation model has its tables on the NPUs; leave `memory.expansion` out"
+            found.mistakes.append(self.source.mistake(("memory", "expansion"), message))
         found.mistakes += [self._mistake(path, *one) for one in recommender_mistakes(training, degrees)]
         found.mistakes += [
             self._mistake(path, *one)
@@ -211,6 +226,12 @@ class TrainingLoader:
             raise self.fail((*path, "model"), message)
         raise self.fail((*path, "model"), unknown("model", name, known))
 
+    def _setup(self, model: Decoder, npu: Accelerator, training: TrainingSpec) -> Setup:
+        found = _setup(model, npu, training, hosted(self.spec.system))
+        expansions = expansions_of_file(self.spec.memory.expansion)
+        usable = (1.0 - self.spec.memory.reserve) * npu.memory_capacity if expansions else math.inf
+        return replace(found, expansions=expansions, usable=usable)
+
     def _replicas(self, path: KeyPath, choices: PlanChoices) -> int:
         """Return the replicas of a plan that leaves nothing open."""
         groups = {name: choices.degrees[name] for name in ("tp", "cp", "pp")} | {"dp": choices.dp}
@@ -220,7 +241,7 @@ class TrainingLoader:
             raise self.fail((*path, "parallelism"), str(error)) from None
 
 
-def _setup(model: Decoder, npu: Accelerator, training: TrainingSpec) -> Setup:
+def _setup(model: Decoder, npu: Accelerator, training: TrainingSpec, host: HostSpec | None) -> Setup:
     # Under every time model: a link's latency is a small part of what NCCL takes for a small collective.
     half = [constants.half_message for constants in npu.bus.values()]
     return Setup(
@@ -235,6 +256,7 @@ def _setup(model: Decoder, npu: Accelerator, training: TrainingSpec) -> Setup:
         stack=STACKS[training.stack],
         dropout=training.dropout,
         half_message=max(half, default=0.0),
+        offload=offload_of(training.optimizer, host),
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypeVar
 from pydantic import AfterValidator, Field
 
 from evo_libra.files.source import StrictModel
+from evo_libra.network.catalog.hosts import HostSpec, NotNegative, Positive, Price, SourcedSpec
 from evo_libra.problem.file.fields import PositiveInt
 from evo_libra.workload.step.decoder import DecoderSpec
 from evo_libra.workload.step.recommender import RecommenderSpec
@@ -49,6 +50,7 @@ Order = Annotated[GroupOrder, Field(min_length=4, max_length=4), AfterValidator(
 Precision = Literal["bf16", "fp8"]
 Recompute = Literal["none", "selective", "full"]
 Zero = Annotated[int, Field(ge=0, le=3)]
+Place = Literal["npu", "host", "nvme", "network"]
 
 
 class OverlapSpec(StrictModel):
@@ -59,6 +61,29 @@ class OverlapSpec(StrictModel):
     dp: bool | Some[bool] = Field(default=True, description="gradients and weights of data parallelism")
     embedding: bool = Field(
         default=True, description="the exchange of embeddings of a recommendation model, beside its bottom MLP"
+    )
+
+
+class ServerSpec(StrictModel):
+    """Servers of the network that hold weights and optimizer states."""
+
+    host: str | HostSpec = Field(description="what each of them is: a name (see `evo-libra catalog`), or figures")
+    count: PositiveInt = Field(1, description="how many there are; each has its part of the weights")
+    link_GBps: Positive = Field(description="GB/s of each of them to the network in each direction")
+
+
+class OptimizerSpec(StrictModel):
+    """Where the optimizer and its states are."""
+
+    placement: Place | Some[Place] = Field(
+        "npu",
+        description="npu; host: states in the memory of the hosts of `system`, whose processors update the weights "
+        "(ZeRO-Offload); nvme: states and weights on the hosts' SSDs (ZeRO-Infinity); network: both in servers, for "
+        "which switches add gradients up (LuWu). nvme and network need zero 3, network one microbatch of each replica",
+    )
+    server: ServerSpec | None = Field(None, description="servers of the network; network needs them")
+    checkpoints: Literal["npu", "host"] = Field(
+        "npu", description="where inputs of layers wait that full recomputation keeps: host takes the host's link"
     )
 
 
@@ -87,6 +112,7 @@ class TrainingSpec(StrictModel):
     zero: Zero | Some[Zero] = Field(
         1, description="ZeRO's stage: states are sharded from 1 on, gradients from 2 on, weights with 3"
     )
+    optimizer: OptimizerSpec = Field(OptimizerSpec(), description="where the optimizer and its states are")
     attention: Literal["fused", "unfused"] = Field("fused", description="fused attention never stores its scores")
     dropout: bool = Field(default=False, description="whether masks of dropout are stored")
     stack: StackName = Field("any", description="training software, whose measured factors count")
@@ -108,9 +134,29 @@ class TrainingSpec(StrictModel):
     )
 
 
+Capacity = Annotated[float, Field(ge=0, le=1e9)]
+
+
+class ExpansionSpec(SourcedSpec):
+    """Memory that NPUs have beside their own, for what does not fit there."""
+
+    capacity_GB: Capacity | Some[Capacity] = Field(
+        description="GB of each NPU; from a list the search chooses, and 0 is none"
+    )
+    bandwidth_GBps: Positive | Some[Positive] = Field(
+        description="GB/s of reads and writes together; from a list the search chooses"
+    )
+    shared_by: PositiveInt = Field(
+        1, description="NPUs that share the bandwidth: those of a node, or of a pool; each has its part of it"
+    )
+    price_usd: Price | None = Field(None, description="price of a GB, or its lowest and highest price")
+    power_W: NotNegative | None = Field(None, description="power under load of a GB")
+
+
 class MemorySpec(StrictModel):
-    """How much of an NPU's memory plans may use."""
+    """How much of an NPU's memory plans may use, and what memory there is beside it."""
 
     reserve: Annotated[float, Field(ge=0, lt=1)] = Field(
         0.05, description="part of the capacity that stays free, for fragments and the framework"
     )
+    expansion: ExpansionSpec | None = Field(None, description="memory beside that of the NPUs, by figures")

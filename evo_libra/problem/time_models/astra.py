@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population, Schedule, columns
-from evo_libra.collective import Collective, Dispatch, NextStage, Pattern, SizedByPlan, SizedCollective
+from evo_libra.collective import Collective, Dispatch, NextStage, Pattern, PushPull, SizedByPlan, SizedCollective
 from evo_libra.network.blocks.block import Block
 from evo_libra.network.fabric import Fabric
 from evo_libra.problem.time_models.loops import Channel
@@ -97,8 +97,13 @@ class AstraTime(TimeModel):
         return replace(self, loops=super().pinned(plan).loops, libra=self.libra.pinned(plan))
 
     def seconds(
-        self, what: Collective | Dispatch | NextStage, size: FloatArray | float, placed: Placement, designs: Population
+        self,
+        what: Collective | Dispatch | NextStage | PushPull,
+        size: FloatArray | float,
+        placed: Placement,
+        designs: Population,
     ) -> FloatArray:
+        assert not isinstance(what, PushPull), "the loader refuses servers under this time"  # noqa: S101 - our mistake
         share = self._shares(placed, designs, _next_share if isinstance(what, NextStage) else _share)
         designs = self.reaching(designs)
         whole = np.rint(size).astype(np.int64)

@@ -14,6 +14,7 @@ from evo_libra.collective import (
     Collective,
     Dispatch,
     NextStage,
+    PushPull,
     SizedByPlan,
     SizedCollective,
     pattern_of,
@@ -62,7 +63,11 @@ class LibraTime(TimeModel):
         return {channel: time_per_byte(rows[c], bandwidth) for c, channel in enumerate(self.channels)}
 
     def seconds(
-        self, what: Collective | Dispatch | NextStage, size: FloatArray | float, placed: Placement, designs: Population
+        self,
+        what: Collective | Dispatch | NextStage | PushPull,
+        size: FloatArray | float,
+        placed: Placement,
+        designs: Population,
     ) -> FloatArray:
         if isinstance(what, Collective):
             sent = traffic(what, size, placed.extent)

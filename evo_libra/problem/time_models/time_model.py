@@ -12,7 +12,7 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population, Schedule, columns, no_plans
 from evo_libra.bandwidth.program import BandwidthProgram
-from evo_libra.collective import Collective, Dispatch, NextStage, Pattern, pattern_of
+from evo_libra.collective import Collective, Dispatch, NextStage, Pattern, PushPull, pattern_of
 from evo_libra.errors import InputError
 from evo_libra.network.bill import inner_npus
 from evo_libra.network.blocks import Kit
@@ -118,7 +118,11 @@ class TimeModel(ABC):
 
     @abstractmethod
     def seconds(
-        self, what: Collective | Dispatch | NextStage, size: FloatArray | float, placed: Placement, designs: Population
+        self,
+        what: Collective | Dispatch | NextStage | PushPull,
+        size: FloatArray | float,
+        placed: Placement,
+        designs: Population,
     ) -> FloatArray:
         """Return (n,) seconds of a collective of so many bytes among process groups, or of a step's other traffic.
 
@@ -154,15 +158,21 @@ class TimeModel(ABC):
         raise InputError("exact bandwidths and proofs are of LIBRA's time; that of the problem is another")
 
     def relative_bytes(
-        self, load: Pattern | Collective | NextStage | Dispatch, placed: Placement, npus: IntArray, kit_index: IntArray
+        self,
+        load: Pattern | Collective | NextStage | Dispatch | PushPull,
+        placed: Placement,
+        npus: IntArray,
+        kit_index: IntArray,
     ) -> FloatArray:
         """Return (d, n) the time of a group's bytes, over that with all the bandwidth of its NPUs for itself.
 
         More where a group gets or reaches only a part of the bandwidth, less where the network itself reduces. A
         dimension with a kit of -1 is still open, and costs no more. Messages to the next stage share links as those of
-        a ring do.
+        a ring do. Where switches do not aggregate, what goes to a server and back passes one port, NPU by NPU. NICs
+        send that without the NPUs, so that it reaches all of the bandwidth.
         """
-        reached = self.reached(kit_index)
+        served = isinstance(load, PushPull)
+        reached = 1.0 / self._one_by_one(placed, kit_index) if served else self.reached(kit_index)
         if not self.kits:
             return 1.0 / reached
 
@@ -174,6 +184,11 @@ class TimeModel(ABC):
             return np.asarray(factor / block.share(pattern, extent, stride, size))
 
         return by_block(self.kits, kit_index, placed, npus, relative) / reached
+
+    def _one_by_one(self, placed: Placement, kit_index: IntArray) -> FloatArray:
+        """Return (d, n) how many messages to a server pass one port: those of the whole group, but for an aggregate."""
+        known = [k for k, kit in enumerate(self.kits) if kit.aggregates]
+        return np.where(np.isin(kit_index, known) | (kit_index < 0), 1.0, placed.extent)
 
     def reached(self, technology: IntArray) -> FloatArray:
         """Return (d, n) the part of its bandwidth that traffic reaches in each dimension; 1 where it is still open."""
@@ -278,7 +293,7 @@ class TimeModel(ABC):
         return np.asarray(sum(loop.weight * time for loop, time in zip(self.loops, times, strict=True)))
 
 
-def _pattern(load: Pattern | Collective | NextStage | Dispatch) -> Pattern:
+def _pattern(load: Pattern | Collective | NextStage | Dispatch | PushPull) -> Pattern:
     if isinstance(load, Pattern):
         return load
     if isinstance(load, Collective):
@@ -287,9 +302,9 @@ def _pattern(load: Pattern | Collective | NextStage | Dispatch) -> Pattern:
 
 
 def _factor(
-    block: Block, load: Pattern | Collective | NextStage | Dispatch, pattern: Pattern, extent: IntArray
+    block: Block, load: Pattern | Collective | NextStage | Dispatch | PushPull, pattern: Pattern, extent: IntArray
 ) -> FloatArray:
-    """Return the bytes of a group over those where only NPUs reduce; messages and dispatches reduce nothing."""
-    if isinstance(load, NextStage | Dispatch):
+    """Return the bytes of a group over those where only NPUs reduce; other traffic than collectives reduces nothing."""
+    if isinstance(load, NextStage | Dispatch | PushPull):
         return np.ones(np.shape(extent))
     return block.traffic_factor(pattern, extent, load if isinstance(load, Collective) else Collective.ALL_REDUCE)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 from math import comb
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.searching.engines.survival import by_front, ranks, turns
+
+if TYPE_CHECKING:
+    from scipy.spatial import cKDTree
 
 _INNER = 0.5
 
@@ -145,20 +149,53 @@ def _intercepts(extremes: FloatArray, ideal: FloatArray) -> FloatArray | None:
 
 
 def nearest(scaled: FloatArray, directions: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Return the (n,) nearest of (k, m) directions to each of (m, n) designs, the ideal at 0, and the distances."""
+    """Return the (n,) nearest of (k, m) directions to each of (m, n) designs, the ideal at 0, and the distances.
+
+    The nearest line is the one with the longest projection; of equally long ones the first.
+    """
     unit = directions / np.linalg.norm(directions, axis=1, keepdims=True)
-    count = scaled.shape[1]
-    which, reach = np.empty(count, dtype=np.int64), np.empty(count)
-    # The nearest line is the one with the longest projection. A part at a time, so that it stays in the cache and is
-    # too small for the threads of a library of linear algebra, which would take longer to wake than to work.
-    rows = max(_MULTIPLICATIONS // directions.size, 1)
-    for start in range(0, count, rows):
-        part = slice(start, start + rows)
-        projection = np.ascontiguousarray(scaled[:, part].T) @ unit.T
-        which[part] = projection.argmax(axis=1)
-        reach[part] = projection.max(axis=1)
+    points = np.ascontiguousarray(scaled.T)
+    which, reach = (_among_all if len(unit) < _MANY else _in_a_tree)(points, unit)
     squared = (scaled**2).sum(axis=0) - reach**2
     return which, np.sqrt(np.maximum(squared, 0.0))
+
+
+_MANY = 1000
+"""Directions from which on a tree finds the nearest one sooner than a look at all of them."""
+_CANDIDATES = 4
+"""Directions of a tree's answer whose projections are compared: rounding swaps neighbours that are equally near."""
+
+
+def _among_all(points: FloatArray, unit: FloatArray) -> tuple[IntArray, FloatArray]:
+    which, reach = np.empty(len(points), dtype=np.int64), np.empty(len(points))
+    # A part at a time, so that it stays in the cache and is too small for the threads of a library of linear algebra,
+    # which would take longer to wake than to work.
+    rows = max(_MULTIPLICATIONS // unit.size, 1)
+    for start in range(0, len(points), rows):
+        part = slice(start, start + rows)
+        projection = points[part] @ unit.T
+        which[part] = projection.argmax(axis=1)
+        reach[part] = projection.max(axis=1)
+    return which, reach
+
+
+def _in_a_tree(points: FloatArray, unit: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Of points on the unit sphere, the nearest has the longest projection."""
+    length = np.linalg.norm(points, axis=1, keepdims=True)
+    found = np.sort(_tree(unit.tobytes(), unit.shape).query(points / np.where(length > 0, length, 1.0), _CANDIDATES)[1])
+    projection = np.einsum("nm,ncm->nc", points, unit[found])
+    best = projection.argmax(axis=1)[:, None]
+    at_ideal = (length[:, 0] == 0)[:, None]
+    which = np.where(at_ideal, 0, np.take_along_axis(found, best, axis=1))
+    return which[:, 0].astype(np.int64), np.take_along_axis(projection, best, axis=1)[:, 0]
+
+
+@lru_cache(maxsize=4)
+def _tree(unit: bytes, shape: tuple[int, int]) -> cKDTree:
+    """Return the tree of (k, m) directions of unit length; they stay the same for a whole search."""
+    from scipy.spatial import cKDTree  # noqa: PLC0415 - few searches have so many directions
+
+    return cKDTree(np.frombuffer(unit).reshape(shape))
 
 
 def chosen_by_niche(

@@ -128,9 +128,11 @@ def row_of(front: Front, what: str, result: object) -> int:
         raise InputError(f"{unknown('design', what, NAMED)}; or an id, or a design in the notation")
     if what == NAMED[0]:
         return knee(front.frame.select(front.objectives).to_numpy().T)
-    column = {"fastest": "time_ms", "cheapest": "cost_usd"}[what]
-    if column not in front.objectives:
-        raise InputError(f"'{what}' is by {column}, which is no objective of {result}: {', '.join(front.objectives)}")
+    first, unit = {"fastest": ("time_ms", "_ms"), "cheapest": ("cost_usd", "_usd")}[what]
+    column = next((name for name in (first, *front.objectives) if name in front.objectives and name.endswith(unit)), "")
+    if not column:
+        kind = "time" if what == "fastest" else "cost"
+        raise InputError(f"'{what}' is by a {kind}, and {result} has none: {', '.join(front.objectives)}")
     found = front.frame[column].arg_min()
     assert found is not None, "the front is not empty"  # noqa: S101 - looked at above
     return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from evo_libra.errors import InputError
 from evo_libra.ui.commands.addresses import DesignAddress, addressed, is_address, written
 from evo_libra.ui.commands.named_runs import problem_from
+from evo_libra.ui.commands.problem_files import problem_name, write_problem
 from evo_libra.ui.commands.shared import DesignId, Json, MoreAssignments, MovedProblem, TrustCode, app
 from evo_libra.ui.output import new_console, number, print_json, short_design
 
@@ -114,19 +114,8 @@ def _show_export(exported: Exported, folder: Path) -> None:
     print(f"\nfiles   {folder}\nreadme  {folder / 'README.md'}")
 
 
-@app.command(name="import")
-def import_cluster(*, network: Path, system: Path, problem: Path | None = None, as_json: Json = False) -> int:
-    """Read a cluster of ASTRA-sim as a design in the notation and the section `time` of a problem file.
-
-    Parameters
-    ----------
-    network:
-        ASTRA-sim's network file.
-    system:
-        ASTRA-sim's system file.
-    problem:
-        Problem file to write, with the network pinned, and a catalogue beside it.
-    """
+def import_cluster(network: Path, system: Path, problem: Path | None, *, as_json: bool) -> None:
+    """Show a cluster of ASTRA-sim and write it as a problem file where one is named."""
     from evo_libra.astra_sim.importing import read_cluster
     from evo_libra.files.source import read_source
     from evo_libra.timing.input_files.network_file import parse_network
@@ -145,34 +134,15 @@ def import_cluster(*, network: Path, system: Path, problem: Path | None = None, 
         })  # fmt: skip
     else:
         _show_import(found, notices, written)
-    return 0
 
 
 def _write(found: Imported, out: Path) -> list[Path]:
     """Write a problem file and its catalogue; neither stays if they cannot be read."""
     from evo_libra.astra_sim.importing import problem_texts
-    from evo_libra.problem.file.registry import load_problem
 
-    if out.suffix not in (".yaml", ".yml"):
-        raise InputError(f"--problem: found {out}; a problem file ends in .yaml")
     catalog = out.with_name(f"{out.stem}.catalog.yaml")
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", out.stem).lstrip("._-")[:64] or "cluster"
-    made: list[Path] = []
-    try:
-        for path, text in zip((out, catalog), problem_texts(found, name, catalog.name), strict=True):
-            with path.open("x", encoding="utf-8") as file:
-                made.append(path)
-                file.write(text)
-        load_problem(str(out.absolute()))
-    except (OSError, InputError) as error:
-        for path in made:
-            path.unlink(missing_ok=True)
-        if isinstance(error, FileExistsError):
-            raise InputError(f"{catalog if made else out} exists already; name another path") from None
-        if isinstance(error, OSError):
-            raise InputError(f"{out} cannot be written: {(error.strerror or str(error)).lower()}") from None
-        raise
-    return made
+    texts = problem_texts(found, problem_name(out), catalog.name)
+    return write_problem(out, dict(zip((out, catalog), texts, strict=True)))
 
 
 def _show_import(found: Imported, notices: list[str], written: list[Path]) -> None:

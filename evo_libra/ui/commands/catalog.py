@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InputError, suggestion
@@ -10,14 +10,15 @@ from evo_libra.ui.commands.shared import Json, app
 from evo_libra.ui.output import new_console, print_json, print_table
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
     from rich.console import Console
 
     from evo_libra.network.catalog.parts import PartsSpec
 
 
 _FILES = (".yaml", ".yml", ".json")
-_DESIGNS, _FAILURES = "designs", "failures"
-"""Show the reference designs, and how often parts fail."""
+_LISTS = ("designs", "hosts", "failures")
+"""Lists by name: reference designs, nodes around accelerators, and how often parts fail."""
 
 
 @app.command
@@ -27,7 +28,7 @@ def catalog(name: str | None = None, *, as_json: Json = False) -> int:
     Parameters
     ----------
     name:
-        Show only this catalogue (a name, or the path of a .yaml file), accelerator or model, the designs, or failures.
+        Show only this catalogue (a name, or a .yaml file), accelerator or model, the designs, hosts or failures.
     """
     data = _everything() if name is None else _one(name)
     if as_json:
@@ -57,8 +58,7 @@ def _everything() -> dict[str, Any]:
         "language_models": {name: _decoder(name) for name in load_decoders()},
         "recommendation_models": {name: _recommender(name) for name in trainable_recommenders()},
         "accelerators": {name: _accelerator(name) for name in load_accelerators()},
-        "designs": _designs(),
-        "failures": _failures(),
+        **{name: _listed(name) for name in _LISTS},
         "problems": problem_names(),
         "engines": [AUTO, *engine_names()],
     }
@@ -77,15 +77,16 @@ def _one(name: str) -> dict[str, Any]:
         return {"language_models": {name: _decoder(name)}}
     if name in trainable_recommenders():
         return {"recommendation_models": {name: _recommender(name)}}
-    if name in (_DESIGNS, _FAILURES):
-        return {name: _designs() if name == _DESIGNS else _failures()}
+    if name in _LISTS:
+        return {name: _listed(name)}
     known = [*catalog_names(), *parts_names()]
     if not name.endswith(_FILES) and name not in known:
-        lists = [*known, _DESIGNS, _FAILURES]
+        lists = [*known, *_LISTS]
         near = suggestion(name, [*lists, *load_accelerators(), *load_decoders(), *trainable_recommenders()])
         raise InputError(
             f"unknown catalogue '{name}'; allowed: {', '.join(known)}, the path of a .yaml file, or an accelerator, "
-            f"language model, recommendation model, `{_DESIGNS}` or `{_FAILURES}`, as `evo-libra catalog` lists{near}"
+            f"language model, recommendation model, {', '.join(f'`{one}`' for one in _LISTS[:-1])} or `{_LISTS[-1]}`, "
+            f"as `evo-libra catalog` lists{near}"
         )
     if is_parts(name):
         found = _parts(name)
@@ -94,18 +95,17 @@ def _one(name: str) -> dict[str, Any]:
     return {"catalogs": {catalog.name: _linear(name)}}
 
 
-def _designs() -> dict[str, Any]:
-    """Return the reference designs as their file has them."""
+def _listed(name: str) -> dict[str, Any]:
+    """Return a list as its file has it."""
     from evo_libra.network.catalog.designs import load_design_specs
-
-    return {name: spec.model_dump(mode="json") for name, spec in load_design_specs().items()}
-
-
-def _failures() -> dict[str, Any]:
-    """Return the failure rates as their file has them."""
     from evo_libra.network.catalog.failures import load_failure_specs
+    from evo_libra.network.catalog.hosts import load_hosts
 
-    return {name: spec.model_dump(mode="json") for name, spec in load_failure_specs().items()}
+    loaders: dict[str, Callable[[], Mapping[str, BaseModel]]] = {
+        "designs": load_design_specs, "hosts": load_hosts, "failures": load_failure_specs
+    }  # fmt: skip
+    specs = loaders[name]()
+    return {each: spec.model_dump(mode="json", exclude_none=name == "hosts") for each, spec in specs.items()}
 
 
 def _accelerator(name: str) -> dict[str, Any]:
@@ -215,11 +215,11 @@ def _show_catalog(data: Mapping[str, Any]) -> None:
     for key, show in shows.items():
         for name, found in data.get(key, {}).items() if len(data) == 1 else ():
             show(name, found, console)
-    if "designs" in data and len(data) == 1:
-        _show_designs(data["designs"], console)
-    if "failures" in data and len(data) == 1:
-        _show_failures(data["failures"], console)
-    lists = ("models", "language_models", "recommendation_models", "accelerators", "designs", "failures")
+    tables = dict(zip(_LISTS, (_show_designs, _show_hosts, _show_failures), strict=True))
+    for key, list_of in tables.items():
+        if key in data and len(data) == 1:
+            list_of(data[key], console)
+    lists = ("models", "language_models", "recommendation_models", "accelerators", *_LISTS)
     for key in ("blocks", *lists, "problems", "engines"):
         if key in data and len(data) > 1:
             console.print(Text(f"{key.replace('_', ' ')}: {', '.join(data[key])}"))
@@ -233,6 +233,21 @@ def _show_designs(designs: Mapping[str, Any], console: Console) -> None:
     print_table("reference designs; N is the dimension that grows", columns, rows, fold=columns[:3])
     for name, one in designs.items():
         console.print(Text(f"  {name}, {one['title']}: {' '.join(one['source'].split())}"), soft_wrap=False)
+
+
+def _show_hosts(hosts: Mapping[str, Any], console: Console) -> None:
+    from rich.text import Text
+
+    columns = {
+        "accelerators": "npus", "price\n[USD]": "price_usd", "power\n[W]": "power_W", "link\n[GB/s]": "link_GBps",
+        "memory\n[GB]": "memory_GB", "memory\n[GB/s]": "memory_GBps", "GFLOP/s": "GFLOPS", "SSDs": "ssds",
+        "SSD\n[GB/s]": "ssd_GBps", "SSD\n[USD]": "ssd_price_usd",
+    }  # fmt: skip
+    rows = [(name, *(str(one.get(key, "-")) for key in columns.values())) for name, one in hosts.items()]
+    print_table("hosts, without their accelerators", ("host", *columns), rows, left=("host",))
+    for name, one in hosts.items():
+        for key, source in one["sources"].items():
+            console.print(Text(f"  {name}, {key}: {' '.join(source.split())}"), soft_wrap=False)
 
 
 def _show_failures(failures: Mapping[str, Any], console: Console) -> None:

@@ -17,6 +17,7 @@ from evo_libra.ui.output import new_console, number, print_json, time_text
 if TYPE_CHECKING:
     from evo_libra.front.front import Front
     from evo_libra.optimality.certificate import Certificate
+    from evo_libra.optimality.front_proof import FrontProof
     from evo_libra.problem.problem import Problem
 
 
@@ -44,7 +45,7 @@ def certify(
 
     from evo_libra.experiment.store.folder import RunFolder
     from evo_libra.experiment.store.messages import catching_interrupts
-    from evo_libra.optimality.certificate import certificates
+    from evo_libra.optimality.certificate import certificates, of_time_and_cost
 
     if seconds is not None and not 0 <= seconds < math.inf:
         raise InputError(f"--seconds: found {seconds:g}; a number of at least 0 is needed")
@@ -53,6 +54,8 @@ def certify(
     if problem is None and assignments:
         raise InputError("--set belongs to --problem; without both, the run's own problem is taken")
     certified = problem_from(origin_of_result(folder, problem, assignments, trust_code=trust_code))
+    if not of_time_and_cost(front):
+        return _prove(certified, front, folder.path, seconds, as_json=as_json)
     console = new_console(stderr=True)
     start, found = time.monotonic(), None
     with catching_interrupts() as interrupted, Status("proving", console=console) as status:
@@ -67,6 +70,55 @@ def certify(
     else:
         _show_certificate(found, front, certified)
     return _INTERRUPTED if stopped else 0
+
+
+def _prove(problem: Problem, front: Front, result: Path, seconds: float | None, *, as_json: bool) -> int:
+    """Print what is proven of a front of other objectives than time and cost."""
+    from rich.status import Status
+
+    from evo_libra.optimality.front_proof import prove_front
+
+    with Status("proving", console=new_console(stderr=True)):
+        found = prove_front(problem, front, seconds)
+    if as_json:
+        print_json(_proof_json(found, front, result))
+    else:
+        _show_proof(found, front, problem)
+    return 0
+
+
+def _proof_json(found: FrontProof, front: Front, result: Path) -> dict[str, Any]:
+    return {
+        "result": str(result),
+        "hypervolume": found.hypervolume,
+        "max_hypervolume": found.max_hypervolume,
+        "missed_hypervolume": found.missed_hypervolume,
+        "largest_factor": found.largest_factor,
+        "missing_designs": found.missing,
+        "designs": _factors(found, front),
+        "complete": not found.waiting,
+        "rests_on": {
+            "plans": found.plans, "networks": found.networks, "looked_at": found.timed, "waiting": found.waiting,
+        },
+    }  # fmt: skip
+
+
+def _show_proof(found: FrontProof, front: Front, problem: Problem) -> None:
+    names = " against ".join(objective.name for objective in problem.objectives)
+    print(f"{problem.name}: a front of {counted(len(front), 'design')}, {names}")
+    share = found.missed_hypervolume / found.max_hypervolume
+    volumes = f"{found.hypervolume:.6f} of at most {found.max_hypervolume:.6f}"
+    print(f"  hypervolume        {volumes}: misses at most {share:.2%}")
+    if not found.waiting:
+        lacks = f"lacks {found.missing:,} of the {counted(found.exact, 'design')} of" if found.missing else "is"
+        print(f"  exact front        this one {lacks} the exact one")
+    print(f"  each design        {_spread(found)}")
+    print("                     in one objective, against designs that are as good in all others")
+    plans = f" with {found.plans:,} plans" if found.plans > 1 else ""
+    rest = f"bounds stand for {found.waiting:,} others" if found.waiting else "limits and bounds exclude the others"
+    print(f"it rests on a look at all {found.networks:,} networks of whole ports{plans}:")
+    print(f"{counted(found.timed, 'design')} evaluated, {rest}.")
+    print("Time model, prices and limits are the problem's.")
 
 
 def _state(found: Certificate) -> str:
@@ -85,9 +137,7 @@ def _certificate_json(found: Certificate, front: Front, result: Path) -> dict[st
         "missed_hypervolume": found.missed_hypervolume,
         "largest_factor": found.largest_factor,
         "at_cost_usd": found.at_cost,
-        "designs": [
-            {"id": int(i), "factor": float(factor)} for i, factor in zip(front.frame["id"], found.factor, strict=True)
-        ],
+        "designs": _factors(found, front),
         "fastest_ms": found.fastest * 1e3,
         "complete": not found.waiting,
         "rests_on": {
@@ -99,6 +149,10 @@ def _certificate_json(found: Certificate, front: Front, result: Path) -> dict[st
             "programs_solved": found.solved,
         },
     }
+
+
+def _factors(found: Certificate | FrontProof, front: Front) -> list[dict[str, Any]]:
+    return [{"id": int(i), "factor": float(factor)} for i, factor in zip(front.frame["id"], found.factor, strict=True)]
 
 
 def _show_certificate(found: Certificate, front: Front, problem: Problem) -> None:
@@ -127,6 +181,6 @@ def _show_certificate(found: Certificate, front: Front, problem: Problem) -> Non
             print(f"  {factor:.4g} times the ideal: #{row['id']} {short_network(str(row.get('design', '')))}".rstrip())
 
 
-def _spread(found: Certificate) -> str:
+def _spread(found: Certificate | FrontProof) -> str:
     ordered = sorted(found.factor)
     return f"at most {ordered[-1]:.6g} times the ideal; median {ordered[len(ordered) // 2]:.6g}"

@@ -27,6 +27,8 @@ def show_designs(front: Front, shown: pl.DataFrame, title: str, *, wide: bool = 
     units = dict.fromkeys(front.objectives, ("", 1.0))
     units |= {column: unit_of(column, shown[column].to_list()) for column in times}
     heads = ["id", *(column.removesuffix("ms") + unit if unit else column for column, (unit, _) in units.items())]
+    if "design" not in shown.columns:
+        heads = list(map(folded_head, heads))  # designs in words need the room
     names, shared = ({"design": _whole(shown, front)}, "") if wide else described(front, shown)
     rows = [
         [str(row["id"]), *(number(row[column] / size) for column, (_, size) in units.items()), *cells]
@@ -43,6 +45,15 @@ def show_designs(front: Front, shown: pl.DataFrame, title: str, *, wide: bool = 
 def noted(shown: pl.DataFrame) -> bool:
     """Return whether some design of a table has a transport."""
     return NOTE in shown.columns and any(shown[NOTE])
+
+
+def folded_head(column: str) -> str:
+    r"""Return the name of a column with its unit in a line of its own.
+
+    >>> folded_head("error_rate_percent"), folded_head("id")
+    ('error_rate\npercent', 'id')
+    """
+    return "\n".join(filter(None, column.rpartition("_")[::2]))
 
 
 def described(front: Front, shown: pl.DataFrame) -> tuple[dict[str, list[str]], str]:

@@ -46,7 +46,7 @@ def diff(
 
 def difference_of(one: Addressed, two: Addressed) -> dict[str, Any]:
     """Return what two designs differ in, as plain data with units in its keys."""
-    from evo_libra.front.difference import dimension_rows, money_rows, network_rows, plan_words, time_rows
+    from evo_libra.front.difference import dimension_rows, money_rows, network_rows, plan_words, system_rows, time_rows
     from evo_libra.front.explain import explain
     from evo_libra.front.parts_list import parts_list
     from evo_libra.front.reasons import compared_with
@@ -66,6 +66,7 @@ def difference_of(one: Addressed, two: Addressed) -> dict[str, Any]:
         "time": time_rows(breakdowns[0], breakdowns[1]),
         "busy": dimension_rows(breakdowns[0], breakdowns[1]),
         "money": money_rows(parts[0], parts[1]),
+        "system": system_rows(*(breakdown.get("system", []) for breakdown in breakdowns)),
         **_changes(one, two, parts),
     }
 
@@ -139,6 +140,9 @@ def _show(found: Mapping[str, Any]) -> None:
     _show_rows("where the time goes", found["time"], "ms", found["first"]["time_ms"])
     _show_rows("busy time over bandwidth, overlap not taken out", found["busy"], "ms", found["first"]["time_ms"])
     _show_rows("where the money goes", found["money"], "usd", found["first"]["cost_usd"])
+    if found["system"]:
+        whole = sum(row["first_usd"] for row in found["system"])
+        _show_rows("where the money of the whole system goes", found["system"], "usd", whole)
     print()
     print_folded(*winners(found))
 

@@ -29,16 +29,18 @@ def draw(
     Parameters
     ----------
     figure:
-        The file to write, ending in .svg; without it, the picture is printed in characters.
+        The file to write: a picture, .svg, or a graph for Graphviz, .dot; without it, the picture is printed.
     ascii_only:
         Print characters of ASCII only.
     """
     from evo_libra.ui.drawing.characters import network_lines
+    from evo_libra.ui.drawing.graphviz import network_dot
     from evo_libra.ui.drawing.network import drawn_network
     from evo_libra.ui.drawing.svg import network_svg
 
-    if figure is not None and figure.suffix.lower() != ".svg":
-        raise InputError(f"--figure: found {figure}; the file of a picture ends in .svg")
+    writers = {".svg": network_svg, ".dot": network_dot}
+    if figure is not None and figure.suffix.lower() not in writers:
+        raise InputError(f"--figure: found {figure}; the file of a picture ends in {' or '.join(writers)}")
     if is_address(design) and "#" not in design:  # notation alone
         network = drawn_network(design)
     else:
@@ -51,7 +53,7 @@ def draw(
         print("\n".join(network_lines(network, columns(), ascii_only=ascii_only)))
         return 0
     try:
-        figure.write_text(network_svg(network), encoding="utf-8")
+        figure.write_text(writers[figure.suffix.lower()](network), encoding="utf-8")
     except OSError as error:
         raise InputError(f"{figure} cannot be written: {(error.strerror or '').lower()}") from None
     if as_json:

@@ -10,6 +10,7 @@ from evo_libra.ui.commands.addresses import Addressed, addressed, is_address, wr
 from evo_libra.ui.commands.faults import show_faults, spare_entries
 from evo_libra.ui.commands.serving import show_serving
 from evo_libra.ui.commands.shared import Assignments, DesignId, Json, app
+from evo_libra.ui.commands.system import show_system
 from evo_libra.ui.commands.training import show_alternatives, show_training
 from evo_libra.ui.output import (
     groups_text,
@@ -106,6 +107,8 @@ def _show_breakdown(head: Mapping[str, Any], others: Mapping[str, float], breakd
     else:
         keys = {"link": "link_usd", "switch": "switch_usd", "nic": "nic_usd", "total": "cost_usd"}
         _show_parts("cost by part [USD]", breakdown, {name: (key, ",.0f") for name, key in keys.items()})
+    if "system" in breakdown:
+        show_system(breakdown["system"])
     if "faults" in breakdown:
         show_faults(breakdown["faults"])
 

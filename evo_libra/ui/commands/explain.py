@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from evo_libra.ui.commands.addresses import Addressed, DesignAddress, addressed, is_address
 from evo_libra.ui.commands.shared import Json, MovedProblem, TrustCode, app
+from evo_libra.ui.commands.training import show_streams
 from evo_libra.ui.output import money_text, number, print_folded, print_json, print_table, short_design
 
 if TYPE_CHECKING:
@@ -57,7 +58,14 @@ def explanation(one: Addressed) -> dict[str, Any]:
     return {
         "name": one.name, "design": one.design, **figures, "standing": why,
         "dimensions": _dimensions(one, population, breakdown), "steps": steps, "better_steps": _better(steps, figures),
+        **({"optimizer_streams": streams} if (streams := _streams(breakdown)) else {}),
     }  # fmt: skip
+
+
+def _streams(breakdown: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """Return what runs side by side in each pass of the workloads whose optimizer is not on the NPUs."""
+    trained = {entry["name"]: entry.get("training", {}) for entry in breakdown["workloads"]}
+    return {name: one["optimizer_streams"] for name, one in trained.items() if "optimizer_streams" in one}
 
 
 def _better(steps: Sequence[Mapping[str, Any]], figures: Mapping[str, float]) -> list[str]:
@@ -96,6 +104,8 @@ def _show(found: Mapping[str, Any]) -> None:
     print_folded(*(f"  {sentence}" for sentence in found["standing"]))
     _show_dimensions(found)
     print_folded(*bottleneck_sentences(found["dimensions"]))
+    for workload, streams in found.get("optimizer_streams", {}).items():
+        show_streams(streams, workload)
     _show_steps(found)
     for change in found["better_steps"]:
         print_folded(f"better in one objective and no worse in the others: {change}")
@@ -146,15 +156,16 @@ def _show_steps(found: Mapping[str, Any]) -> None:
     if not columns:
         return
     heads = [f"{column.rpartition('_')[0] or column}\n[%]" for column in columns]
-    broken = any(step["broken"] for step in found["steps"])
+    broken, priced = any(step["broken"] for step in found["steps"]), found.keys() >= _PRICED
     rows = [
         [
-            step["change"], *(_percent(step[f"{column}_percent"]) for column in columns), _price_text(step, found),
+            step["change"], *(_percent(step[f"{column}_percent"]) for column in columns),
+            *([_price_text(step, found)] if priced else []),
             *(["; ".join(step["broken"])] if broken else []),
         ]
         for step in found["steps"]
     ]  # fmt: skip
-    names = ("change", *heads, "a ms costs", *(["but"] if broken else []))
+    names = ("change", *heads, *(["a ms costs"] if priced else []), *(["but"] if broken else []))
     print_table("one step away", names, rows, fold=("change", "but"))
     print_folded(*cheapest_ms(found))
 
@@ -181,9 +192,13 @@ def cheapest_ms(found: Mapping[str, Any]) -> list[str]:
     return [f"the cheapest ms of a step: {money_text(price, 3)}, {change}"]
 
 
+_PRICED = {"time_ms", "cost_usd"}
+"""Columns of a front on which time is bought for money."""
+
+
 def _price(step: Mapping[str, Any], found: Mapping[str, Any]) -> float | None:
     """Return the USD of a ms that a step saves, or that it saves for a ms more; None where it is no such exchange."""
-    if not {"time_ms", "cost_usd"} <= found.keys():
+    if not found.keys() >= _PRICED:
         return None
     ms, usd = found["time_ms"] - step["time_ms"], step["cost_usd"] - found["cost_usd"]
     return usd / ms if ms * usd > 0 else None

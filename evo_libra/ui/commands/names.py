@@ -38,8 +38,8 @@ COMMANDS = {
     ),
     "front": ("front", "Show the front of a result, or a part of it."),
     "import": (
-        "astra_sim",
-        "Read a cluster of ASTRA-sim as a design in the notation and the section `time` of a problem file.",
+        "import_files",
+        "Read files of other programs as a problem file: models, launch scripts, plans, clusters of ASTRA-sim.",
     ),
     "init": ("init", "Write a commented problem file to start from."),
     "optimize": (
@@ -74,7 +74,7 @@ COMMANDS = {
     "show": ("results", "Show what a run came from: problem, seed, versions, git state, machine, times."),
     "ui": ("results", "Watch and steer runs in the terminal: live fronts, queue, designs. Leaving it stops nothing."),
     "validate": ("validate", "Compare what this program computes with what others have published or measured."),
-    "workload": ("workload", "Look at execution traces of workloads."),
+    "workload": ("workload", "Look at execution traces of workloads, and write those of designs."),
 }
 """Name of a command -> its module in this package, and what the command does: its docstring's first line."""
 

@@ -122,26 +122,27 @@ def _certainty(problem: Problem | None, front: Front, seconds: float) -> dict[st
 def _proof(problem: Problem, front: Front, seconds: float) -> dict[str, Any]:
     from rich.status import Status
 
-    from evo_libra.optimality.certificate import certify
+    from evo_libra.optimality.certificate import certify, of_time_and_cost
+    from evo_libra.optimality.front_proof import prove_front
 
     if not seconds:
         return {"factor": None, "no_proof": "--seconds 0 asks for no proof"}
     try:
         with Status("proving", console=new_console(stderr=True)):
-            found = certify(problem, front, seconds)
+            found = (certify if of_time_and_cost(front) else prove_front)(problem, front, seconds)
     except InputError as error:
         return {"factor": None, "no_proof": str(error)}
     return {"factor": found.factor.tolist(), "no_proof": "", "proof_complete": not found.waiting}
 
 
 def _prices(problem: Problem, front: Front) -> dict[str, Any]:
-    from evo_libra.front.prices import kept_share, price_front
+    from evo_libra.front.prices import kept_with_prices
 
     try:
-        priced = price_front(front, problem, _SCENARIOS, _SEED)
+        kept = kept_with_prices(front, problem, _SCENARIOS, _SEED)
     except InputError as error:
         return {"kept_share": None, "no_prices": str(error)}
-    return {"kept_share": kept_share(priced).tolist(), "no_prices": "", "scenarios": _SCENARIOS, "seed": _SEED}
+    return {"kept_share": kept.tolist(), "no_prices": "", "scenarios": _SCENARIOS, "seed": _SEED}
 
 
 def _rows(
@@ -188,7 +189,11 @@ def show_first(front: Front, name: str) -> None:
         if one.runner_up is not None:
             print_folded(f"    runner-up {short_name(front, one.runner_up)}: {one.loses}")
     first = found.ids[picks[0].row]
-    print(f"evo-libra recommend {name}   and   evo-libra explain {name}#{first}   say more")
+    # A design of a problem in Python is no network that could be explained.
+    explained = (
+        f"   and   evo-libra explain {name}#{first}   say more" if "design" in front.frame.columns else "   says more"
+    )
+    print(f"evo-libra recommend {name}{explained}")
 
 
 def _show(
@@ -209,8 +214,8 @@ def _show(
             print_folded(f"  parts: {_parts_text(row['parts'])}")
         if one.runner_up is not None:
             print_folded(f"  runner-up: {short_name(front, one.runner_up)} is {one.loses}")
-        print_folded(*(f"  {_reference_name(point)}: it is {point['it_is']}" for point in row["references"]))
-        print_folded(*_sure_texts(row, sure))
+        print_folded(*(f"  against {_reference_name(point)} it is {point['it_is']}" for point in row["references"]))
+        print_folded(*_sure_texts(front, row, sure))
         print()
     print_folded(*(f"no {what}: {sure[key]}" for what, key in (("proof", "no_proof"), ("price scenarios", "no_prices"))
                    if sure[key]))  # fmt: skip
@@ -228,9 +233,11 @@ def _reference_name(point: Mapping[str, str]) -> str:
 
 def _step_texts(found: Candidates, one: Recommendation) -> list[str]:
     """Return what a ms costs at a design, to the next tenth of the time and from the last one."""
+    from evo_libra.front.reasons import per_what
+
     ways = (("to", one.faster), ("from", one.slower))
     texts = [
-        f"{money_text(way.usd_per_ms, 3)} on the way {word} #{found.ids[way.row]}"
+        f"{money_text(way.usd_per_ms, 3)}{per_what(found.money)} on the way {word} #{found.ids[way.row]}"
         for word, way in ways
         if way is not None
     ]
@@ -248,17 +255,25 @@ def _parts_text(parts: Sequence[Mapping[str, Any]]) -> str:
     return ", ".join([*shown, *([more] if rest else [])])
 
 
-def _sure_texts(row: Mapping[str, Any], sure: Mapping[str, Any]) -> list[str]:
+def _sure_texts(front: Front, row: Mapping[str, Any], sure: Mapping[str, Any]) -> list[str]:
+    from evo_libra.optimality.certificate import of_time_and_cost
+    from evo_libra.optimality.front_proof import proven
+
     found = []
     if row["factor"] is not None:
-        gain = 100.0 * (1.0 - 1.0 / row["factor"])
-        better = f"at its cost nothing is more than {gain:.3g} % faster"
-        found.append(f"proven: {'no design of its cost is faster' if gain < _NOTHING else better}")
+        found.append(f"proven: {(_of_its_cost if of_time_and_cost(front) else proven)(row['factor'])}")
     if row["kept_share"] is not None:
         kept = round(row["kept_share"] * sure["scenarios"])
         found.append(f"on the front in {kept:,} of {sure['scenarios']:,} price scenarios")
     return [f"  {'; '.join(found)}"] if found else []
 
 
-_NOTHING = 1e-4
-"""Percent that are none."""
+def _of_its_cost(factor: float) -> str:
+    gain = 1.0 - 1.0 / factor
+    if gain < _NOTHING:
+        return "no design of its cost is faster"
+    return f"at its cost nothing is more than {100.0 * gain:.3g} % faster"
+
+
+_NOTHING = 1e-6
+"""Part of the time that is nothing."""

@@ -18,8 +18,13 @@ def show_references(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -
     if not rows:
         return
     from evo_libra.front.families import short_network, short_plans
-    from evo_libra.ui.commands.design_table import BANDWIDTH, NETWORK, PLAN, bandwidths
+    from evo_libra.ui.commands.design_table import BANDWIDTH, NETWORK, PLAN, bandwidths, folded_head
 
+    if not is_network(str(rows[0]["design"])):
+        head = ("name", *map(folded_head, columns), "what it is")
+        cells = [[str(r["name"]), *(number(r[column]) for column in columns), str(r["design"])] for r in rows]
+        print_table("designs to compare with", head, cells, left=("name", "what it is"), fold=("what it is",))
+        return
     plans, shared = short_plans([str(row["design"]).partition(" | ")[2] for row in rows])
     planned = [PLAN] if any(plans) else []
     print_table(
@@ -37,6 +42,15 @@ def show_references(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -
     )  # fmt: skip
     print_folded(*([f"their plans: {shared}"] if shared else []))
     print_folded(*reference_sentences(rows))
+
+
+def is_network(design: str) -> bool:
+    """Return whether a reference design is in the notation of networks; those of problems in Python are in words.
+
+    >>> is_network("SW(8)@nvlink4:450"), is_network("blocks of neighbours")
+    (True, False)
+    """
+    return "(" in design and "@" in design
 
 
 def rows_of_runs(folders: Sequence[RunFolder], fronts: Sequence[Front]) -> list[dict[str, Any]]:

@@ -77,6 +77,7 @@ def report(
 def _source(run: RunRecord, runs: Sequence[RunRecord], limit: float, notes: list[str], *, trust_code: bool) -> Source:
     """Return a result; why something is not known of it is added to the notes."""
     from evo_libra.experiment.results.catalogue import read_front, read_manifest
+    from evo_libra.experiment.store.folder import RunFolder
     from evo_libra.front.references import reference_points
     from evo_libra.ui.report.data import Source, facts_of
 
@@ -88,7 +89,8 @@ def _source(run: RunRecord, runs: Sequence[RunRecord], limit: float, notes: list
         notes.append(f"{name}: its designs are not known in the notation, so only their objectives are shown.")
     if problem is not None and limit and len(front):
         proof = _proof(problem, front, limit, notes)
-    points = [] if problem is None else reference_points(problem)
+    # A problem in Python is not built for a page; its run has kept what its front is compared with.
+    points = RunFolder(run.folder).read_references() if problem is None else reference_points(problem)
     return Source(name, front, problem, str(run.folder), proof, points, facts_of(read_manifest(run)))
 
 
@@ -119,11 +121,15 @@ def _problem(run: RunRecord, notes: list[str], *, trust_code: bool) -> Problem |
 def _proof(problem: Problem, front: Front, seconds: float, notes: list[str]) -> Certificate | None:
     from rich.status import Status
 
-    from evo_libra.optimality.certificate import certify
+    from evo_libra.optimality.certificate import certify, of_time_and_cost
+    from evo_libra.optimality.front_proof import prove_front, proven
 
     try:
         with Status("proving", console=new_console(stderr=True)):
-            return certify(problem, front, seconds)
+            if of_time_and_cost(front):
+                return certify(problem, front, seconds)
+            notes.append(f"Proven of the front: {proven(prove_front(problem, front, seconds).largest_factor)}.")
+            return None
     except InputError as error:
         notes.append(f"Nothing is proven of the front: {error}.")
         return None

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from evo_libra.ui.memory_table import show_memory
 from evo_libra.ui.output import number, print_folded, print_table, time_text, time_unit
-
-_SHARE = 0.001
-"""Part of a step from which on it is shown."""
 
 
 def show_serving(serving: Mapping[str, Any]) -> None:
@@ -25,17 +23,16 @@ def show_serving(serving: Mapping[str, Any]) -> None:
             rows = [[part, f"{time / size:.4g}", f"{100 * time / total:.1f}"] for part, time in split.items()]
             rows.append(["all", f"{total / size:.4g}", "100.0"])
             print_table(f"time of {title} [{unit}]", ("part", "time", "%"), rows, left=("part",))
-    used = [[kind, f"{bytes_:.3g}"] for kind, bytes_ in serving["memory_GB"].items() if bytes_ >= _SHARE]
-    used.append(["all", f"{serving['memory_total_GB']:.3g}"])
-    limit = serving["memory_limit_GB"]
-    print_table(f"memory of an NPU [GB]; at most {limit:.4g}", ("class", "GB"), used, left=("class",))
+    show_memory(serving)
 
 
 def _sentences(serving: Mapping[str, Any]) -> list[str]:
     both = serving["replicas"] - serving["prefill_replicas"]
     pools = f", {serving['prefill_replicas']:,} more for prompts alone" if serving["prefill_replicas"] else ""
+    if ahead := serving.get("prefill_parallelism"):
+        pools += f" with {' '.join(f'{name} {degree}' for name, degree in ahead.items() if degree > 1) or 'tp 1'}"
     alone, upper = time_text(serving["ttft_one_user_ms"]), time_text(serving["ttft_ms"])
-    first = f"first token after {alone}" + ("" if alone == upper else f" to {upper}")
+    first = f"first token after {alone}" + ("" if alone == upper else f" (alone) to {upper} (all at once)")
     who = f"{serving['concurrency']:,} of each of {both:,} replicas{pools}"
     rate = f"{number(serving['tokens_per_s'])} tokens/s, {number(serving['tokens_per_s_per_npu'])}"
     further, last = time_text(serving["tpot_ms"]), time_text(serving["request_ms"])
@@ -46,6 +43,8 @@ def _sentences(serving: Mapping[str, Any]) -> list[str]:
     ]
     if simulated := serving.get("simulated"):
         found += _simulated(simulated)
+    if (reason := serving.get("not_simulated")) is not None:
+        found.append(f"not simulated request by request: {reason}")
     if (joules := serving.get("energy_per_token_J")) is not None:
         dollars = serving.get("usd_per_Mtoken")
         money = "" if dollars is None else f", {number(dollars)} USD per million tokens"
@@ -56,7 +55,9 @@ def _sentences(serving: Mapping[str, Any]) -> list[str]:
 def _simulated(found: Mapping[str, Any]) -> list[str]:
     """Return what a simulation says, and where the formula is off."""
     apart, together = time_text(found["ttft_one_by_one_ms"]), time_text(found["ttft_at_once_ms"])
-    first = f"first token after {apart} where users ask one by one, {together} where all ask at once"
+    first = f"first token after {apart}"
+    if apart != together:
+        first += f" where users ask one by one, {together} where all ask at once"
     rest = f"a further one each {time_text(found['tpot_ms'])}, {number(found['tokens_per_s'])} tokens/s"
     said = [f"simulated request by request: {first}; {rest}"]
     if not found["formula_holds"]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
+from evo_libra.ui.memory_table import show_memory
 from evo_libra.ui.output import number, print_folded, print_table, time_unit
 from evo_libra.ui.plan_rows import plan_rows, plan_sentences
 
-_SHARE = 0.001
-"""Part of a step from which on it is shown."""
+if TYPE_CHECKING:
+    from rich.text import Text
 
 
 def show_training(training: Mapping[str, Any]) -> None:
@@ -18,11 +19,25 @@ def show_training(training: Mapping[str, Any]) -> None:
     unit, size = time_unit(total)
     rows = [[part, f"{time / size:.4g}", f"{100 * time / total:.1f}"] for part, time in split.items()]
     print_table(f"time of a step by part [{unit}]", ("part", "time", "%"), rows, left=("part",))
-    limit = training["memory_limit_GB"]
-    used = [[kind, f"{bytes_:.3g}"] for kind, bytes_ in training["memory_GB"].items() if bytes_ >= _SHARE]
-    used.append(["all", f"{training['memory_total_GB']:.3g}"])
-    print_table(f"memory of an NPU [GB]; at most {limit:.4g}", ("class", "GB"), used, left=("class",))
+    if "optimizer_streams" in training:
+        show_streams(training["optimizer_streams"])
+    show_memory(training)
     print_folded(*_sentences(training))
+
+
+def show_streams(streams: Sequence[Mapping[str, Any]], workload: str = "") -> None:
+    """Print what runs side by side in each pass of a workload, where the optimizer is not on the NPUs."""
+    from rich.text import Text
+
+    unit, size = time_unit(max(one["time_ms"] for one in streams))
+    rows: list[list[str | Text]] = [
+        [one["pass"], one["stream"], Text(f"{one['time_ms'] / size:.4g}", style="bold" if one["binds"] else ""),
+         "binds" if one["binds"] else ""]
+        for one in streams
+    ]  # fmt: skip
+    name = f"{workload}: " if workload else ""
+    title = f"{name}what runs side by side in each pass of a microbatch [{unit}]"
+    print_table(title, ("pass", "stream", "time", ""), rows, left=("pass", "stream", ""))
 
 
 def _sentences(training: Mapping[str, Any]) -> list[str]:

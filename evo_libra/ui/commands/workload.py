@@ -1,16 +1,16 @@
-"""What execution traces of workloads hold."""
+"""What execution traces of workloads hold, and traces of designs that are work."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import App
+from cyclopts import App, Parameter
 
 from evo_libra.errors import InputError, counted, printable
-from evo_libra.ui.commands.shared import Json, Rows, app, check_positive
+from evo_libra.ui.commands.shared import Json, MovedProblem, Rows, TrustCode, app, check_min, check_positive
 from evo_libra.ui.output import print_json, print_table, progress_bar
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 _GROUP_WIDTH = 16
 
 
-workload = App(name="workload", help="Look at execution traces of workloads.")
+workload = App(name="workload", help="Look at execution traces of workloads, and write those of designs.")
 app.command(workload)
 
 
@@ -62,6 +62,38 @@ def show_workload(
         print_json({"trace": str(trace), "npus": list(map(_summary_json, summaries))})
     else:
         _show(trace, summaries, rows)
+    return 0
+
+
+@workload.command(name="write")
+def write_workload(
+    design: str,
+    out: Annotated[Path, Parameter(name="--out")],
+    *,
+    batch: int = 1,
+    problem: MovedProblem = None,
+    trust_code: TrustCode = False,
+    as_json: Json = False,
+) -> int:
+    """Write the Chakra execution traces of a design, of a problem in Python whose designs are work.
+
+    Parameters
+    ----------
+    design:
+        RESULT#ID, such as last#12, or RESULT#knee.
+    out:
+        The prefix of the files, such as traces/mlp for traces/mlp.0.et, traces/mlp.1.et and so on.
+    batch:
+        Samples that are computed together.
+    """
+    from evo_libra.ui.commands.design_traces import traces_of_design
+
+    check_min("batch", batch)
+    number, paths = traces_of_design(design, out, batch, problem, trust_code=trust_code)
+    if as_json:
+        print_json({"id": number, "batch": batch, "traces": paths})
+    else:
+        print(f"design {number}: {counted(len(paths), 'trace')}, {paths[0]} to {paths[-1]}")
     return 0
 
 

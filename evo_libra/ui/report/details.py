@@ -112,10 +112,31 @@ def _step(one: Mapping[str, Any]) -> Step:
 
 
 def _bill(parts: Mapping[str, Any]) -> list[BillRow]:
-    """Return parts by dimension, and their sum."""
+    """Return parts by dimension, and their sum; then what is around the network, and the sum of all."""
     rows = _bill_rows(parts)
     powers = [row.power_W for row in rows if row.power_W is not None]
-    return [*rows, BillRow(None, "all", None, sum(row.cost_usd for row in rows), sum(powers) if powers else None)]
+    cost = sum(row.cost_usd for row in rows if row.cost_usd is not None)
+    return [*rows, BillRow(None, "all", None, cost, sum(powers) if powers else None), *_system_rows(parts)]
+
+
+def _system_rows(parts: Mapping[str, Any]) -> list[BillRow]:
+    """Return what is around the network, and the sum with the network; nothing where only a network is bought."""
+    from evo_libra.front.system_bill import NETWORK, sum_of  # noqa: PLC0415 - it takes the problem
+
+    bill = parts.get("system", [])
+    if not bill:
+        return []
+    cost, power = sum_of(bill, "cost_usd"), sum_of(bill, "power_kW")
+    around = [
+        BillRow(None, row["item"], row["pieces"], row["cost_usd"], _watts(row["power_kW"]))
+        for row in bill
+        if row["item"] != NETWORK
+    ]
+    return [*around, BillRow(None, "the whole system", None, cost, _watts(power))]
+
+
+def _watts(power: float | None) -> float | None:
+    return None if power is None else power * 1e3
 
 
 def _part(row: Mapping[str, Any]) -> str:

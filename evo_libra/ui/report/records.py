@@ -115,12 +115,16 @@ class Waterfall:
 
 @dataclass(frozen=True)
 class BillRow:
-    """A row of a bill of materials; pieces are None where parts come in any fraction. The last row is the sum."""
+    """A row of a bill of materials; pieces are None where parts come in any fraction.
+
+    Cost and power are None where no source gives them. The row ``all`` is the sum of the network. Where NPUs or what is
+    around them are bought, they and the sum of the whole system follow it.
+    """
 
     dimension: int | None
     what: str
-    pieces: int | None
-    cost_usd: float
+    pieces: float | None
+    cost_usd: float | None
     power_W: float | None  # noqa: N815 - as in JSON output of the program
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from evo_libra.arrays import FloatArray
+from evo_libra.workload.serving.serving_plans import ServingPlans, with_split_experts
 from evo_libra.workload.serving.serving_setup import RESERVED, ServingSetup
 from evo_libra.workload.step.layer import kv_heads
 from evo_libra.workload.step.memory import layers_of_stage, parameters
@@ -28,10 +29,29 @@ def serving_memory(setup: ServingSetup, plans: Plans) -> dict[str, FloatArray]:
 
     A first stage holds the embedding and a last one the head; a single stage holds both.
     """
-    weights = setup.weight_bytes * parameters(setup.forward, plans).all
-    tokens = plans.micro_batch * setup.longest
-    return {
-        "weights": weights,
-        "cache": tokens * cache_per_token(setup, plans),
-        "software": np.full(1, RESERVED),
-    }
+    return _memory(setup, plans, np.asarray(plans.micro_batch * setup.longest))
+
+
+def memory_of_pools(setup: ServingSetup, plans: ServingPlans) -> dict[str, FloatArray]:
+    """Return (n,) bytes by class of an accelerator of the pool whose accelerators need more.
+
+    A replica that only processes prompts has one in each stage, and keeps their caches until they are sent.
+    """
+    found = serving_memory(setup, plans.plans)
+    if plans.ahead is None:
+        return found
+    ahead = prompt_memory(setup, plans.ahead)
+    more = (plans.prefill > 0) & (sum(ahead.values(), np.zeros(1)) > sum(found.values(), np.zeros(1)))
+    return {kind: np.where(more, ahead[kind], bytes_) for kind, bytes_ in found.items()}
+
+
+def prompt_memory(setup: ServingSetup, plans: Plans) -> dict[str, FloatArray]:
+    """Return (n,) bytes by class of an accelerator of a replica that only processes prompts, one in each stage."""
+    return _memory(setup, plans, np.asarray(plans.pp * float(setup.prompt)))
+
+
+def _memory(setup: ServingSetup, plans: Plans, tokens: FloatArray) -> dict[str, FloatArray]:
+    """Return (n,) bytes of an accelerator by class with the cache of some tokens."""
+    weights = setup.weight_bytes * parameters(setup.forward, with_split_experts(plans)).all
+    cache = tokens * cache_per_token(setup, plans)
+    return {"weights": weights, "cache": cache, "software": np.full(1, RESERVED)}

@@ -8,6 +8,7 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.workload.serving.serving_setup import ServingSetup
+from evo_libra.workload.step.decoder import Experts
 from evo_libra.workload.step.kernels import Array
 from evo_libra.workload.step.layer import attention_widths, kv_heads
 from evo_libra.workload.step.plans import Plans
@@ -58,8 +59,7 @@ def few_rows(
     npu, constants = setup.accelerator, setup.accelerator.decode_constants()
     work = 2.0 * rows * n * k * matrices / setup.kernels.rate(setup.products)
     weights = setup.weight_bytes * n * k * read / (npu.memory_bandwidth * constants.bandwidth)
-    quantised = npu.gemm_constants(setup.products).quantisation * rows * k * matrices / npu.memory_bandwidth
-    return np.asarray(np.maximum(work, weights) + quantised + constants.fixed)
+    return np.asarray(np.maximum(work, weights) + constants.fixed)
 
 
 def _projections(setup: ServingSetup, plans: Plans, rows: FloatArray) -> FloatArray:
@@ -94,6 +94,12 @@ def _two_products(
     return first + few_rows(setup, rows, model.hidden, width, matrices=matrices, read=read)
 
 
+def experts_read(experts: Experts, plans: Plans, rows: Array) -> FloatArray:
+    """Return (n,) the part of experts that are read for some tokens of each NPU, which reach them at random."""
+    chance = experts.per_token / experts.count
+    return np.asarray(1.0 - (1.0 - chance) ** np.maximum(rows * plans.ep / plans.tp, 1.0))
+
+
 def _experts(setup: ServingSetup, plans: Plans, rows: FloatArray) -> FloatArray:
     """Return the time of router, experts and shared experts.
 
@@ -103,7 +109,7 @@ def _experts(setup: ServingSetup, plans: Plans, rows: FloatArray) -> FloatArray:
     assert experts is not None  # noqa: S101 - callers have asked
     tokens, chance = rows * plans.ep / plans.tp, experts.per_token / experts.count
     local = experts.count / plans.ep
-    read = local * (1.0 - (1.0 - chance) ** np.maximum(tokens, 1.0))
+    read = local * experts_read(experts, plans, rows)
     width = float(experts.feed_forward)
     time = few_rows(setup, rows, experts.count, model.hidden)
     time = time + _two_products(setup, tokens * chance, width, matrices=local, read=read)

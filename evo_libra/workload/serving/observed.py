@@ -1,16 +1,20 @@
-"""What a simulation of a plan's replica says of the closed form."""
+"""What a simulation of a plan's replicas says of the closed form."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from math import gcd
 
 import numpy as np
 
 from evo_libra.arrays import FloatArray
-from evo_libra.workload.serving.lengths import fixed_lengths
-from evo_libra.workload.serving.phases import phases_of
+from evo_libra.workload.serving.decoding import sequences
+from evo_libra.workload.serving.lengths import Lengths, fixed_lengths
+from evo_libra.workload.serving.phases import of_prefill, pool_phases, stage_of, transfer_parts
+from evo_libra.workload.serving.serving_plans import ServingPlans
 from evo_libra.workload.serving.serving_setup import ServingSetup
-from evo_libra.workload.serving.simulation import Replica, Request, Seen, simulate, staggered
+from evo_libra.workload.serving.simulation import PrefillPool, Replica, Request, Stages, simulate, staggered
 from evo_libra.workload.step.plans import Plans
 from evo_libra.workload.step.races import SecondsOf, StepTime
 
@@ -21,16 +25,19 @@ _REQUESTS = 1500
 _SEED = 0
 OFF = 0.10
 """Relative difference from which on a closed form is said to be off."""
+LONGEST = 1_500_000
+"""Passes through a stage up to which a plan is simulated; a second or so."""
 
 
 @dataclass(frozen=True)
 class Observed:
-    """What users of a replica see in simulations.
+    """What users see in simulations of the replicas that work together.
 
     Attributes
     ----------
-    first : (2,) mean s to the first token, where requests come one by one and where all ask at once.
-    token, rate : mean s of a further token, and tokens a second of a replica, where requests come one by one.
+    first : (2,) mean s to the first token, where requests come one by one, and where all ask at once; in pools the
+        second one is that of the last of them.
+    token, rate : mean s of a further token, and tokens a second of all replicas, where requests come one by one.
     """
 
     first: FloatArray
@@ -38,45 +45,106 @@ class Observed:
     rate: float
 
 
-def observed(setup: ServingSetup, plan: Plans, seconds_of: SecondsOf) -> Observed:
-    """Return what users of a replica see under one plan without a pipeline, whose replicas all do both."""
-    replica, users = replica_of(setup, plan, seconds_of), int(plan.micro_batch[0])
-    lengths = setup.lengths or fixed_lengths(setup.prompt, round(setup.answer))
+def passes(setup: ServingSetup, plan: ServingPlans) -> float:
+    """Return through how many stages the requests and groups of a simulation would pass, about."""
+    answering, ahead = together(plan)
+    requests, stages = _count(setup, plan) + answering * int(plan.plans.micro_batch[0]), int(plan.plans.pp[0])
+    prompts = requests * int(plan.of_prefill.pp[0])
+    # A replica without a pipeline makes many steps at once where no prompt comes between.
+    steps = setup.answer if stages > 1 or ahead else 1.0
+    return prompts + requests * steps / float(sequences(plan.plans)[0]) * stages
+
+
+def together(plan: ServingPlans) -> tuple[int, int]:
+    """Return as few replicas as have the same part of those that only process prompts, and how many of them do."""
+    answering, ahead = int(plan.answering[0]), int(plan.prefill[0])
+    parts = gcd(answering, ahead) if ahead else answering
+    return answering // parts, ahead // parts
+
+
+def observed(setup: ServingSetup, plan: ServingPlans, seconds_of: SecondsOf) -> Observed:
+    """Return what users see under one plan."""
+    replica, users, (answering, _) = replica_of(setup, plan, seconds_of), int(plan.plans.micro_batch[0]), together(plan)
+    pool, lengths = pool_of(setup, plan, seconds_of), _lengths(setup)
     random = np.random.default_rng(_SEED)
-    count = _ROUNDS * users if setup.lengths is None else max(_ROUNDS * users, _REQUESTS)
-    prompts, answers = (values.tolist() for values in lengths.drawn(random, count + users))
-    begun = simulate(replica, staggered(prompts, answers, users, random), count).later(users)
+    room, count = users * answering, _count(setup, plan)
+    prompts, answers = (values.tolist() for values in lengths.drawn(random, count + room))
+    begun = simulate(replica, staggered(prompts, answers, room, random), count, pool).later(room)
     # All prompts come before any further token, so that answers do not matter here.
-    together = [
-        simulate(replica, [Request(prompt, 1) for prompt in prompts[start : start + users]]).first.mean()
-        for start in range(0, count, users)
+    at_once = [
+        simulate(replica, [Request(prompt, 1) for prompt in prompts[start : start + room]], None, pool).first
+        for start in range(0, count, room)
     ]
-    return Observed(np.array([begun.first.mean(), np.mean(together)]), begun.token, _rate(begun, users))
+    last = [first.max() if pool is not None else first.mean() for first in at_once]
+    # By Little's law of all users, as requests come one by one.
+    rate = float(plan.users[0]) * float(begun.answer.mean() / begun.last.mean())
+    return Observed(np.array([begun.first.mean(), np.mean(last)]), begun.token, rate)
 
 
-def _rate(seen: Seen, users: int) -> float:
-    """Return tokens a second: by Little's law of all users, as requests come one by one."""
-    return users * float(seen.answer.mean() / seen.last.mean())
+def _lengths(setup: ServingSetup) -> Lengths:
+    return setup.lengths or fixed_lengths(setup.prompt, round(setup.answer))
 
 
-def replica_of(setup: ServingSetup, plan: Plans, seconds_of: SecondsOf) -> Replica:
+def _count(setup: ServingSetup, plan: ServingPlans) -> int:
+    """Return how many requests are simulated."""
+    several = _ROUNDS * int(plan.plans.micro_batch[0]) * together(plan)[0]
+    return several if setup.lengths is None else max(several, _REQUESTS)
+
+
+def replica_of(setup: ServingSetup, plan: ServingPlans, seconds_of: SecondsOf) -> Replica:
     """Return the replica of a plan; what it sends takes as long per token as in the phases of the closed form."""
-    users, fixed = int(plan.micro_batch[0]), phases_of(setup, plan)
-    sent = _network(fixed.decode, seconds_of) / users, _network(fixed.prefill, seconds_of) / setup.prompt
-    many = Plans(**{**vars(plan), "micro_batch": np.arange(1, users + 1)})
-    low, high = (_compute(phases_of(_with_context(setup, tokens), many).decode) for tokens in _CONTEXTS)
+    plans = plan.plans
+    stages, rows = range(int(plans.pp[0])), int(sequences(plans)[0])
+    many = Plans(**{**vars(plans), "micro_batch": np.arange(1, rows + 1) * len(stages)})
+    low, high = (
+        np.array([_compute(stage_of(_with_context(setup, tokens), many, stage)[1]) for stage in stages])
+        for tokens in _CONTEXTS
+    )
     slope = (high - low) / (_CONTEXTS[1] - _CONTEXTS[0])
-    lengths = setup.lengths or fixed_lengths(setup.prompt, round(setup.answer))
+    sent = np.array([_network(stage_of(setup, plans, stage)[1], seconds_of) / rows for stage in stages])
+
+    def decode(requests: int, context: float) -> Stages:
+        before, more = low[:, requests - 1], slope[:, requests - 1]
+        seconds: list[float] = (before + more * (context - _CONTEXTS[0]) + sent * requests).tolist()
+        return seconds
+
+    return Replica(_prefill(setup, plans, seconds_of), decode, int(plans.micro_batch[0]))
+
+
+def pool_of(setup: ServingSetup, plan: ServingPlans, seconds_of: SecondsOf) -> PrefillPool | None:
+    """Return the replicas of a plan that only process prompts, as many as the simulation has; None without any."""
+    answering, ahead = together(plan)
+    if not ahead:
+        return None
+    transfer, parts = pool_phases(setup, plan).transfer, transfer_parts(setup, plan)
+    fixed, sent = float(_compute(transfer)[0]), _network(transfer, seconds_of) / setup.prompt
+    sends, receives = (float(part[0]) for part in parts)
+
+    def moved(tokens: float) -> tuple[float, float]:
+        time = fixed + sent * tokens
+        return sends * time, receives * time
+
+    rename = None if plan.ahead is None else of_prefill
+    return PrefillPool(ahead, answering, _prefill(setup, plan.of_prefill, seconds_of, rename), moved)
+
+
+def _prefill(
+    setup: ServingSetup, plans: Plans, seconds_of: SecondsOf, rename: Callable[[StepTime], StepTime] | None = None
+) -> Callable[[float], Stages]:
+    """Return the time of a prompt of so many tokens in each stage; `rename` puts its traffic into other groups."""
+    stages, lengths = range(int(plans.pp[0])), _lengths(setup)
     grid = np.unique(np.rint(np.linspace(1, int(lengths.prompts.max()), _GRID)))
-    prompt = np.array([float(_compute(phases_of(_with_prompt(setup, int(n)), plan).prefill)[0]) for n in grid])
+    times = [
+        [float(_compute(stage_of(_with_prompt(setup, int(tokens)), plans, stage)[0])[0]) for tokens in grid]
+        for stage in stages
+    ]
+    each = [stage_of(setup, plans, stage)[0] for stage in stages]
+    sent = [_network(step if rename is None else rename(step), seconds_of) / setup.prompt for step in each]
 
-    def prefill(tokens: float) -> float:
-        return float(np.interp(tokens, grid, prompt)) + sent[1] * tokens
+    def prefill(tokens: float) -> Stages:
+        return [float(np.interp(tokens, grid, mine)) + more * tokens for mine, more in zip(times, sent, strict=True)]
 
-    def decode(requests: int, context: float) -> float:
-        return float(low[requests - 1] + slope[requests - 1] * (context - _CONTEXTS[0])) + sent[0] * requests
-
-    return Replica(prefill, decode, users)
+    return prefill
 
 
 _CONTEXTS = (1_000, 9_000)

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import ceil
 
 import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.collective import Collective, Dispatch, NextStage
-from evo_libra.workload.serving.cache import cache_of_prompt
+from evo_libra.workload.serving.cache import cache_of_prompt, prompt_memory, serving_memory
 from evo_libra.workload.serving.decoding import head_step, layer_step, sequences
+from evo_libra.workload.serving.serving_plans import ServingPlans, with_split_experts
 from evo_libra.workload.serving.serving_setup import ServingSetup
+from evo_libra.workload.serving.tiers import Away
 from evo_libra.workload.step.layer import layer_time
 from evo_libra.workload.step.memory import layers_of_stage
 from evo_libra.workload.step.plans import Plans
-from evo_libra.workload.step.races import EXPERT, PIPELINE, TENSOR, StepChain, StepRace, StepTime, Traffic
-
-POOLS = "dp"
-"""The process group over which the cache goes from a prefill to a decode replica."""
+from evo_libra.workload.step.races import (
+    EXPANSION,
+    EXPERT,
+    OF_PREFILL,
+    PIPELINE,
+    POOLS,
+    TENSOR,
+    StepChain,
+    StepRace,
+    StepTime,
+    Traffic,
+)
 
 _NONE, _ONE = np.zeros(1), np.ones(1)
 Layers = tuple[FloatArray, FloatArray]
@@ -42,8 +54,12 @@ class Phases:
     transfer: StepTime
 
 
-def phases_of(setup: ServingSetup, plans: Plans) -> Phases:
-    """Return the phases of serving under each plan."""
+def phases_of(setup: ServingSetup, plans: Plans, used: Mapping[str, FloatArray] | None = None) -> Phases:
+    """Return the phases of serving under each plan.
+
+    `used` are (n,) bytes of an accelerator by class, those of replicas that answer when left out.
+    """
+    away = Away.of(setup, serving_memory(setup, plans) if used is None else used)
     model, longest = setup.decoder, layers_of_stage(setup.decoder, plans)
     every = np.full(1, float(model.layers - model.expert_layers)), np.full(1, float(model.expert_layers))
     full = sequences(plans) * (plans.pp - 1) < plans.micro_batch
@@ -51,33 +67,64 @@ def phases_of(setup: ServingSetup, plans: Plans) -> Phases:
     held = tuple(np.where(full, plans.pp * most, whole) for most, whole in zip(longest, every, strict=True))
     heads, sends = np.where(full, plans.pp, 1.0), np.where(plans.pp > 1, plans.pp, 0.0)
     return Phases(
-        _prefill(setup, plans, every, np.where(plans.pp > 1, plans.pp - 1.0, 0.0)),
-        _prefill(setup, plans, longest, np.where(plans.pp > 1, 1.0, 0.0)),
-        _decode(setup, plans, (held[0], held[1]), heads, sends),
-        _transfer(setup, plans),
+        _prefill(setup, plans, every, _ONE, np.where(plans.pp > 1, plans.pp - 1.0, 0.0), away),
+        _prefill(setup, plans, longest, _ONE, np.where(plans.pp > 1, 1.0, 0.0), away),
+        _decode(setup, plans, (held[0], held[1]), heads, sends, away),
+        _transfer(setup, "dp", cache_of_prompt(setup, plans)),
     )
 
 
-def _prefill(setup: ServingSetup, plans: Plans, layers: Layers, sends: FloatArray) -> StepTime:
-    one = _one_prompt(plans)
+def stage_of(setup: ServingSetup, plan: Plans, stage: int) -> tuple[StepTime, StepTime]:
+    """Return what one stage has of a prompt, and of a step of decoding, with what it sends to the next one.
+
+    Stages have as many layers as the longest one, until there are none left; the last one has the head, too. All is in
+    the NPU's own memory here.
+    """
+    model, stages = setup.decoder, int(plan.pp[0])
+    most = ceil(model.layers / stages)
+    begin, end = min(stage * most, model.layers), min((stage + 1) * most, model.layers)
+    routed = max(end - max(begin, model.layers - model.expert_layers), 0)
+    layers = np.full(1, float(end - begin - routed)), np.full(1, float(routed))
+    last = stage == stages - 1
+    heads, sends = np.full(1, float(last)), np.full(1, float(stages > 1))
+    return (
+        _prefill(setup, plan, layers, heads, sends * (not last)),
+        _decode(setup, plan, layers, heads, sends),
+    )
+
+
+def _prefill(
+    setup: ServingSetup, plans: Plans, layers: Layers, heads: FloatArray, sends: FloatArray, away: Away | None = None
+) -> StepTime:
+    one = with_split_experts(_one_prompt(plans))
     compute = _NONE
     for count, routed in _kinds(setup, layers):
         compute = compute + count * layer_time(setup.forward, one, routed=routed).forward
     rows = np.full(1, float(setup.prompt))
-    plain = {"compute": compute, "head": head_step(setup, plans, 1.0)}
-    return _with_ends(_step(setup, plans, plain, rows, layers, sends), setup, plans, (rows, _ONE, _ONE))
+    plain = {"compute": compute, "head": heads * head_step(setup, plans, 1.0)}
+    if away is not None:
+        accesses = away.seconds(setup, plans, layers[0] + layers[1], rows, rows)
+        plain = _with_expansion(plain, accesses)
+    return _with_ends(_step(setup, plans, plain, rows, layers, sends), setup, plans, (rows, _ONE, heads))
 
 
-def _decode(setup: ServingSetup, plans: Plans, layers: Layers, heads: FloatArray, sends: FloatArray) -> StepTime:
+def _decode(
+    setup: ServingSetup, plans: Plans, layers: Layers, heads: FloatArray, sends: FloatArray, away: Away | None = None
+) -> StepTime:
     products, cache, rows = _NONE, _NONE, sequences(plans)
     for count, routed in _kinds(setup, layers):
-        step = layer_step(setup, plans, routed=routed)
+        step = layer_step(setup, with_split_experts(plans), routed=routed)
         products, cache = products + count * step.products, cache + count * step.cache
     plain = {"compute": products, "cache": cache, "head": heads * head_step(setup, plans, rows)}
-    found = _step(setup, plans, plain, rows, layers, sends)
-    launches = setup.stack.layer * (layers[0] + layers[1])
-    whole = StepTime({**found.plain, "overhead": found.plain["overhead"] + launches}, found.races)
-    return _with_ends(whole, setup, plans, (rows, rows, heads))
+    if away is not None:
+        accesses = away.seconds(setup, plans, layers[0] + layers[1], rows, rows * setup.context)
+        plain = _with_expansion(plain, accesses)
+    return _with_ends(_step(setup, plans, plain, rows, layers, sends), setup, plans, (rows, rows, heads))
+
+
+def _with_expansion(plain: dict[str, FloatArray], accesses: FloatArray) -> dict[str, FloatArray]:
+    """Return the parts of a pass with what it waits for accesses to expansion memory, which run beside the others."""
+    return {**plain, EXPANSION: np.maximum(accesses - sum(plain.values(), _NONE), 0.0)}
 
 
 def _with_ends(
@@ -114,12 +161,13 @@ def _step(
 ) -> StepTime:
     """Return compute with the communication of some layers for (n,) rows of activations, and of sends to next stages.
 
-    The bytes are traffic; the time that a collective takes beyond them is that of the software.
+    The bytes are traffic; the time that a layer and a collective take beyond them is that of the software.
     """
     sent, beyond = _collectives(setup, plans, rows, layers)
     message = Traffic("pipeline", PIPELINE, NextStage(), 2.0 * rows * setup.decoder.hidden / plans.tp, sends)
     races = tuple(_alone(one) for one in (*sent, message))
-    return StepTime({**plain, "overhead": beyond + setup.stack.hop * sends}, races)
+    launches = setup.stack.layer * (layers[0] + layers[1])
+    return StepTime({**plain, "overhead": beyond + setup.stack.hop * sends + launches}, races)
 
 
 def _collectives(
@@ -127,13 +175,14 @@ def _collectives(
 ) -> tuple[list[Traffic], FloatArray]:
     """Return what layers send, and the (n,) seconds that it takes beyond its bytes.
 
-    A layer has an all-reduce after its attention and one after its feed-forward block. Of routed experts the second one
-    is an all-to-all to them and one back.
+    A layer has an all-reduce after its attention and one after its feed-forward block. Of experts that an expert
+    parallel group shares out, the second one is an all-to-all to them and one back.
     """
     hidden, experts = setup.decoder.hidden, setup.decoder.experts
     dense, routed = layers
     # Without shared experts, tokens are split over the group before they are sent, and gathered behind the experts.
-    of_routed = 1.0 if experts is not None and not experts.shared_feed_forward else 2.0
+    shared = experts is None or bool(experts.shared_feed_forward)
+    of_routed = np.where(plans.ep > 1, 1.0 + shared, 2.0)
     size = 2.0 * rows * hidden
     found = [Traffic("tensor", TENSOR, Collective.ALL_REDUCE, size, 2.0 * dense + of_routed * routed)]
     beyond = 2.0 * (dense + routed) * setup.stack.beyond_bytes(plans.tp)
@@ -144,6 +193,44 @@ def _collectives(
     return found, beyond
 
 
-def _transfer(setup: ServingSetup, plans: Plans) -> StepTime:
-    sent = Traffic("transfer", POOLS, NextStage(), cache_of_prompt(setup, plans), _ONE)
+def pool_phases(setup: ServingSetup, plans: ServingPlans) -> Phases:
+    """Return the phases of serving under each plan; prompts are processed by the replicas that do so."""
+    found = phases_of(setup, plans.plans)
+    if plans.ahead is None:
+        return found
+    ahead = phases_of(setup, plans.ahead, prompt_memory(setup, plans.ahead))
+    sent, received = _cache_moved(setup, plans)
+    transfer = _transfer(setup, POOLS, np.maximum(sent, received))
+    return Phases(of_prefill(ahead.prefill), of_prefill(ahead.slot), found.decode, transfer)
+
+
+def of_prefill(step: StepTime) -> StepTime:
+    """Return a step with its traffic in the groups of replicas that only process prompts."""
+
+    def renamed(chain: StepChain) -> StepChain:
+        return replace(chain, traffic=tuple(replace(one, group=OF_PREFILL[one.group]) for one in chain.traffic))
+
+    return StepTime(step.plain, tuple(replace(race, chains=tuple(map(renamed, race.chains))) for race in step.races))
+
+
+def transfer_parts(setup: ServingSetup, plans: ServingPlans) -> tuple[FloatArray, FloatArray]:
+    """Return (n,) the parts of a transfer for which it keeps an NPU that sends, and one that receives; one is 1."""
+    if plans.ahead is None:
+        return _ONE, _ONE
+    sent, received = _cache_moved(setup, plans)
+    return sent / np.maximum(sent, received), received / np.maximum(sent, received)
+
+
+def _cache_moved(setup: ServingSetup, plans: ServingPlans) -> tuple[FloatArray, FloatArray]:
+    """Return (n,) bytes of a prompt's cache that an NPU of the one pool sends, and one of the other receives.
+
+    The NPUs of a stage that send share out what those receive that hold the same layers: each of them its heads.
+    """
+    ahead, plan, received = plans.of_prefill, plans.plans, cache_of_prompt(setup, plans.plans)
+    most_sent, most_held = (sum(layers_of_stage(setup.decoder, one)) for one in (ahead, plan))
+    return np.asarray(received * (most_sent / most_held) * (plan.tp / ahead.tp)), received
+
+
+def _transfer(setup: ServingSetup, group: str, size: FloatArray) -> StepTime:
+    sent = Traffic("transfer", group, NextStage(), size, _ONE)
     return StepTime({"overhead": np.full(1, setup.stack.hop)}, (_alone(sent),))

@@ -7,38 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evo_libra.arrays import FloatArray, IntArray
-from evo_libra.workload.serving.phases import phases_of
+from evo_libra.arrays import FloatArray
+from evo_libra.workload.serving.phases import pool_phases, transfer_parts
+from evo_libra.workload.serving.serving_plans import ServingPlans
 from evo_libra.workload.serving.serving_setup import ServingSetup
-from evo_libra.workload.step.plans import Plans
 from evo_libra.workload.step.races import StepChain, StepRace, StepTime, Traffic
 
 _NONE, _ONE = np.zeros(1), np.ones(1)
-
-
-@dataclass(frozen=True)
-class ServingPlans:
-    """Plans of serving.
-
-    Attributes
-    ----------
-    plans : ``dp`` are the replicas of the model, of which an expert parallel group may take several; ``micro_batch``
-        are the requests that a replica answers at a time.
-    prefill : (n,) or (1,) replicas that only process prompts, for the others to go on with; 0 where all do both.
-    """
-
-    plans: Plans
-    prefill: IntArray
-
-    def select(self, which: IntArray) -> ServingPlans:
-        """Return some of the plans."""
-        prefill = self.prefill if len(self.prefill) == 1 else self.prefill[which]
-        return ServingPlans(self.plans.select(which), prefill)
-
-    @property
-    def users(self) -> FloatArray:
-        """(n,) requests in the whole cluster at a time: as one ends, the next begins."""
-        return np.asarray(self.plans.micro_batch * (self.plans.dp - self.prefill), dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -65,27 +40,37 @@ def served_times(setup: ServingSetup, plans: ServingPlans, *, pools: bool) -> Se
     """Return the times under each plan; `pools` is whether some plan of the table has replicas for prefill alone.
 
     Where a replica does both, each of the other requests stops a request once, for as long as its prompt keeps a stage.
+    In a pipeline, the groups of a step of decoding follow a prompt from stage to stage and wait for it in each: a step
+    takes as long as the whole prompt then, one step in so many as there are requests for a token.
     """
-    found, users, answer = phases_of(setup, plans.plans), np.asarray(plans.plans.micro_batch, float), setup.answer
-    apart = np.asarray(plans.prefill > 0, dtype=np.float64)
-    others = (users - 1.0) * (1.0 - apart)
-    once = ((found.prefill, _ONE), *([(found.transfer, apart)] if pools else []))
-    whole = _chain(*once, (found.slot, others), (found.decode, np.full(1, answer - 1.0)))
-    token = _chain((found.decode, _ONE), (found.slot, others / (answer - 1.0)))
+    found, users, answer = pool_phases(setup, plans), np.asarray(plans.plans.micro_batch, float), setup.answer
+    others = (users - 1.0) * (1.0 - plans.apart)
+    stages = np.asarray(plans.plans.pp, dtype=np.float64)
+    behind = np.minimum(others / (answer - 1.0) * (1.0 - 1.0 / stages), 1.0)
+    once = ((found.prefill, _ONE), *([(found.transfer, plans.apart)] if pools else []))
+    free = (answer - 1.0) * (1.0 - behind)
+    whole = _chain(*once, (found.slot, others), (found.decode, free))
+    token = _chain((found.decode, 1.0 - behind), (found.slot, others / (answer - 1.0)))
     first, alone = _chain(*once, (found.slot, others / 2.0)), _chain(*once)
+    # The prompt is one that is counted above: this race sends a step of decoding alone.
+    follows = (_chain((found.decode, _ONE)), replace(_chain((found.slot, stages)), partial=True))
+    of_request, of_token = StepRace(follows, (answer - 1.0) * behind), StepRace(follows, behind)
     if not pools:
-        return ServedTimes(*(StepTime({}, (StepRace((one,), _ONE),)) for one in (whole, first, token, alone)))
+        return ServedTimes(_time(whole, of_request), _time(first), _time(token, of_token), _time(alone))
     # Users of a prefill replica; where they wait for it or for the network, no more answers come than prompts.
-    share = apart * plans.users / np.maximum(plans.prefill, 1)
-    busiest = np.maximum(share, apart * users)
-    limits = [_chain((found.slot, share)), _chain((found.transfer, busiest))]
+    share = plans.apart * plans.users / np.maximum(plans.prefill, 1)
+    sends, receives = transfer_parts(setup, plans)
+    limits = [
+        _chain((found.slot, share)),
+        _chain((found.transfer, np.maximum(share * sends, plans.apart * users * receives))),
+    ]
     waits = StepRace((_chain((found.slot, _ONE)), _chain((found.transfer, _ONE))), np.maximum(share - 1.0, 0.0))
     request = StepRace((whole, *(replace(one, partial=True) for one in limits)), _ONE)
-    return ServedTimes(
-        StepTime({}, (request,)),
-        StepTime({}, (StepRace((first,), _ONE), waits)),
-        *(StepTime({}, (StepRace((one,), _ONE),)) for one in (token, alone)),
-    )
+    return ServedTimes(StepTime({}, (request, of_request)), _time(first, waits), _time(token, of_token), _time(alone))
+
+
+def _time(chain: StepChain, *races: StepRace) -> StepTime:
+    return StepTime({}, (StepRace((chain,), _ONE), *races))
 
 
 def _chain(*terms: tuple[StepTime, FloatArray]) -> StepChain:

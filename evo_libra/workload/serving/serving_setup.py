@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.workload.serving.ends import UNCOUNTED, Ends
 from evo_libra.workload.serving.lengths import Lengths
 from evo_libra.workload.serving.stacks import SERVING_STACKS, ServingStack
 from evo_libra.workload.step.decoder import Decoder
+from evo_libra.workload.step.expansion import NO_EXPANSION, Expansion
 from evo_libra.workload.step.kernels import Kernels
-from evo_libra.workload.step.training_setup import GEMM_OF_ISOLATED, MEMORY_OF_PEAK, Setup
+from evo_libra.workload.step.training_setup import GEMM_OF_ISOLATED, Setup
 
 WEIGHT_BYTES = {"bf16": 2.0, "fp8": 1.0, "int8": 1.0, "int4": 0.5}
 """Bytes of a weight by precision. Products of int8 and int4 weights run in bf16: the weights alone are narrower."""
 
 CACHE_BYTES = {"bf16": (2.0, 0.0), "fp8": (1.0, 0.0), "int8": (1.0, 4.0)}
 """Bytes of an element of the cache of keys and values by precision, and of the scale of each token and head."""
+
+ATTENTION = {"flash": 1.0, "slim": 61.57 / 16.02}
+"""Rate of attention over a prompt by how it is split, over that of the accelerator's constants.
+
+SlimAttention splits scores in one dimension: 16.02 ms where FlashAttention takes 61.57, a layer with 1,024 tokens on a
+Xeon 8563C (xFasterTransformer, arXiv 2407.07304, 2024).
+"""
 
 RESERVED = 3.5e9
 """Bytes of an accelerator that software takes, as ai-dynamo/aiconfigurator (2025) counts them."""
@@ -30,9 +39,11 @@ class ServingSetup:
     ----------
     prompt, answer : tokens of a request, and of its answer, at least 2; where they vary, on average.
     weights, cache : precisions of the weights, and of the cache of keys and values.
-    gemm_factor, memory_factor : the two constants that are fitted to training steps.
+    gemm_factor : rate of large products over that of isolated ones, fitted to training steps.
     lengths : of requests, where they vary.
     ends : what goes over the tensor parallel group before the layers and after the head.
+    attention : how attention over a prompt is split, one of `ATTENTION`.
+    expansion : memory that an NPU has beside its own; `usable` : bytes of its own that plans may use.
     """
 
     decoder: Decoder
@@ -43,9 +54,11 @@ class ServingSetup:
     cache: str = "bf16"
     stack: ServingStack = SERVING_STACKS["any"]
     gemm_factor: float = GEMM_OF_ISOLATED
-    memory_factor: float = MEMORY_OF_PEAK
     lengths: Lengths | None = None
     ends: Ends = UNCOUNTED
+    attention: str = "flash"
+    expansion: Expansion = NO_EXPANSION
+    usable: float = math.inf
 
     @property
     def products(self) -> str:
@@ -60,7 +73,12 @@ class ServingSetup:
     @property
     def kernels(self) -> Kernels:
         """Times of kernels."""
-        return Kernels(self.accelerator, self.gemm_factor, self.memory_factor, 0, self.weight_bytes)
+        return Kernels(self.accelerator, self.gemm_factor, self._memory_factor, 0, self.weight_bytes)
+
+    @property
+    def _memory_factor(self) -> float:
+        """The part of the memory's bandwidth that kernels reach: serving fuses those that training runs one by one."""
+        return self.accelerator.decode_constants().bandwidth
 
     @property
     def context(self) -> float:
@@ -74,10 +92,17 @@ class ServingSetup:
 
     @property
     def forward(self) -> Setup:
-        """The forward pass over one prompt, as that of training has it."""
+        """The forward pass over one prompt, as that of training has it.
+
+        Training keeps inputs in fp8 a second time, transposed, for the backward pass. Serving needs them once: the
+        norm or the activation before a product writes them.
+        """
+        gemm = {name: replace(constants, quantisation=0.0) for name, constants in self.accelerator.gemm.items()}
+        split = self.accelerator.attention_constants()
+        attention = replace(split, plateau=min(split.plateau * ATTENTION[self.attention], 1.0))
         return Setup(
-            self.decoder, self.accelerator, self.prompt, 1, self.products,
-            gemm_factor=self.gemm_factor, memory_factor=self.memory_factor, weight_bytes=self.weight_bytes,
+            self.decoder, replace(self.accelerator, gemm=gemm, attention=attention), self.prompt, 1, self.products,
+            gemm_factor=self.gemm_factor, memory_factor=self._memory_factor, weight_bytes=self.weight_bytes,
         )  # fmt: skip
 
     @property

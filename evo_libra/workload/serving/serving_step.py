@@ -8,14 +8,16 @@ from functools import cached_property
 
 import numpy as np
 
+from evo_libra.arrays import FloatArray
 from evo_libra.network.catalog.accelerator import Accelerator
-from evo_libra.workload.serving.cache import serving_memory
-from evo_libra.workload.serving.phases import Phases, phases_of
-from evo_libra.workload.serving.served_times import ServedTimes, ServingPlans, served_times
+from evo_libra.workload.serving.cache import memory_of_pools
+from evo_libra.workload.serving.phases import Phases, pool_phases
+from evo_libra.workload.serving.served_times import ServedTimes, served_times
+from evo_libra.workload.serving.serving_plans import ServingPlans
 from evo_libra.workload.serving.serving_setup import ServingSetup
+from evo_libra.workload.serving.tiers import in_expansion, on_npu
 from evo_libra.workload.step.plan_rules import plan_values
-from evo_libra.workload.step.plans import Plans
-from evo_libra.workload.step.races import StepTime, Traffic
+from evo_libra.workload.step.races import OF_PREFILL, POOLS, TENSOR, StepTime, Traffic
 from evo_libra.workload.step.training_step import Layout, group_degrees, layouts_of
 from evo_libra.workload.workload import IterationSize
 
@@ -27,8 +29,8 @@ class ServingStep:
     Attributes
     ----------
     setup : what is served on what.
-    times, phases : what users see and what it is made of, under `plan_of_phases`; arrays are (1,).
-    memory : bytes of an accelerator by class.
+    times, phases : what users see and what it is made of, under `serving_plan`; arrays are (1,).
+    memory : bytes of an accelerator's own memory by class; `expanded` : those in its expansion memory.
     degrees : NPUs of each process group; `layouts` : how the groups lie, the innermost first.
     parallelism : the degrees that the plan says, and `plan` the whole plan in the notation.
     replicas, prefill : copies of the model, and those of them that only process prompts.
@@ -39,8 +41,9 @@ class ServingStep:
     setup: ServingSetup
     times: ServedTimes
     phases: Phases
-    plan_of_phases: Plans
+    serving_plan: ServingPlans
     memory: Mapping[str, float]
+    expanded: Mapping[str, float]
     degrees: Mapping[str, int]
     layouts: Mapping[str, Layout]
     parallelism: Mapping[str, int]
@@ -82,7 +85,7 @@ class ServingStep:
 
     @property
     def total_memory(self) -> float:
-        """Bytes of an accelerator."""
+        """Bytes of an accelerator's own memory."""
         return sum(self.memory.values())
 
 
@@ -91,15 +94,33 @@ def serving_step(
 ) -> ServingStep:
     """Return serving under a single plan that divides what it must; `pools` is as for `served_times`."""
     value = plan_values(plan.plans)
-    used = serving_memory(setup, plan.plans)
+    used = memory_of_pools(setup, plan)
+    of_prefill = {group: int(degree[0]) for group, degree in plan.prefill_degrees.items()}
+    layouts = layouts_of(value, order)
     return ServingStep(
-        name, setup, served_times(setup, plan, pools=pools), phases_of(setup, plan.plans), plan.plans,
-        {kind: float(np.ravel(bytes_)[0]) for kind, bytes_ in used.items()},
-        group_degrees(value), layouts_of(value, order),
-        {group: value[group] for group in ("tp", "pp", "ep", "dp")}, text,
-        value["dp"], int(plan.prefill[0]), value["micro_batch"], int(plan.users[0]),
+        name, setup, served_times(setup, plan, pools=pools), pool_phases(setup, plan), plan,
+        _first(on_npu(setup, used)), _first(in_expansion(setup, used)),
+        {**group_degrees(value), **of_prefill}, {**layouts, **_layouts(plan, order)},
+        {group: value[group] for group in ("tp", "pp", "ep")} | {"dp": int(plan.replicas[0])}, text,
+        int(plan.replicas[0]), int(plan.prefill[0]), value["micro_batch"], int(plan.users[0]),
         serving_advice,
     )  # fmt: skip
+
+
+def _first(classes: Mapping[str, FloatArray]) -> dict[str, float]:
+    return {kind: float(np.ravel(bytes_)[0]) for kind, bytes_ in classes.items()}
+
+
+def _layouts(plan: ServingPlans, order: Sequence[str]) -> dict[str, Layout]:
+    """Return how the groups of replicas lie that only process prompts, and the group of both pools."""
+    if plan.ahead is None:
+        return {}
+    found = {
+        OF_PREFILL[group]: tuple((OF_PREFILL.get(name, name), degree) for name, degree in layout)
+        for group, layout in layouts_of(plan_values(plan.ahead), order).items() if group in OF_PREFILL
+    }  # fmt: skip
+    inside, both = min(int(plan.plans.tp[0]), int(plan.ahead.tp[0])), int(plan.prefill_degrees[POOLS][0])
+    return {**found, POOLS: ((TENSOR, inside), (POOLS, both))}
 
 
 def serving_advice(*, capacity: float) -> str:  # noqa: ARG001 - the signature is that of training steps

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
-from evo_libra.workload.serving.cache import serving_memory
-from evo_libra.workload.serving.served_times import ServingPlans, served_times, times_in_order
+from evo_libra.workload.serving.cache import memory_of_pools
+from evo_libra.workload.serving.served_times import served_times, times_in_order
+from evo_libra.workload.serving.serving_plans import DEGREES, ServingPlans
 from evo_libra.workload.serving.serving_rules import ServingSpace, every_serving_plan, serving_text
 from evo_libra.workload.serving.serving_setup import ServingSetup
 from evo_libra.workload.serving.serving_step import ServingStep, serving_step
+from evo_libra.workload.serving.tiers import on_npu
+from evo_libra.workload.step.expansion import Expansion
 from evo_libra.workload.step.plan_table import PlanTable, order_text
 from evo_libra.workload.step.plans import Plans
 from evo_libra.workload.step.tabulated import TabulatedTime, joined, tabulated_times
@@ -37,11 +40,12 @@ class ServingTable(PlanTable):
 
     Attributes
     ----------
-    prefill : (p,) replicas that only process prompts.
+    prefill : (p,) replicas that only process prompts; `ahead` : their plans, None where they are those of the others.
     """
 
     setups: tuple[ServingSetup, ...]
     prefill: IntArray
+    ahead: Plans | None = None
 
     @property
     def size(self) -> IterationSize:
@@ -54,17 +58,28 @@ class ServingTable(PlanTable):
     @property
     def serving_plans(self) -> ServingPlans:
         """All plans."""
-        return ServingPlans(self.plans, self.prefill)
+        return ServingPlans(self.plans, self.prefill, self.ahead)
+
+    @cached_property
+    def degrees(self) -> dict[str, IntArray]:
+        return {**super().degrees, **self.serving_plans.prefill_degrees}
+
+    @property
+    def placed_degrees(self) -> dict[str, IntArray]:
+        return {**super().placed_degrees, **self.serving_plans.prefill_degrees}
 
     @property
     def pools(self) -> bool:
         """Whether some plan has replicas for prefill alone."""
         return bool(self.prefill.any())
 
+    def _used(self, index: int, part: IntArray) -> dict[str, FloatArray]:
+        return memory_of_pools(self.setups[index], self.serving_plans.select(part))
+
     @cached_property
     def memory(self) -> FloatArray:
         return np.concatenate([
-            np.zeros(len(part)) + sum(serving_memory(self.setups[index], self.plans.select(part)).values())
+            np.zeros(len(part)) + sum(on_npu(self.setups[index], self._used(index, part)).values())
             for index, part in self.parts
         ])  # fmt: skip
 
@@ -98,19 +113,32 @@ class ServingTable(PlanTable):
         return tuple(dict.fromkeys(setup.cache for setup in self.setups))
 
     @cached_property
+    def expansions(self) -> tuple[Expansion, ...]:
+        """The choices of expansion memory."""
+        return tuple(dict.fromkeys(setup.expansion for setup in self.setups))
+
+    @cached_property
     def options(self) -> dict[str, IntArray]:
         weights = np.array([self.weights.index(setup.weights) for setup in self.setups])
         caches = np.array([self.caches.index(setup.cache) for setup in self.setups])
         found = {name: np.broadcast_to(getattr(self.plans, name), len(self)) for name in ("tp", "cp", "pp", "ep")}
+        ahead = {} if self.ahead is None else {
+            f"prefill_{name}": np.where(getattr(self.ahead, name) == found[name], _ALIKE, getattr(self.ahead, name))
+            for name in DEGREES
+        }  # fmt: skip
         return {
-            **found, "concurrency": self.plans.micro_batch, "prefill": self.prefill, "order": self.order,
-            "weights": weights[self.setup], "kv_cache": caches[self.setup],
+            **found, "concurrency": self.plans.micro_batch, "prefill": self.prefill, **ahead, "order": self.order,
+            "weights": weights[self.setup], "kv_cache": caches[self.setup], "expansion": self.plans.expansion,
         }  # fmt: skip
 
     def value_of(self, option: str, value: int) -> str:
         named = {"weights": self.weights, "kv_cache": self.caches}
         if option in named:
             return named[option][value]
+        if option == "expansion":
+            return self.expansions[value].text or "none"
+        if option.startswith("prefill_") and value == _ALIKE:
+            return "as the others"
         return order_text(self.orders[value]) if option == "order" else str(value)
 
     def text(self, n: int) -> str:
@@ -118,10 +146,11 @@ class ServingTable(PlanTable):
         parts += [order_text(self.orders[self.order[n]])] if len(self.orders) > 1 else []
         parts += [setup.weights] if len(self.weights) > 1 else []
         parts += [f"kv-{setup.cache}"] if len(self.caches) > 1 else []
+        parts += [setup.expansion.text] if len(self.expansions) > 1 and setup.expansion.text else []
         return " ".join(parts)
 
     def memory_of(self, n: int) -> dict[str, float]:
-        used = serving_memory(self.setups[self.setup[n]], self.plans.select(np.array([n])))
+        used = on_npu(self.setups[self.setup[n]], self._used(int(self.setup[n]), np.array([n])))
         return {kind: float(np.ravel(bytes_)[0]) for kind, bytes_ in used.items()}
 
     def mistakes_of(self, n: int, plan: Plans) -> Iterator[tuple[str, str]]:  # noqa: ARG002 - others need them
@@ -131,9 +160,14 @@ class ServingTable(PlanTable):
         return _step(self, plan)
 
 
+_ALIKE = 0
+"""The value of a degree of replicas that only process prompts where it is that of the others."""
+
+
 @lru_cache(maxsize=4096)
 def _step(table: ServingTable, plan: int) -> ServingStep:
     one = table.serving_plans.select(np.array([plan]))
+    one = replace(one, ahead=None) if one.alike else one
     setup, order = table.setups[table.setup[plan]], table.orders[table.order[plan]]
     return serving_step(table.name, setup, one, order, table.text(plan), pools=bool(one.prefill.any()))
 
@@ -148,7 +182,23 @@ def serving_table(
     """Return the table of all plans that divide what they must, whether they fit the memory or not."""
     found = every_serving_plan(setups[0].decoder, space)
     count, kinds = len(found.prefill), len(setups)
-    plans = Plans(**{field: np.tile(values, kinds) for field, values in vars(found.plans).items()})
-    setup, prefill = np.repeat(np.arange(kinds), count), np.tile(found.prefill, kinds)
+    every = found.take(np.tile(np.arange(count), kinds))
+    setup = np.repeat(np.arange(kinds), count)
     order = np.zeros(len(setup), dtype=np.int64)
-    return ServingTable(name, setups, plans, setup, order, orders, capacities, prefill)
+    choices = tuple(dict.fromkeys(one.expansion for one in setups))
+    plans = replace(every.plans, expansion=np.array([choices.index(one.expansion) for one in setups])[setup])
+    table = ServingTable(name, setups, plans, setup, order, orders, capacities, every.prefill, every.ahead)
+    return table if len(table.expansions) == 1 else _where_used(table)
+
+
+def _where_used(table: ServingTable) -> ServingTable:
+    """Return the plans with each expansion memory that they use; all have the first one, which is the least."""
+    needed = np.zeros(len(table), dtype=np.bool_)
+    for index, part in table.parts:
+        needed[part] = sum(table._used(index, part).values(), np.zeros(1)) > table.setups[index].usable  # noqa: SLF001 - its own module
+    some = np.flatnonzero((table.plans.expansion == 0) | needed)
+    plans = table.serving_plans.take(some)
+    return replace(
+        table, plans=plans.plans, setup=table.setup[some], order=table.order[some], prefill=plans.prefill,
+        ahead=plans.ahead,
+    )  # fmt: skip

@@ -1,18 +1,26 @@
-"""A replica that answers requests, event by event: continuous batching, against which the closed form is held.
+"""Replicas that answer requests, event by event: continuous batching, against which the closed form is held.
 
-Prompts are processed one after the other, as soon as there is room for one more request. Between them a decoding step
-gives every request that has its first token one more.
+A prompt passes the stages of a replica before anything that comes later. The requests that have their first tokens are
+shared out over as many groups as there are stages; a step of decoding takes a group through all stages, and gives each
+of its requests a token. Replicas may get their prompts from others, which do nothing else.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from itertools import count
+from math import ceil
 
 import numpy as np
 
 from evo_libra.arrays import FloatArray
+from evo_libra.workload.serving.line import Clock, Line
+
+Stages = Sequence[float]
+"""Seconds of each stage."""
 
 
 @dataclass(frozen=True)
@@ -21,14 +29,31 @@ class Replica:
 
     Attributes
     ----------
-    prefill : s of a prompt of so many tokens.
-    decode : s of a step for so many requests with so many tokens of context on average.
+    prefill : of a prompt of so many tokens.
+    decode : of a step for so many requests with so many tokens of context on average, in which it is linear.
     room : requests that it answers at a time.
     """
 
-    prefill: Callable[[float], float]
-    decode: Callable[[int, float], float]
+    prefill: Callable[[float], Stages]
+    decode: Callable[[int, float], Stages]
     room: int
+
+
+@dataclass(frozen=True)
+class PrefillPool:
+    """Replicas that only process prompts.
+
+    Attributes
+    ----------
+    replicas : how many there are, for so many that go on with their prompts: `served`.
+    prefill : of a prompt of so many tokens.
+    transfer : s for which the cache of a prompt of so many tokens keeps the replica that sends it, and the other one.
+    """
+
+    replicas: int
+    served: int
+    prefill: Callable[[float], Stages]
+    transfer: Callable[[float], tuple[float, float]]
 
 
 @dataclass(frozen=True)
@@ -57,7 +82,7 @@ class Seen:
     end: FloatArray
 
     def later(self, count: int) -> Seen:
-        """Return what was seen after so many requests, once the replica runs as it goes on."""
+        """Return what was seen after so many requests, once the replicas run as they go on."""
         return Seen(*(values[count:] for values in (self.first, self.last, self.answer, self.end)))
 
     @property
@@ -65,88 +90,191 @@ class Seen:
         """Seconds of a further token, on average over tokens."""
         return float((self.last - self.first).sum() / (self.answer - 1.0).sum())
 
-    @property
-    def rate(self) -> float:
-        """Tokens a second, from the end of the first request on."""
-        return float(self.answer[1:].sum() / (self.end[-1] - self.end[0]))
+
+@dataclass(order=True)
+class _Active:
+    """A request that has its first token, by the step of its group after which it ends."""
+
+    end: int
+    place: int
+    request: Request = field(compare=False)
+    asked: float = field(compare=False)
+    first: float = field(compare=False)
 
 
 @dataclass
-class _Active:
-    """A request that has its first token."""
+class _Group:
+    """Requests that decode together.
 
-    request: Request
-    asked: float
-    first: float
-    given: int = 1
+    Attributes
+    ----------
+    members : as a heap; `joining` : from the next step on.
+    steps : that it has made; `tokens` : of all its contexts; `busy` : whether it waits for a step or makes one.
+    """
+
+    members: list[_Active] = field(default_factory=list)
+    joining: list[_Active] = field(default_factory=list)
+    steps: int = 0
+    tokens: float = 0.0
+    busy: bool = False
+
+    def __len__(self) -> int:
+        return len(self.members) + len(self.joining)
+
+    def join(self) -> None:
+        for one in self.joining:
+            one.end = self.steps + one.request.answer - 1
+            self.tokens += one.request.prompt + 1
+            heappush(self.members, one)
+        self.joining.clear()
+
+    def leave(self) -> list[_Active]:
+        """Return the requests that have their answers."""
+        done = []
+        while self.members and self.members[0].end <= self.steps:
+            done.append(heappop(self.members))
+            self.tokens -= done[-1].request.prompt + done[-1].request.answer
+        return done
 
 
-def simulate(replica: Replica, requests: Iterable[Request], ends: int | None = None) -> Seen:
+class _Serving:
+    """A replica at work."""
+
+    def __init__(self, run: _Run) -> None:
+        stages = len(run.replica.decode(1, 1.0))
+        self.run, self.line = run, Line(run.clock, stages)
+        self.groups = [_Group() for _ in range(ceil(run.replica.room / ceil(run.replica.room / stages)))]
+        self.waiting, self.inside, self.free_at = deque[tuple[Request, float]](), 0, 0.0
+
+    @property
+    def on_their_way(self) -> int:
+        """Requests that have not begun to decode."""
+        return self.inside - sum(len(group.members) for group in self.groups)
+
+    def ask(self, request: Request, asked: float) -> None:
+        if self.inside == self.run.replica.room:
+            self.waiting.append((request, asked))
+        else:
+            self.inside += 1
+            self.run.prefill(self, request, asked)
+
+    def begin(self, request: Request, asked: float) -> None:
+        """Let a request decode that has its first token."""
+        now = self.run.clock.now
+        one = _Active(0, next(self.run.places), request, asked, now - asked)
+        if request.answer == 1:
+            self.end([one])
+            return
+        group = min(self.groups, key=len)
+        group.joining.append(one)
+        self.enter(group)
+
+    def enter(self, group: _Group) -> None:
+        if not group.busy and len(group):
+            group.busy = True
+            self.line.enter(lambda: self.step(group))
+
+    def step(self, group: _Group) -> tuple[Stages, Callable[[], None]]:
+        """Return the time of a step of a group, or of as many as nothing can come between."""
+        group.join()
+        requests, times = len(group.members), 1
+        if len(self.line) == 1 and not self.on_their_way and not self.run.timed:
+            times = group.members[0].end - group.steps
+        context = (group.tokens + requests * (times - 1) / 2.0) / requests
+        seconds = [times * stage for stage in self.run.replica.decode(requests, context)]
+
+        def done() -> None:
+            group.steps += times
+            group.tokens += requests * times
+            group.busy = False
+            self.end(group.leave())
+            self.enter(group)
+
+        return seconds, done
+
+    def end(self, done: Sequence[_Active]) -> None:
+        now = self.run.clock.now
+        for one in done:
+            self.inside -= 1
+            self.run.rows.append((one.first, now - one.asked, float(one.request.answer), now))
+            if self.waiting:
+                self.ask(*self.waiting.popleft())
+            self.run.another(self)
+
+
+def simulate(
+    replica: Replica, requests: Iterable[Request], ends: int | None = None, pool: PrefillPool | None = None
+) -> Seen:
     """Return what users see until so many requests have ended, or all of them.
 
-    Requests without a time wait for another one to end; as many as there is room for begin at time 0.
+    Requests without a time wait for another one to end; as many as there is room for begin at time 0. Without a `pool`
+    there is one replica.
     """
-    return _Run(replica, requests).until(ends)
+    return _Run(replica, requests, pool).until(ends)
 
 
 class _Run:
     """The state of a simulation."""
 
-    def __init__(self, replica: Replica, requests: Iterable[Request]) -> None:
-        self.replica, self.left = replica, iter(requests)
-        self.now, self.upcoming = 0.0, next(self.left, None)
-        self.waiting, self.active = deque[tuple[Request, float]](), list[_Active]()
+    def __init__(self, replica: Replica, requests: Iterable[Request], pool: PrefillPool | None) -> None:
+        self.replica, self.pool, self.left, self.clock, self.places = replica, pool, iter(requests), Clock(), count()
         self.rows: list[tuple[float, float, float, float]] = []
-        for _ in range(replica.room):
-            self.another()
+        self.upcoming = next(self.left, None)
+        self.serving = [_Serving(self) for _ in range(1 if pool is None else pool.served)]
+        self.ahead: list[tuple[Line, list[float]]] = []
+        if pool is not None:
+            self.ahead = [(Line(self.clock, len(pool.prefill(1.0))), [0.0]) for _ in range(pool.replicas)]
+
+    @property
+    def timed(self) -> bool:
+        """Whether a request comes at a time of its own."""
+        return self.upcoming is not None and self.upcoming.at is not None
 
     def until(self, ends: int | None) -> Seen:
-        while ends is None or len(self.rows) < ends:
-            self.arrive()
-            if self.waiting and len(self.active) < self.replica.room:
-                self.process_prompt()
-            elif self.active:
-                self.step()
-            elif self.upcoming is not None and self.upcoming.at is not None:
-                self.now = max(self.now, self.upcoming.at)
-            else:
-                break
+        for _ in range(self.replica.room):
+            for one in self.serving:
+                self.another(one)
+        self.arrive()
+        while (ends is None or len(self.rows) < ends) and self.clock.advance():
+            pass
         return Seen(*np.array(self.rows, dtype=np.float64).reshape(-1, 4).T)
 
-    def another(self) -> None:
+    def another(self, serving: _Serving) -> None:
         """Let a request come that waits for another one to end."""
         if self.upcoming is not None and self.upcoming.at is None:
-            self.waiting.append((self.upcoming, self.now))
-            self.upcoming = next(self.left, None)
+            request, self.upcoming = self.upcoming, next(self.left, None)
+            serving.ask(request, self.clock.now)
 
     def arrive(self) -> None:
-        """Let the requests come whose time has come."""
-        while self.upcoming is not None and self.upcoming.at is not None and self.upcoming.at <= self.now:
-            self.waiting.append((self.upcoming, self.upcoming.at))
-            self.upcoming = next(self.left, None)
-
-    def process_prompt(self) -> None:
-        request, asked = self.waiting.popleft()
-        self.now += self.replica.prefill(request.prompt)
-        self.active.append(_Active(request, asked, self.now - asked))
-        self.leave()
-
-    def step(self) -> None:
-        context = sum(one.request.prompt + one.given for one in self.active) / len(self.active)
-        self.now += self.replica.decode(len(self.active), context)
-        for one in self.active:
-            one.given += 1
-        self.leave()
-
-    def leave(self) -> None:
-        """Let the requests end that have their answers."""
-        done = [one for one in self.active if one.given >= one.request.answer]
-        if not done:
+        """Let the next request come at its time."""
+        request = self.upcoming
+        if request is None or request.at is None:
             return
-        self.active = [one for one in self.active if one.given < one.request.answer]
-        for one in done:
-            self.rows.append((one.first, self.now - one.asked, float(one.request.answer), self.now))
-            self.another()
+        at = request.at
+
+        def come() -> None:
+            self.upcoming = next(self.left, None)
+            min(self.serving, key=lambda one: one.inside + len(one.waiting)).ask(request, at)
+            self.arrive()
+
+        self.clock.at(at, come)
+
+    def prefill(self, serving: _Serving, request: Request, asked: float) -> None:
+        """Let a prompt be processed by the replica itself, or by that of the pool that has the least to do."""
+        if self.pool is None:
+            seconds = self.replica.prefill(request.prompt)
+            serving.line.enter(lambda: (seconds, lambda: serving.begin(request, asked)))
+            return
+        pool, (line, sends_at) = self.pool, min(self.ahead, key=lambda one: one[0].left)
+        seconds = pool.prefill(request.prompt)
+
+        def send() -> None:
+            sent, received = pool.transfer(request.prompt)
+            at = max(self.clock.now, sends_at[0], serving.free_at)
+            sends_at[0], serving.free_at = at + sent, at + received
+            self.clock.at(at + max(sent, received), lambda: serving.begin(request, asked))
+
+        line.enter(lambda: (seconds, send))
 
 
 def staggered(prompts: Sequence[int], answers: Sequence[int], room: int, random: np.random.Generator) -> list[Request]:

@@ -16,7 +16,7 @@ class ServingStack:
 
     Attributes
     ----------
-    layer : s of a layer of a decoding step beyond its products and its attention (other kernels, launches).
+    layer : s of a layer beyond its products and its attention (other kernels, launches).
     hop : s of a collective among two NPUs beyond its bytes; among t NPUs it takes ``hop x log2 t``.
     source : rows that the figures come from.
     server : NPUs of a server, in which a level of a collective takes ``server_hop`` in place of `hop`.

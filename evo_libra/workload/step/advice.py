@@ -8,7 +8,7 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.workload.parallelism import divisors
-from evo_libra.workload.step.memory import memory
+from evo_libra.workload.step.memory import memory_on_npu
 from evo_libra.workload.step.plan_rules import DEGREES, plan_mistakes, plan_values
 from evo_libra.workload.step.plans import FULL, RECOMPUTE, Plans, one_plan
 from evo_libra.workload.step.recommender_step import RecommenderSetup, recommender_memory
@@ -34,7 +34,7 @@ def fitting_option(setup: Setup, plan: Plans, *, auto: bool, capacity: float) ->
     auto : whether sequence parallelism follows the tensor parallel group: it is on where there is one.
     """
     plans = _other_plans(setup, plan, auto=auto)
-    used = bytes_of(memory(setup, plans), len(plans))
+    used = bytes_of(memory_on_npu(setup, plans), len(plans))
     changes, costs = _distance(plan, plans)
     refused: set[tuple[int, ...]] = set()
     for index in np.lexsort((costs, changes)):
@@ -90,7 +90,7 @@ def _other_plans(setup: Setup, plan: Plans, *, auto: bool) -> Plans:
     each = {name: degrees[right] for name, degrees in {**each, "dp": dp}.items()}
     alone = one_plan(vp=value["vp"])
     split = each["tp"] > 1 if auto else plan.sequence_parallel
-    same = {name: getattr(plan, name) for name in ("overlap_tp", "overlap_pp", "overlap_dp")}
+    same = {name: getattr(plan, name) for name in ("overlap_tp", "overlap_pp", "overlap_dp", "optimizer", "expansion")}
     return Plans(**each, vp=alone.vp, sequence_parallel=split, **same)
 
 

@@ -13,6 +13,18 @@ from evo_libra.files.source import Source, read_source
 from evo_libra.workload.step.decoder import Decoder, DecoderSpec, ExpertsSpec, LatentAttentionSpec, decoder_of
 
 _MAX = 10**9
+_KNOWN = frozenset({
+    "activation_function", "d_model", "decoder_sparse_step", "experts_per_token", "ffn_dim", "first_k_dense_replace",
+    "head_dim", "hidden_act", "hidden_activation", "hidden_size", "interleave_moe_layer_step", "intermediate_size",
+    "is_encoder_decoder", "kv_lora_rank", "max_position_embeddings", "max_seq_len", "mlp_only_layers", "model_type",
+    "moe_intermediate_size", "moe_layer_freq", "multi_query", "n_ctx", "n_embd", "n_embed", "n_head", "n_heads",
+    "n_inner", "n_layer", "n_layers", "n_positions", "n_routed_experts", "n_shared_experts",
+    "new_decoder_architecture", "num_attention_heads", "num_experts", "num_experts_per_tok", "num_heads",
+    "num_hidden_layers", "num_key_value_heads", "num_kv_heads", "num_layers", "num_local_experts", "q_lora_rank",
+    "qk_nope_head_dim", "qk_rope_head_dim", "shared_expert_intermediate_size", "tie_word_embeddings", "v_head_dim",
+    "vocab_size",
+})  # fmt: skip
+"""Every key that is read below."""
 
 
 def read_decoder(path: Path) -> Decoder:
@@ -22,11 +34,22 @@ def read_decoder(path: Path) -> Decoder:
     ------
     InputError : the file cannot be read, a key is missing or wrong, or the model is of a kind that is not supported.
     """
-    source = read_source(path)
+    return decoder_of_source(read_source(path))
+
+
+def decoder_of_source(source: Source) -> Decoder:
+    """Return the model of a configuration that has been read; errors and names are as for `read_decoder`."""
     if not isinstance(source.data, dict):
         raise InputError(source.mistake((), "a mapping is needed, as in a Hugging Face config.json"))
+    path = Path(source.file)
     name = path.parent.name if path.stem == "config" and path.parent.name else path.stem
     return _decoder_of_config(name, _Config(source))
+
+
+def known_keys(source: Source) -> list[KeyPath]:
+    """Return the paths of the keys of a configuration that a model may be made from."""
+    config = _Config(source)
+    return [(*config.path, key) for key in _KNOWN if key in config.data]
 
 
 @dataclass(frozen=True)

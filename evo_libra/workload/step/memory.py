@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.workload.step.decoder import Decoder
+from evo_libra.workload.step.expansion import expansions_of, spilled
 from evo_libra.workload.step.layer import attention_widths, kv_heads
+from evo_libra.workload.step.offload import GRADIENT, WEIGHT, in_window, on_npu
 from evo_libra.workload.step.plans import FULL, NONE, Plans
 from evo_libra.workload.step.training_setup import Setup
 
@@ -102,9 +105,10 @@ def _attention_weights(model: Decoder, plans: Plans) -> FloatArray:
 
 
 def memory(setup: Setup, plans: Plans) -> dict[str, FloatArray]:
-    """Return (n,) bytes of an accelerator of the first stage for each of `CLASSES`.
+    """Return (n,) bytes of an accelerator of the first stage for each of `CLASSES`, wherever they lie.
 
-    A weight has 2 bytes, a gradient 2 or 4 and the states 12; each is sharded from ZeRO's stage 3, 2 and 1 on.
+    A weight has 2 bytes, a gradient 2 or 4 and the states 12; each is sharded from ZeRO's stage 3, 2 and 1 on. States
+    that are elsewhere take nothing, and weights that come layer by layer take as much as a layer.
     """
     held = parameters(setup, plans)
 
@@ -112,30 +116,91 @@ def memory(setup: Setup, plans: Plans) -> dict[str, FloatArray]:
         return np.where(plans.zero >= stage, held.sharded, held.all)
 
     tokens = plans.tokens(setup.sequence)
+    kept = {"weights": 2.0 * of(3), "gradients": setup.gradient_bytes * of(2), "states": 12.0 * of(1)}
     return {
-        "weights": 2.0 * of(3),
-        "gradients": setup.gradient_bytes * of(2),
-        "states": 12.0 * of(1),
+        **(kept if setup.offload is None else _left(setup, plans, kept)),
         "activations": activations(setup, plans),
         "logits": 4.0 * tokens * setup.decoder.vocabulary / plans.tp,
         "buffers": np.full(1, BUFFERS),
     }
 
 
+def expanded(setup: Setup, plans: Plans, used: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    """Return (n,) bytes of classes of memory that lie in expansion memory, of (n,) bytes of every class."""
+    if not setup.expansions:
+        return {}
+    return spilled(used, setup.usable, expansions_of(setup.expansions, plans.expansion)[0])
+
+
+def memory_on_npu(setup: Setup, plans: Plans) -> dict[str, FloatArray]:
+    """Return (n,) bytes of the NPU's own memory for each of `CLASSES`."""
+    used = memory(setup, plans)
+    away = expanded(setup, plans, used)
+    return {kind: bytes_ - away[kind] if kind in away else bytes_ for kind, bytes_ in used.items()}
+
+
+def _left(setup: Setup, plans: Plans, kept: dict[str, FloatArray]) -> dict[str, FloatArray]:
+    """Return what is left on NPUs of weights, gradients and states, by where the optimizer is.
+
+    Weights that are elsewhere come while the layer before computes, and gradients leave while the layer after does:
+    of half a layer and half of the next one, so that the window is one layer.
+    """
+    window, layer = in_window(plans), largest_layer(setup, plans)
+    return {
+        "weights": np.where(window, WEIGHT * layer, kept["weights"]),
+        "gradients": np.where(window, GRADIENT * layer, kept["gradients"]),
+        "states": np.where(on_npu(plans), kept["states"], 0.0),
+    }
+
+
+def largest_layer(setup: Setup, plans: Plans) -> FloatArray:
+    """Return (n,) weights that an NPU has of the largest layer, or of the embedding."""
+    one, none = np.ones(1), np.zeros(1)
+    kinds = [(one, none, none), (none, none, one)]
+    if setup.decoder.experts is not None:
+        kinds.append((none, one, none))
+    sizes = [held_parameters(setup, plans, (dense, routed), tables).all for dense, routed, tables in kinds]
+    return np.asarray(np.maximum.reduce(np.broadcast_arrays(*sizes)))
+
+
 def activations(setup: Setup, plans: Plans) -> FloatArray:
     """Return (n,) bytes of the activations that wait for the backward pass on the first stage.
+
+    Where the inputs of layers wait in the host, it is what the layer that computes needs.
+    """
+    waiting = waiting_activations(setup, plans)
+    if setup.offload is None or not setup.offload.checkpoints:
+        return waiting
+    layer = _layer_activations(setup, replace(plans, recompute=np.full(1, NONE)), routed=False)
+    if setup.decoder.experts is not None:
+        layer = np.maximum(layer, _layer_activations(setup, replace(plans, recompute=np.full(1, NONE)), routed=True))
+    return np.where(plans.recompute == FULL, np.minimum(layer, waiting), waiting)
+
+
+def checkpoints(setup: Setup, plans: Plans) -> FloatArray:
+    """Return (n,) bytes of the inputs of the layers of a stage, which full recomputation keeps of a microbatch."""
+    return np.where(plans.recompute == FULL, stage_activations(setup, plans), 0.0)
+
+
+def waiting_activations(setup: Setup, plans: Plans) -> FloatArray:
+    """Return (n,) bytes of the activations that wait for the backward pass of the first stage, wherever they are.
 
     The first stage of 1F1B has as many microbatches in flight as there are stages, of an interleaved pipeline a part
     more.
     """
+    micro = plans.microbatches(setup.global_batch)
+    plain = np.minimum(micro, plans.pp)
+    interleaved = plans.pp * (1.0 + (plans.pp - 1) / (plans.pp * plans.vp))
+    return np.asarray(stage_activations(setup, plans) * np.where(plans.vp > 1, interleaved, plain))
+
+
+def stage_activations(setup: Setup, plans: Plans) -> FloatArray:
+    """Return (n,) bytes of the activations of a microbatch on the first stage."""
     dense, routed = layers_of_stage(setup.decoder, plans)
     stage = dense * _layer_activations(setup, plans, routed=False)
     if setup.decoder.experts is not None:
         stage = stage + routed * _layer_activations(setup, plans, routed=True)
-    micro = plans.microbatches(setup.global_batch)
-    plain = np.minimum(micro, plans.pp)
-    interleaved = plans.pp * (1.0 + (plans.pp - 1) / (plans.pp * plans.vp))
-    return np.asarray(stage * np.where(plans.vp > 1, interleaved, plain))
+    return stage
 
 
 def _layer_activations(setup: Setup, plans: Plans, *, routed: bool) -> FloatArray:

@@ -70,15 +70,13 @@ def plan_table(
 def _splitting(plans: Plans, sequence: int) -> Plans:
     """Return the plans whose sequence parallelism divides the sequence."""
     right = ~plans.sequence_parallel | (sequence % (plans.tp * plans.cp) == 0)
-    return plans.select(np.flatnonzero(right)) if len(plans.tp) else plans
+    return plans.take(np.flatnonzero(right))
 
 
 def _new(plans: Plans, orders: Sequence[tuple[str, ...]]) -> Plans:
     """Return the plans whose groups lie in the last one of some orders as they do in none before it."""
-    if not len(plans.tp):
-        return plans
-    known = [lie_alike(plans, orders[-1], earlier) for earlier in orders[:-1]]
-    return plans.select(np.flatnonzero(~np.logical_or.reduce([np.zeros(len(plans), dtype=np.bool_), *known])))
+    known = [lie_alike(plans, orders[-1], earlier) for earlier in orders[:-1]] if len(plans.tp) else []
+    return plans.take(np.flatnonzero(~np.logical_or.reduce([np.zeros(len(plans.tp), dtype=np.bool_), *known])))
 
 
 def _with_flags(plans: Plans, flags: Mapping[str, bool | None]) -> Plans:

@@ -7,10 +7,20 @@ from collections.abc import Mapping
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
-from evo_libra.collective import Dispatch, NextStage, Pattern, time_per_byte, unit_traffic
+from evo_libra.collective import Dispatch, NextStage, Pattern, PushPull, time_per_byte, unit_traffic
 from evo_libra.workload.parallelism import lay_groups
 from evo_libra.workload.step.plans import Plans
-from evo_libra.workload.step.races import CONTEXT, DATA, EXPERT, EXPERT_DATA, PIPELINE, TENSOR, PerByte
+from evo_libra.workload.step.races import (
+    CONTEXT,
+    DATA,
+    EXPERT,
+    EXPERT_DATA,
+    OF_PREFILL,
+    PIPELINE,
+    POOLS,
+    TENSOR,
+    PerByte,
+)
 
 Placed = tuple[IntArray, IntArray]
 """(d, n) NPUs of each dimension in a group, and how far apart they are."""
@@ -29,7 +39,8 @@ def placed_groups(
 
     Parameters
     ----------
-    degrees : (n,) NPUs of the groups of `ORDER` and of the expert parallel group.
+    degrees : (n,) NPUs of the groups of `ORDER` and of the expert parallel group; maybe of those of `OF_PREFILL` and
+        `POOLS`, too.
     order : (4, n) which group of `ORDER` is the innermost, the next one and so on.
     routed : whether there are expert parallel groups.
     """
@@ -51,7 +62,22 @@ def placed_groups(
             # Groups in two places lie as far apart as the inner one that has several NPUs.
             far_apart = np.where(split[first] > 1, stride[first], stride[second])
             found[group] = extent[first] * extent[second], far_apart
+    if OF_PREFILL[TENSOR] in degrees:
+        ahead, held = _prefill_groups(npus, degrees, order, routed=routed)
+        found, fits = {**found, **ahead}, fits & held
     return found, fits
+
+
+def _prefill_groups(
+    npus: IntArray, degrees: Mapping[str, IntArray], order: IntArray, *, routed: bool
+) -> tuple[dict[str, Placed], BoolArray]:
+    """Return where the groups lie of replicas that only process prompts, and both pools; see `placed_groups`."""
+    own = {**{group: degrees[name] for group, name in OF_PREFILL.items()}, CONTEXT: degrees[CONTEXT]}
+    found, fits = placed_groups(npus, own, order, routed=routed)
+    inside = np.minimum(own[TENSOR], degrees[TENSOR])
+    extent, held = lay_groups(npus, np.stack([inside, degrees[POOLS]]))
+    placed = {name: found[group] for group, name in OF_PREFILL.items() if group in found}
+    return {**placed, POOLS: (extent[1], extent[0])}, fits & held
 
 
 def _place(order: IntArray, group: str) -> IntArray:
@@ -82,7 +108,7 @@ def per_byte(npus: IntArray, bandwidth: FloatArray, plans: Plans, experts_per_to
     degrees = dict(zip(names, (plans.tp, plans.cp, plans.dp, plans.pp, plans.ep), strict=True))
     order = np.broadcast_to(np.arange(len(ORDER))[:, None], (len(ORDER), count))
     groups, _ = placed_groups(npus, {name: np.broadcast_to(degree, count) for name, degree in degrees.items()}, order)
-    patterns: dict[str, Pattern | NextStage | Dispatch] = {
+    patterns: dict[str, Pattern | NextStage | Dispatch | PushPull] = {
         **dict.fromkeys((TENSOR, CONTEXT, DATA, EXPERT_DATA), Pattern.SHRINKING),
         PIPELINE: NextStage(),
         EXPERT: Dispatch(experts_per_token),

@@ -7,7 +7,8 @@ from math import ceil, gcd
 
 from evo_libra.workload.parallelism import divisors, nearest_divisors
 from evo_libra.workload.step.decoder import Decoder
-from evo_libra.workload.step.plans import RECOMPUTE, Plans
+from evo_libra.workload.step.placement_rules import placement_mistakes
+from evo_libra.workload.step.plans import NPU, PLACEMENTS, RECOMPUTE, Plans
 from evo_libra.workload.step.training_setup import Setup
 
 DEGREES = ("tp", "cp", "pp", "vp", "ep", "dp")
@@ -31,8 +32,9 @@ def plan_text(plan: Plans) -> str:
         parts.append(f"pp{value['pp']}" + (f"x{value['vp']}" if value["vp"] > 1 else ""))
     parts += [f"ep{value['ep']}"] if value["ep"] > 1 else []
     parts += [f"dp{value['dp']}", f"mb{value['micro_batch']}", f"zero{value['zero']}"]
-    recompute = RECOMPUTE[int(plan.recompute[0])]
-    return " ".join(parts + ([] if recompute == "none" else [recompute]))
+    recompute, optimizer = RECOMPUTE[int(plan.recompute[0])], int(plan.optimizer[0])
+    parts += [] if recompute == "none" else [recompute]
+    return " ".join(parts + ([] if optimizer == NPU else [f"opt-{PLACEMENTS[optimizer]}"]))
 
 
 def plan_mistakes(setup: Setup, plan: Plans) -> Iterator[tuple[str, str]]:
@@ -49,6 +51,7 @@ def plan_mistakes(setup: Setup, plan: Plans) -> Iterator[tuple[str, str]]:
     yield from _stage_mistakes(setup, value)
     yield from _expert_mistakes(model, value)
     yield from _batch_mistakes(setup, value)
+    yield from placement_mistakes(setup, plan)
 
 
 def longest_stage(setup: Setup, stages: int) -> int:

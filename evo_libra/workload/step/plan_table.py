@@ -144,14 +144,21 @@ class PlanTable(ABC):
     def placements(self) -> tuple[dict[str, IntArray], IntArray, IntArray]:
         """Degrees (c,) and order (4, c) of the ways in which groups lie, and (p,) which way each plan has.
 
-        Plans of two accelerators lie in two ways, as they are on other networks.
+        Plans of two accelerators lie in two ways, as they are on other networks, and so do those with the optimizer in
+        two places or with other expansion memory, as they need other hosts, servers and memory.
         """
-        names = (*ORDER, EXPERT)
-        plans = self.plans
-        degrees = np.stack([plans.tp, plans.cp, plans.dp, plans.pp, plans.ep])
-        rows, kind = np.unique(np.concatenate([degrees, self.order[None], self.npu[None]]), axis=1, return_inverse=True)
+        degrees = {name: np.broadcast_to(degree, len(self)) for name, degree in self.placed_degrees.items()}
+        elsewhere = [np.broadcast_to(each, len(self)) for each in (self.plans.optimizer, self.plans.expansion)]
+        keys = np.stack([*degrees.values(), self.order, self.npu, *elsewhere])
+        rows, kind = np.unique(keys, axis=1, return_inverse=True)
         orders = np.array([[ORDER.index(group) for group in order] for order in self.orders]).T
-        return dict(zip(names, rows[:5], strict=True)), orders[:, rows[5]], kind.ravel()
+        return dict(zip(degrees, rows, strict=False)), orders[:, rows[len(degrees)]], kind.ravel()
+
+    @property
+    def placed_degrees(self) -> dict[str, IntArray]:
+        """(p,) NPUs of the groups that say where all others lie."""
+        plans = self.plans
+        return dict(zip((*ORDER, EXPERT), (plans.tp, plans.cp, plans.dp, plans.pp, plans.ep), strict=True))
 
     @cached_property
     def texts(self) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, cast
 
 import numpy as np
@@ -13,6 +13,12 @@ RECOMPUTE = ("none", "selective", "full")
 """What of the forward pass runs again in the backward pass: nothing, the attention core, or all of it."""
 
 NONE, SELECTIVE, FULL = range(3)
+
+PLACEMENTS = ("npu", "host", "nvme", "network")
+"""Where the optimizer and its states are: on the NPUs, in the memory of their hosts, on the SSDs of their hosts, or in
+servers of the network."""
+
+NPU, HOST, NVME, NETWORK = range(4)
 
 
 @dataclass(frozen=True)
@@ -29,6 +35,8 @@ class Plans:
     recompute : index into `RECOMPUTE`.
     sequence_parallel : element-wise work and its activations are split over the tensor parallel group, too.
     overlap_tp, overlap_pp, overlap_dp : that communication runs beside compute where the schedule allows it.
+    optimizer : index into `PLACEMENTS`.
+    expansion : index into the setup's choices of expansion memory.
     """
 
     tp: IntArray
@@ -44,9 +52,11 @@ class Plans:
     overlap_tp: BoolArray
     overlap_pp: BoolArray
     overlap_dp: BoolArray
+    optimizer: IntArray = field(default_factory=lambda: np.full(1, NPU))
+    expansion: IntArray = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
 
     def __len__(self) -> int:
-        return max(len(cast("IntArray", getattr(self, field.name))) for field in fields(self))
+        return max(len(cast("IntArray", getattr(self, one.name))) for one in fields(self))
 
     def microbatches(self, global_batch: int) -> FloatArray:
         """Return (n,) microbatches of a pipeline and step; not whole where the batch does not divide."""
@@ -56,11 +66,17 @@ class Plans:
         """Return (n,) tokens of an NPU and microbatch."""
         return np.asarray(self.micro_batch * sequence / self.cp)
 
+    def take(self, which: IntArray) -> Plans:
+        """Return some of the plans, none or one of them several times; ``tp`` has as many values as there are plans."""
+        return Plans(*(
+            np.broadcast_to(cast("Any", getattr(self, one.name)), len(self.tp))[which] for one in fields(self)
+        ))  # fmt: skip
+
     def select(self, which: IntArray | slice) -> Plans:
-        """Return some of the plans."""
+        """Return some of the plans, at least one; arrays of one value hold for all of them."""
         return Plans(*(
             array if len(array) == 1 else array[which]
-            for array in (cast("Any", getattr(self, field.name)) for field in fields(self))
+            for array in (cast("Any", getattr(self, one.name)) for one in fields(self))
         ))  # fmt: skip
 
 

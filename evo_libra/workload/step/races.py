@@ -9,14 +9,26 @@ from typing import TypeAlias
 import numpy as np
 
 from evo_libra.arrays import FloatArray
-from evo_libra.collective import Collective, Dispatch, NextStage, Pattern, pattern_of
+from evo_libra.collective import Collective, Dispatch, NextStage, Pattern, PushPull, pattern_of
 
 TENSOR, CONTEXT, EXPERT, PIPELINE, DATA, EXPERT_DATA = "tp", "cp", "ep", "pp", "cp+dp", "edp"
 """Process groups; an expert parallel group and its copies (``edp``) share out the NPUs of ``tp``, ``cp`` and ``dp``."""
 
+OF_PREFILL = {TENSOR: "prefill-tp", EXPERT: "prefill-ep", "dp": "prefill-dp", PIPELINE: "prefill-pp"}
+"""Process groups of replicas that only process prompts, by those of the others; there are none where both are alike."""
+
+POOLS = "pools"
+"""The group over which the cache of a prompt goes from such a replica to one of the others."""
+
 COMPUTE, BUBBLE = "compute", "bubble"
+OFFLOADED = tuple(f"{where} {what}" for where in ("host", "server") for what in ("link", "SSD", "memory", "compute"))
+"""Parts that wait for hosts and parameter servers."""
+
+EXPANSION = "expansion memory"
+"""Part that waits for expansion memory."""
+
 PARTS = (COMPUTE, "cache", "head", "overhead", "tensor", "context", "expert", "embedding", "pipeline", "sampling",
-         "transfer", BUBBLE, "data", "optimizer")  # fmt: skip
+         "transfer", BUBBLE, "data", *OFFLOADED, EXPANSION, "optimizer")  # fmt: skip
 """Parts of a step of training or serving, in the order of reports."""
 
 
@@ -35,12 +47,12 @@ class Traffic:
 
     part: str
     group: str
-    operation: Collective | NextStage | Dispatch
+    operation: Collective | NextStage | Dispatch | PushPull
     size: FloatArray
     operations: FloatArray
 
     @property
-    def pattern(self) -> Pattern | NextStage | Dispatch:
+    def pattern(self) -> Pattern | NextStage | Dispatch | PushPull:
         """How the bytes are spread over the dimensions."""
         return pattern_of(self.operation) if isinstance(self.operation, Collective) else self.operation
 
@@ -62,7 +74,7 @@ SecondsOf: TypeAlias = Callable[[Traffic], FloatArray]
 class PerByte:
     """Seconds of traffic where it costs the same per byte: (n,) of each group, by the pattern of its bytes."""
 
-    seconds_per_byte: Mapping[tuple[str, Pattern | NextStage | Dispatch], FloatArray]
+    seconds_per_byte: Mapping[tuple[str, Pattern | NextStage | Dispatch | PushPull], FloatArray]
 
     def __call__(self, traffic: Traffic) -> FloatArray:
         """Return (n,) seconds of one operation."""
@@ -78,16 +90,18 @@ class StepChain:
     compute : (n,) seconds.
     traffic : what is sent after it.
     partial : its traffic is a part of what another chain of the race sends, said again because the part starts earlier.
+    name : the part of the step that waits for a chain without traffic.
     """
 
     compute: FloatArray
     traffic: tuple[Traffic, ...] = ()
     partial: bool = False
+    name: str = COMPUTE
 
     @property
     def part(self) -> str:
         """The part of the step that waits for the chain: that of its last traffic."""
-        return self.traffic[-1].part if self.traffic else COMPUTE
+        return self.traffic[-1].part if self.traffic else self.name
 
     def seconds(self, seconds_of: SecondsOf) -> FloatArray:
         """Return (n,) seconds."""
@@ -102,11 +116,13 @@ class StepRace:
     ----------
     chains : compute first; each other one is charged with what it is longer than all before it.
     count : (n,) times in a step; `idle` : (n,) times more while the pipeline fills and drains.
+    name : what runs, where reports list its chains.
     """
 
     chains: tuple[StepChain, ...]
     count: FloatArray
     idle: FloatArray = field(default_factory=lambda: np.zeros(1))
+    name: str = ""
 
     @property
     def sent(self) -> tuple[Traffic, ...]:

@@ -9,7 +9,7 @@ from functools import cached_property, reduce
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray, columns
-from evo_libra.collective import Collective, Dispatch, NextStage, SizedByPlan
+from evo_libra.collective import Collective, Dispatch, NextStage, PushPull, SizedByPlan
 from evo_libra.workload.step.iteration import shard_or_whole
 from evo_libra.workload.step.races import StepChain, StepRace, StepTime, Traffic
 from evo_libra.workload.training import Merging, Stream
@@ -169,6 +169,7 @@ def _sized(
     places = {}
     for traffic in everything:
         what = Collective.ALL_TO_ALL if isinstance(traffic.operation, Dispatch) else traffic.operation
+        assert not isinstance(what, PushPull), "the loader refuses servers under this time"  # noqa: S101 - our mistake
         bytes_ = shard_or_whole(what, traffic.size, degrees[traffic.group].astype(np.float64))
         size = np.where(units[id(traffic)] != 0, np.rint(bytes_), _NOT_SENT)
         sizes = known.setdefault((traffic.group, what), [])
@@ -209,7 +210,9 @@ def joined(steps: Sequence[StepTime], counts: Sequence[int]) -> StepTime:
 
     def race(parts: Sequence[StepRace]) -> StepRace:
         count, idle = (together(getattr(part, name) for part in parts) for name in ("count", "idle"))
-        return StepRace(tuple(map(chain, zip(*(part.chains for part in parts), strict=True))), count, idle)
+        return StepRace(
+            tuple(map(chain, zip(*(part.chains for part in parts), strict=True))), count, idle, parts[0].name
+        )
 
     plain = {part: together(step.plain[part] for step in steps) for part in steps[0].plain}
     return StepTime(plain, tuple(map(race, zip(*(step.races for step in steps), strict=True))))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.workload.step.decoder import Decoder
+from evo_libra.workload.step.expansion import Expansion
 from evo_libra.workload.step.kernels import Kernels
+from evo_libra.workload.step.offload import Offload
 from evo_libra.workload.step.stacks import STACKS, Stack
 
 GEMM_OF_ISOLATED = 0.875
@@ -34,6 +37,9 @@ class Setup:
     uneven : stages may have a layer more than others; the longest ones set the pace.
     gemm_factor, memory_factor : the two fitted constants.
     weight_bytes : as for `Kernels`.
+    offload : what plans may move the optimizer to; None where all of them leave it on the NPUs.
+    expansions : choices of expansion memory, the least first; empty where there is none.
+    usable : bytes of an NPU's own memory that plans may use, where there is expansion memory.
     """
 
     decoder: Decoder
@@ -52,6 +58,9 @@ class Setup:
     gemm_factor: float = GEMM_OF_ISOLATED
     memory_factor: float = MEMORY_OF_PEAK
     weight_bytes: float | None = None
+    offload: Offload | None = None
+    expansions: tuple[Expansion, ...] = ()
+    usable: float = math.inf
 
     @property
     def kernels(self) -> Kernels:

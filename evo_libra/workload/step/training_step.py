@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from math import gcd, prod
 
 import numpy as np
 
+from evo_libra.arrays import FloatArray
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.workload.parallelism import ALL
 from evo_libra.workload.step.advice import fitting_npus, fitting_option
 from evo_libra.workload.step.decoder import Decoder
-from evo_libra.workload.step.memory import memory
+from evo_libra.workload.step.memory import expanded, memory, memory_on_npu
 from evo_libra.workload.step.placement import ORDER
 from evo_libra.workload.step.plan_rules import plan_text, plan_values
 from evo_libra.workload.step.plans import Plans
@@ -33,7 +34,7 @@ class TrainingStep:
     Attributes
     ----------
     time : of a step; its arrays are (1,).
-    memory : bytes of an accelerator by class.
+    memory : bytes of an accelerator's own memory by class; `expanded` : those in its expansion memory.
     degrees : NPUs of each process group; `layouts` : how the groups lie, the innermost first.
     parallelism : the degrees that the plan says, and `plan` the whole plan in the notation.
     size : how much a step is.
@@ -60,6 +61,7 @@ class TrainingStep:
     accelerator: Accelerator
     planned: tuple[Setup, Plans] | None
     advise: Callable[..., str]
+    expanded: Mapping[str, float] = field(default_factory=dict)
 
     @cached_property
     def compute(self) -> float:
@@ -99,13 +101,14 @@ def training_step(
     auto : whether sequence parallelism follows the tensor parallel group; advice about memory then does.
     """
     value = plan_values(plan)
-    used = {kind: float(np.ravel(bytes_)[0]) for kind, bytes_ in memory(setup, plan).items()}
+    used = memory_on_npu(setup, plan)
+    away = expanded(setup, plan, memory(setup, plan))
     micro = value["micro_batch"]
     each = setup.global_batch // value["dp"]
     return TrainingStep(
         name,
         step_time(setup, plan),
-        used,
+        _first(used),
         group_degrees(value),
         layouts_of(value, order),
         {group: value[group] for group in ("tp", "cp", "pp", "vp", "ep", "dp")},
@@ -118,7 +121,12 @@ def training_step(
         setup.accelerator,
         (setup, plan),
         partial(fitting_option, setup, plan, auto=auto),
+        _first(away),
     )
+
+
+def _first(classes: Mapping[str, FloatArray]) -> dict[str, float]:
+    return {kind: float(np.ravel(bytes_)[0]) for kind, bytes_ in classes.items()}
 
 
 def group_degrees(degrees: Mapping[str, int]) -> dict[str, int]:

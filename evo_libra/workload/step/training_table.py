@@ -9,10 +9,10 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
-from evo_libra.workload.step.memory import memory
+from evo_libra.workload.step.memory import memory_on_npu
 from evo_libra.workload.step.plan_rules import plan_mistakes, plan_text
 from evo_libra.workload.step.plan_table import PlanTable, order_text
-from evo_libra.workload.step.plans import RECOMPUTE, Plans
+from evo_libra.workload.step.plans import PLACEMENTS, RECOMPUTE, Plans
 from evo_libra.workload.step.step_time import step_time
 from evo_libra.workload.step.tabulated import TabulatedTime, joined, tabulated_time
 from evo_libra.workload.step.training_setup import Setup
@@ -21,7 +21,7 @@ from evo_libra.workload.training import Merging
 from evo_libra.workload.workload import IterationSize
 
 OF_PLANS = ("tp", "cp", "pp", "vp", "ep", "micro_batch", "zero", "recompute", "sequence_parallel", "overlap_tp",
-            "overlap_pp", "overlap_dp")  # fmt: skip
+            "overlap_pp", "overlap_dp", "optimizer", "expansion")  # fmt: skip
 """Options of a plan that may be open; precision and order beside them."""
 
 
@@ -54,7 +54,7 @@ class TrainingTable(PlanTable):
     @cached_property
     def memory(self) -> FloatArray:
         return np.concatenate([
-            np.zeros(len(part)) + sum(memory(self.setups[index], self.plans.select(part)).values())
+            np.zeros(len(part)) + sum(memory_on_npu(self.setups[index], self.plans.select(part)).values())
             for index, part in self.parts
         ])  # fmt: skip
 
@@ -79,6 +79,7 @@ class TrainingTable(PlanTable):
         )
 
     def text(self, n: int) -> str:
+        place = int(self.plans.expansion[n])
         parts = [plan_text(self.plans.select(np.array([n])))]
         if self._split_open:
             parts.append("sp" if self.plans.sequence_parallel[n] else "nosp")
@@ -86,11 +87,16 @@ class TrainingTable(PlanTable):
         parts += [f"overlap-{name}" for name in flags if getattr(self.plans, f"overlap_{name}")[n]]
         parts += [order_text(self.orders[self.order[n]])] if len(self.orders) > 1 else []
         parts += [self.setups[self.setup[n]].precision] if len(self.precisions) > 1 else []
+        parts += [text for one in self.setups[self.setup[n]].expansions[place : place + 1] if (text := one.text)]
         return " ".join(parts)
 
     def value_of(self, option: str, value: int) -> str:
         if option == "recompute":
             return RECOMPUTE[value]
+        if option == "optimizer":
+            return PLACEMENTS[value]
+        if option == "expansion":
+            return self.setups[0].expansions[value].text or "none"
         if option == "order":
             return "-".join(self.orders[value])
         if option == "precision":
@@ -98,7 +104,7 @@ class TrainingTable(PlanTable):
         return ("off", "on")[value] if option.startswith(("overlap", "sequence")) else str(value)
 
     def memory_of(self, n: int) -> dict[str, float]:
-        used = memory(self.setups[self.setup[n]], self.plans.select(np.array([n])))
+        used = memory_on_npu(self.setups[self.setup[n]], self.plans.select(np.array([n])))
         return {kind: float(np.ravel(bytes_)[0]) for kind, bytes_ in used.items()}
 
     def mistakes_of(self, n: int, plan: Plans) -> Iterator[tuple[str, str]]:

@@ -154,7 +154,7 @@ def test_files_begin_with_others(tmp_path: Path) -> None:
      ["exp.yaml:3:14: zip.npus[0]: npus is varied twice; only one of grid, zip and list may do it"]),
     ("problem: gpt3-4k\nzip: {npus: [1024, 2048], fabric.max_dimensions: [3]}",
      ["exp.yaml:2:1: zip: lists of one length are needed: npus has 2, fabric.max_dimensions has 1"]),
-    ("problem: problems.two_tier:problem\nset: {npus: 2}", ["values of a problem file can be changed"]),
+    ("problem: problems.two_tier:problem\nset: {npus: 2}", ["which 'problems.two_tier:problem' lacks"]),
     ("problem: gpt3-4k\ninclude: none.yaml", ["exp.yaml:2:1: include: there is no file"]),
     ("problem: gpt3-4k\nrepeats: 100\nevaluations: [1, 2]", ["more than 150 runs"]),
     ("problem: gpt3-4k\nruns: {a: {problem: gpt4-4k}}", ["exp.yaml:2:12: runs.a.problem: unknown problem 'gpt4-4k'"]),

@@ -232,7 +232,7 @@ def test_extending_entry_keeps_all_else() -> None:
     it = read_accelerator(
         "h100-96gb",
         {
-            "extends": "h100-80gb",
+            "base": "h100-80gb",
             "memory": {"capacity_GB": 96},
             "kernels": {"bf16": {"plateau": 0.8, "fixed_us": 3}},
             "sources": {"memory": "offer, 2026", "kernels.bf16": "own measurement, 2026"},
@@ -251,7 +251,7 @@ def test_extending_entry_keeps_all_else() -> None:
     [
         ({"sources": {}}, "own: peak_TFLOPS.bf16: has no source; give one under `sources`"),
         ({"sources": {"all": "a friend"}}, "own: sources.all: a source needs its year"),
-        ({"peak_TFLOPS": {}}, "own: peak_TFLOPS: is missing; it is needed unless the entry extends one"),
+        ({"peak_TFLOPS": {}}, "own: peak_TFLOPS: is missing; it is needed unless the entry has a base"),
         ({"memory": {"capacity_GB": 80}}, "own: memory.bandwidth_GBps: is missing"),
         ({"peak_TFLOPS": {"bf17": 500}}, "own: peak_TFLOPS.bf17: "),
         ({"memry": {}}, "own: memry: unknown key 'memry'"),
@@ -261,7 +261,7 @@ def test_extending_entry_keeps_all_else() -> None:
         ({"port_GBps": {"nvlink4": 25}}, "own: port_GBps.nvlink4: ports has no nvlink4"),
         ({"price_usd": [5, 4]}, "own: price_usd: found 5 above 4; the lowest comes first"),
         ({"sources": OWN["sources"] | {"power_W": "x, 2020"}}, "own: sources.power_W: the entry has no figure"),
-        ({"extends": "h100"}, "own: extends: unknown accelerator 'h100'; allowed: a100-40gb"),
+        ({"base": "h100"}, "own: base: unknown accelerator 'h100'; allowed: a100-40gb"),
     ],
 )
 def test_refusals(changes: dict[str, Any], message: str) -> None:

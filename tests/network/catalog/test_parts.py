@@ -51,7 +51,7 @@ def mistakes(folder: Path, text: str) -> list[str]:
 
 
 def test_kinds_of_catalogues_are_told_apart() -> None:
-    assert parts_names() == ["parts-2024", "products-2025", "wafer"]
+    assert parts_names() == ["luwu-2024", "parts-2024", "products-2025", "wafer"]
     assert catalog_names() == ["libra", "libra-cosearch"]
     assert is_parts("wafer")
     assert not is_parts("libra")

@@ -19,6 +19,7 @@ from pymoo.util.ref_dirs import get_reference_directions
 from evo_libra.arrays import BoolArray, FloatArray
 from evo_libra.front.archive import Archive, Collection, front, non_dominated, stable_order
 from evo_libra.problem.file.registry import load_problem
+from evo_libra.searching.engines import niching
 from evo_libra.searching.engines.niching import Niches, Scale, chosen_by_niche, nearest, reference_directions, rescale
 from evo_libra.searching.engines.survival import (
     ENDS,
@@ -312,3 +313,21 @@ def test_last_places_go_to_the_directions_that_have_the_fewest(seed: int) -> Non
     for direction in np.flatnonzero(got & (occupied == 0)):
         members = np.flatnonzero(niche == direction)
         assert members[distance[members].argmin()] in chosen
+
+
+@pytest.mark.parametrize("objectives", [2, 3, 4])
+@pytest.mark.parametrize("count", [20, 1500])
+def test_a_tree_finds_the_nearest_direction_as_a_look_at_all_does(objectives: int, count: int) -> None:
+    random = np.random.default_rng([objectives, count])
+    directions = niching.reference_directions(objectives, count)
+    unit = directions / np.linalg.norm(directions, axis=1, keepdims=True)
+    middle = (unit[:-1] + unit[1:]) / 2.0  # as near to one direction as to the other, but for rounding
+    points = np.concatenate([random.random((3000, objectives)), unit, middle, np.zeros((1, objectives))])
+    all_which, all_reach = niching._among_all(points, unit)  # noqa: SLF001 - what the tree stands for
+    which, reach = niching._in_a_tree(points, unit)  # noqa: SLF001 - the same
+    np.testing.assert_allclose(reach, all_reach, rtol=0, atol=1e-15)
+    same = which == all_which
+    assert same[: 3000 + len(unit)].all()
+    near = np.einsum("nm,nm->n", points, unit[which]) >= all_reach - 1e-15
+    assert near.all()
+    assert which[-1] == 0

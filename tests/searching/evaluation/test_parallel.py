@@ -165,7 +165,8 @@ def test_every_way_to_fail_is_told_and_the_rest_goes_on(
             4: "its f0 is nan; a finite number above 0 is needed",
         }
         assert len(calls(tmp_path / "log")) == 5
-        assert not alive(int((tmp_path / "log.child").read_text()))
+        child = int((tmp_path / "log.child").read_text())
+        wait_for(lambda: not alive(child))  # a busy machine ends it a moment after it is told
         assert capfd.readouterr().out == ""
     monkeypatch.undo()
     # Another process, another time: nothing is evaluated twice, and failures are still listed.

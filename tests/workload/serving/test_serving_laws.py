@@ -9,53 +9,21 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from random_serving import DENSE, FREE, LATENT, ROUTED, SEEDS, Seconds, random_plans, setup_of
 
 from evo_libra.arrays import FloatArray
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.workload.serving.cache import cache_per_token, serving_memory
 from evo_libra.workload.serving.phases import phases_of
-from evo_libra.workload.serving.served_times import ServingPlans, served_times, times_in_order
+from evo_libra.workload.serving.served_times import served_times, times_in_order
+from evo_libra.workload.serving.serving_plans import ServingPlans
 from evo_libra.workload.serving.serving_rules import ServingSpace, every_serving_plan
 from evo_libra.workload.serving.serving_setup import ServingSetup
-from evo_libra.workload.step.decoder import Decoder, Experts, LatentAttention, decoder
+from evo_libra.workload.step.decoder import Experts, decoder
 from evo_libra.workload.step.plans import Plans, one_plan
-from evo_libra.workload.step.races import Traffic
+from evo_libra.workload.step.races import OF_PREFILL, POOLS
 
-SEEDS = st.integers(0, 2**32 - 1)
-DENSE = Decoder("dense", 32, 8192, 64, 8, 128, 28672, True, 128256, None, None, None, "")  # noqa: FBT003 - gated
-ROUTED = replace(DENSE, name="routed", experts=Experts(64, 4, 4096, 4096, 2))
-LATENT = replace(ROUTED, name="latent", latent=LatentAttention(1536, 512, 128, 64, 128))
 SAME = 1e-9
-
-
-class Seconds(dict[str, FloatArray]):
-    """Seconds of a byte of each group."""
-
-    def __call__(self, traffic: Traffic) -> FloatArray:
-        return np.asarray(traffic.bytes_of_pattern * self.get(traffic.group, np.zeros(1)))
-
-
-FREE = Seconds()
-
-
-def setup_of(random: np.random.Generator, **given_: Any) -> ServingSetup:
-    model = (DENSE, ROUTED, LATENT)[random.integers(0, 3)]
-    values: dict[str, Any] = {
-        "weights": str(random.choice(["bf16", "fp8", "int8", "int4"])),
-        "cache": str(random.choice(["bf16", "fp8", "int8"])),
-    }
-    tokens = int(random.integers(1, 8000)), int(random.integers(2, 2000))
-    return ServingSetup(model, accelerator("h100-80gb"), *tokens, **{**values, **given_})
-
-
-def random_plans(random: np.random.Generator, count: int = 16, *, pools: bool = False) -> ServingPlans:
-    def power(most: int) -> np.ndarray:
-        return np.asarray(2 ** random.integers(0, most + 1, count))
-
-    tp, dp = power(3), 2 * power(4)
-    given_ = {"tp": tp, "pp": power(2), "dp": dp, "ep": np.minimum(power(4), tp), "micro_batch": power(7)}
-    prefill = dp // 2 * pools
-    return ServingPlans(Plans(**{**vars(one_plan()), **given_}), prefill)
 
 
 def seconds(setup: ServingSetup, plans: ServingPlans, seconds_of: Any = FREE) -> FloatArray:
@@ -68,11 +36,18 @@ def no_slower(one: FloatArray, other: FloatArray) -> bool:
     return bool((one <= other * (1.0 + SAME)).all())
 
 
-@given(SEEDS, st.booleans())
-def test_a_faster_accelerator_or_network_is_never_slower(seed: int, pools: bool) -> None:  # noqa: FBT001 - drawn
+GROUPS = ("tp", "pp", "ep", "dp", *OF_PREFILL.values(), POOLS)
+
+
+@given(SEEDS, st.booleans(), st.booleans())
+def test_a_faster_accelerator_or_network_is_never_slower(
+    seed: int,
+    pools: bool,  # noqa: FBT001 - drawn
+    own: bool,  # noqa: FBT001 - drawn
+) -> None:
     random = np.random.default_rng(seed)
-    setup, plans = setup_of(random), random_plans(random, pools=pools)
-    slow = Seconds({group: np.full(1, 10.0 ** random.uniform(-12, -9)) for group in ("tp", "pp", "ep", "dp")})
+    setup, plans = setup_of(random), random_plans(random, pools=pools, own=own)
+    slow = Seconds({group: np.full(1, 10.0 ** random.uniform(-12, -9)) for group in GROUPS})
     fast = Seconds({group: value * random.uniform(0.1, 1.0) for group, value in slow.items()})
     npu = setup.accelerator
     memory = replace(npu, memory_bandwidth=npu.memory_bandwidth * random.uniform(1.0, 4.0))
@@ -83,16 +58,21 @@ def test_a_faster_accelerator_or_network_is_never_slower(seed: int, pools: bool)
         assert no_slower(seconds(replace(setup, accelerator=better), plans, slow), before)
 
 
-@given(SEEDS, st.booleans())
-def test_fewer_tokens_users_or_bytes_are_never_slower(seed: int, pools: bool) -> None:  # noqa: FBT001 - drawn
+@given(SEEDS, st.booleans(), st.booleans())
+def test_fewer_tokens_users_or_bytes_are_never_slower(
+    seed: int,
+    pools: bool,  # noqa: FBT001 - drawn
+    own: bool,  # noqa: FBT001 - drawn
+) -> None:
     random = np.random.default_rng(seed)
-    setup, plans = setup_of(random, weights="bf16", cache="bf16"), random_plans(random, pools=pools)
+    setup = setup_of(random, weights="bf16", cache="bf16")
+    plans = random_plans(random, pools=pools, own=own)
     before = seconds(setup, plans)
     shorter = replace(setup, prompt=max(setup.prompt // 2, 1))
     assert no_slower(seconds(shorter, plans), before)
     assert no_slower(seconds(replace(setup, answer=max(setup.answer // 2, 2)), plans)[0], before[0])
     fewer = replace(plans.plans, micro_batch=np.maximum(plans.plans.micro_batch // 2, 1))
-    assert no_slower(seconds(setup, ServingPlans(fewer, plans.prefill)), before)
+    assert no_slower(seconds(setup, replace(plans, plans=fewer)), before)
     for narrow in (replace(setup, weights="int4"), replace(setup, cache="fp8")):
         assert no_slower(seconds(narrow, plans), before)
 
@@ -193,3 +173,26 @@ def test_every_plan_divides(seed: int) -> None:
         assert ((plans.tp * pool) % plans.ep == 0).all()
     rows = np.stack([plans.tp, plans.pp, plans.ep, plans.dp, plans.micro_batch, prefill])
     assert np.unique(rows, axis=1).shape == rows.shape
+
+
+@given(SEEDS, st.sampled_from([1, 2, 4, 8]))
+def test_experts_without_a_group_of_their_own_are_split_as_other_layers_are(seed: int, tp: int) -> None:
+    """Each NPU reads a part of each expert instead of a part of them; an all-reduce replaces both all-to-alls."""
+    random = np.random.default_rng(seed)
+    model = replace(ROUTED, experts=Experts(64, 4, 4096, 0, 2))
+    setup = replace(setup_of(random), decoder=model)
+    split, spread = (one_plan(tp=tp, ep=ep, micro_batch=int(random.integers(1, 65))) for ep in (1, tp))
+    spread = replace(spread, micro_batch=split.micro_batch)
+    for one, other in zip(serving_memory(setup, split).values(), serving_memory(setup, spread).values(), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+    whole, apart = phases_of(setup, split), phases_of(setup, spread)
+    for part in ("compute", "cache", "head"):
+        np.testing.assert_allclose(whole.decode.plain[part], apart.decode.plain[part], rtol=1e-12)
+    sent = {one.part: one for race in whole.decode.races for one in race.sent}
+    assert float(sent["tensor"].operations[0]) == 2 * model.layers
+
+
+def test_mixtral_fits_two_accelerators() -> None:
+    """46.7 B weights: 46.7 GB of each of two in 16 bits, as users of one server of two know."""
+    setup = ServingSetup(decoder("mixtral-8x7b"), accelerator("h100-80gb"), 200, 200)
+    assert float(serving_memory(setup, one_plan(tp=2))["weights"][0]) == pytest.approx(46.7e9, rel=0.01)

@@ -3,67 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_steps import DENSE, FREE, GROUPS, Seconds, random_plans, seconds_of, setup_of
 
 from evo_libra.arrays import FloatArray
 from evo_libra.network.catalog.accelerators import accelerator
-from evo_libra.workload.step.decoder import Decoder, Experts, LatentAttention, decoder, load_decoders
+from evo_libra.workload.step.decoder import decoder, load_decoders
 from evo_libra.workload.step.memory import memory, parameters
 from evo_libra.workload.step.plans import FULL, NONE, Plans, one_plan
-from evo_libra.workload.step.races import Traffic
 from evo_libra.workload.step.step_time import step_time
 from evo_libra.workload.step.training_setup import Setup
 
 SEEDS = st.integers(0, 2**32 - 1)
-DENSE = Decoder("dense", 32, 8192, 64, 8, 128, 28672, True, 128256, None, None, None, "")  # noqa: FBT003 - gated
-ROUTED = replace(DENSE, name="routed", experts=Experts(64, 4, 4096, 4096, 2))
-LATENT = replace(ROUTED, name="latent", latent=LatentAttention(1536, 512, 128, 64, 128))
-GROUPS = ("tp", "cp", "ep", "pp", "cp+dp", "edp")
-
-
-class Seconds(dict[str, FloatArray]):
-    """Seconds of a byte of each group."""
-
-    def __call__(self, traffic: Traffic) -> FloatArray:
-        return np.asarray(traffic.bytes_of_pattern * self[traffic.group])
-
-
-FREE = Seconds.fromkeys(GROUPS, np.zeros(1))
-
-
-def setup_of(random: np.random.Generator, **given_: Any) -> Setup:
-    model = (DENSE, ROUTED, LATENT)[random.integers(0, 3)]
-    values: dict[str, Any] = {
-        "precision": str(random.choice(["bf16", "fp8"])),
-        "gradient_bytes": int(random.choice([2, 4])),
-        "fused_attention": bool(random.random() < 0.5),
-        "balanced": bool(random.random() < 0.5),
-    }
-    return Setup(model, accelerator("h100-80gb"), 4096, 1024, **{**values, **given_})
-
-
-def random_plans(random: np.random.Generator, count: int = 16) -> Plans:
-    def power(most: int) -> np.ndarray:
-        return np.asarray(2 ** random.integers(0, most + 1, count))
-
-    def coin() -> np.ndarray:
-        return np.asarray(random.random(count) < 0.5)
-
-    zero, recompute = random.integers(0, 4, count), random.integers(0, 3, count)
-    tp, cp, dp = power(3), power(2), power(5)
-    return Plans(
-        tp, cp, power(4), power(1), np.minimum(power(4), tp * cp * dp), dp, power(2), zero, recompute,
-        coin(), coin(), coin(), coin(),
-    )  # fmt: skip
-
-
-def seconds_of(random: np.random.Generator, count: int = 16) -> Seconds:
-    return Seconds({group: 10 ** random.uniform(-13, -8, count) for group in GROUPS})
 
 
 def scaled(seconds: Seconds, random: np.random.Generator) -> Seconds:

@@ -1,0 +1,1 @@
+"""From files of other programs to problem files."""

@@ -1,0 +1,74 @@
+"""Command lines and launch scripts as data: options, their values and their places. Nothing is executed."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from evo_libra.errors import InputError, Mistake
+from evo_libra.files.mistakes import KeyPath
+from evo_libra.files.source import Source
+from evo_libra.files.yaml_reader import Position
+
+_COMMENT = re.compile(r"(^|\s)#[^\n]*")
+_PUNCTUATION = re.compile(r"\\(?=\s)|[\"'();]")
+_ASSIGNED = re.compile(r"([A-Za-z_]\w*)\+?=(.*)", re.DOTALL)
+_VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)(?::?-([^}]*))?\}|([A-Za-z_]\w*))")
+_WHOLE = re.compile(r"[0-9]{1,12}")
+_NUMBER = re.compile(r"[0-9]{1,12}(\.[0-9]{1,12})?(e-?[0-9]{1,2})?", re.IGNORECASE)
+_OPTION = re.compile(r"--[A-Za-z][\w.-]*")
+
+
+def _value(text: str) -> Any:  # noqa: ANN401 - text or a number
+    if _WHOLE.fullmatch(text):
+        return int(text)
+    return float(text) if _NUMBER.fullmatch(text) else text
+
+
+def parse_arguments(text: str, file: str) -> Source:
+    """Return the options of a command line or script: ``--a-b 1`` and ``--a_b=1`` are the key ``a-b``, flags are true.
+
+    Variables that the same script has set before are replaced; of those of the environment their default is taken.
+    Of an option that is given twice the last one counts, as in argparse.
+    What the shell would compute stays as written. Quotes, brackets and continuations only part words.
+
+    Raises
+    ------
+    InputError : there is no option.
+    """
+    blank = _COMMENT.sub(lambda match: match[1] + " " * (len(match[0]) - len(match[1])), text)
+    blank = _PUNCTUATION.sub(" ", blank)
+    known: dict[str, str] = {}
+    data: dict[str, Any] = {}
+    places: dict[KeyPath, Position] = {(): Position(file, 1, 1)}
+    option = ""
+    for number, line in enumerate(blank.split("\n"), 1):
+        for match in re.finditer(r"\S+", line):
+            word, place = _resolved(match[0], known), Position(file, number, match.start() + 1)
+            if _OPTION.match(word):
+                name, equals, value = word[2:].partition("=")
+                option = name.replace("_", "-")
+                found: Any = _value(value) if equals else True
+                option, named = ("", option) if equals else (option, option)
+                _put(data, places, named, found, place)
+            elif assigned := _ASSIGNED.fullmatch(word):
+                known[assigned[1]], option = assigned[2], ""
+            elif option:
+                data[option] = _value(word)
+                option = ""
+    if not data:
+        raise InputError(Mistake("has no options such as --num-layers 32", file))
+    return Source(file, data, places)
+
+
+def _put(data: dict[str, Any], places: dict[KeyPath, Position], name: str, value: str | float, at: Position) -> None:
+    data[name] = value
+    places[name,] = at
+
+
+def _resolved(word: str, known: dict[str, str]) -> str:
+    def value(match: re.Match[str]) -> str:
+        found = known.get(match[1] or match[3], match[2])
+        return match[0] if found is None else found
+
+    return _VARIABLE.sub(value, word)

@@ -1,0 +1,59 @@
+"""What any reader must meet, checked by asking it; for the tests of this package and of other people's readers.
+
+In a test of your own: ``assert faults(MY_READER) == []``.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+from evo_libra.errors import InputError
+from evo_libra.exchange.reader import Reader
+from evo_libra.files.source import parse_source
+
+_PIECES = ("", "0", "-1", "null", "true", "[]", "{}", '"', "1e999", "x", "\n", ":", "--", "$", "9" * 30, "auto", "1.5")
+
+
+def mutations(text: str, count: int, seed: int = 0) -> Iterator[str]:
+    """Yield texts that differ from one in a few places: words replaced, lines twice or gone, bytes turned."""
+    chosen = random.Random(seed)  # noqa: S311 - mutations are no secret
+    for _ in range(count):
+        found = text
+        for _ in range(chosen.randint(1, 3)):
+            start = chosen.randrange(len(found) + 1)
+            end = min(start + chosen.choice((0, 1, 1, 3, 8, 40)), len(found))
+            piece = chosen.choice((*_PIECES, chr(chosen.randrange(1, 0x250)), found[end : end + 20]))
+            found = found[:start] + piece + found[end:]
+        yield found
+
+
+def faults(reader: Reader, count: int = 100) -> list[str]:
+    """Return what is wrong with a reader, a sentence each, on its samples and so many mutations of each."""
+    found = [] if reader.samples else [f"{reader.name} has no samples"]
+    parse = reader.parse or parse_source
+    for place, sample in enumerate(reader.samples):
+        who = f"sample {place} of {reader.name}"
+        try:
+            source = parse(sample, "sample")
+            if not reader.recognise(source):
+                found.append(f"{who} is not recognised")
+            reader.read(source)
+        except InputError as error:
+            found.append(f"{who} is refused: {error}")
+        found += [f"{who}: {fault}" for text in mutations(sample, count, place) if (fault := _fault(reader, text))]
+    return found
+
+
+def _fault(reader: Reader, text: str) -> str:
+    """Return what goes wrong with a text that may be wrong itself."""
+    try:
+        source = (reader.parse or parse_source)(text, "sample")
+        if reader.recognise(source):
+            reader.read(source)
+    except InputError as error:
+        if any("sample" not in (mistake.file, *mistake.message.split()) for mistake in error.mistakes):
+            return f"the error names no file: {error}"
+    except Exception as error:  # noqa: BLE001 - the fault that is looked for
+        return f"{type(error).__name__} of {text!r:.200}: {error}"
+    return ""

@@ -1,0 +1,59 @@
+"""DeepSpeed's JSON configuration."""
+
+from __future__ import annotations
+
+from evo_libra.exchange.keys import Keys
+from evo_libra.exchange.reader import Draft, Reader, without_none
+from evo_libra.files.source import Source
+
+_OFFLOAD = ("offload_optimizer", "offload_param")
+_KEYS = ("zero_optimization", "train_batch_size", "train_micro_batch_size_per_gpu")
+_BATCH = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
+_STAGES = 3
+_SAMPLE = """{
+ "train_batch_size": 512, "train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 4,
+ "bf16": {"enabled": true}, "gradient_clipping": 1.0,
+ "zero_optimization": {"stage": 2, "overlap_comm": true, "offload_optimizer": {"device": "cpu"}}
+}"""
+
+
+def _size(keys: Keys, name: str) -> int | None:
+    """Return a size; `auto` leaves it to another program."""
+    if keys.raw(name) == "auto":
+        keys.unsupported((name,), "is `auto`, which another program fills in")
+        return None
+    return keys.size(name)
+
+
+def _read(source: Source) -> Draft:
+    keys = Keys(source)
+    batch, micro, steps = (_size(keys, name) for name in _BATCH)
+    stage = keys.size("zero_optimization", "stage", least=0)
+    if stage is not None and stage > _STAGES:
+        keys.wrong(("zero_optimization", "stage"), f"found {stage}; a stage from 0 to {_STAGES} is needed")
+    for name in _OFFLOAD:
+        if keys.raw("zero_optimization", name, "device") not in (None, "none"):
+            why = "is not carried over; `training.optimizer.placement` says it, with hosts in `system`"
+            keys.unsupported(("zero_optimization", name, "device"), why)
+    half = [keys.flag(name, "enabled") for name in ("bf16", "fp16")]
+    replicas = None
+    if batch and micro and steps:
+        if batch % (micro * steps):
+            keys.wrong((_BATCH[0],), f"found {batch}; {micro} sequences x {steps} steps have to divide it")
+        else:
+            replicas = batch // (micro * steps)
+    overlap = keys.flag("zero_optimization", "overlap_comm")
+    keys.check()
+    training = without_none({
+        "global_batch": batch, "micro_batch": micro, "zero": stage or 0, "precision": "bf16" if any(half) else None,
+        "overlap": None if overlap is None else {"dp": overlap},
+    })  # fmt: skip
+    parallelism = {} if replicas is None else {"dp": replicas}
+    return Draft(training=training, parallelism=parallelism, left=tuple(keys.left()))
+
+
+READERS = (
+    Reader("deepspeed", "a JSON configuration of DeepSpeed, together with a model",
+           lambda source: isinstance(source.data, dict) and any(key in source.data for key in _KEYS), _read,
+           (_SAMPLE,)),
+)  # fmt: skip

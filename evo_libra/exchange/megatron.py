@@ -1,0 +1,215 @@
+"""Launch arguments of Megatron-LM, and the YAML of NeMo, which has the same options under `model`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from evo_libra.errors import InputError
+from evo_libra.exchange.arguments import parse_arguments
+from evo_libra.exchange.keys import Keys
+from evo_libra.exchange.reader import Draft, Reader, without_none
+from evo_libra.files.mistakes import KeyPath
+from evo_libra.files.source import Source
+
+_VOCABULARY = 51200
+_WIDENED, _ROUNDED, _GATED = 4, 64, 3
+
+OPTIONS = {
+    "layers": ("num-layers", "num_layers"),
+    "hidden": ("hidden-size", "hidden_size"),
+    "heads": ("num-attention-heads", "num_attention_heads"),
+    "kv_heads": ("num-query-groups", "num_query_groups"),
+    "head_width": ("kv-channels", "kv_channels"),
+    "feed_forward": ("ffn-hidden-size", "ffn_hidden_size"),
+    "vocabulary": ("vocab-size", "vocab_size"),
+    "sequence": ("seq-length", "encoder_seq_length"),
+    "experts": ("num-experts", "num_moe_experts"),
+    "per_token": ("moe-router-topk", "moe_router_topk"),
+    "expert_width": ("moe-ffn-hidden-size", "moe_ffn_hidden_size"),
+    "shared_width": ("moe-shared-expert-intermediate-size", "moe_shared_expert_intermediate_size"),
+    "tp": ("tensor-model-parallel-size", "tensor_model_parallel_size"),
+    "pp": ("pipeline-model-parallel-size", "pipeline_model_parallel_size"),
+    "cp": ("context-parallel-size", "context_parallel_size"),
+    "ep": ("expert-model-parallel-size", "expert_model_parallel_size"),
+    "global_batch": ("global-batch-size", "global_batch_size"),
+    "micro_batch": ("micro-batch-size", "micro_batch_size"),
+    "vp": ("num-virtual-stages-per-pipeline-rank", "virtual_pipeline_model_parallel_size"),
+    "virtual_layers": ("num-layers-per-virtual-pipeline-stage", ""),
+}
+"""Sizes: the name here -> that of Megatron-LM's option, and of NeMo's key."""
+
+FLAGS = {
+    "grouped": ("group-query-attention", ""),
+    "untied": ("untie-embeddings-and-output-weights", ""),
+    "sequence_parallel": ("sequence-parallel", "sequence_parallel"),
+    "distributed_optimizer": ("use-distributed-optimizer", ""),
+    "overlap_dp": ("overlap-grad-reduce", "overlap_grad_reduce"),
+    "overlap_tp": ("tp-comm-overlap", "ub_tp_comm_overlap"),
+    "recompute_attention": ("recompute-activations", ""),
+    "fp32_gradients": ("accumulate-allreduce-grads-in-fp32", ""),
+    "swiglu": ("swiglu", ""),
+    "bf16": ("bf16", ""),
+    "fp16": ("fp16", ""),
+}
+"""Options that are on or off, likewise."""
+
+_GRANULARITY = ("recompute-granularity", "activations_checkpoint_granularity")
+_SWIGLU = ("swiglu", "fast-swiglu")
+
+
+@dataclass(frozen=True)
+class _Names:
+    """Where the options of one of the two formats are: a column of the tables, and the path before the names."""
+
+    keys: Keys
+    column: int
+    above: KeyPath
+
+    def path(self, names: tuple[str, str]) -> KeyPath:
+        return (*self.above, names[self.column])
+
+    def size(self, name: str) -> int | None:
+        return self.keys.size(*self.path(OPTIONS[name])) if OPTIONS[name][self.column] else None
+
+    def flag(self, name: str) -> bool:
+        return bool(FLAGS[name][self.column] and self.keys.flag(*self.path(FLAGS[name])))
+
+    def needed(self, name: str) -> int:
+        return self.keys.needed(*self.path(OPTIONS[name])) or 1
+
+
+def _generator(names: _Names, *, gated: bool, tied: bool) -> dict[str, Any]:
+    hidden = names.needed("hidden")
+    width = names.size("feed_forward")
+    if width is None:  # Megatron-LM gives SwiGLU two thirds of four times the width, in whole tiles.
+        width = int(_WIDENED * hidden * 2 / _GATED / _ROUNDED) * _ROUNDED if gated else _WIDENED * hidden
+    experts = None
+    if (count := names.size("experts")) is not None and count > 1:
+        experts = {
+            "count": count, "per_token": names.size("per_token") or 2,
+            "feed_forward": names.size("expert_width") or max(width, 1),
+            "shared_feed_forward": names.size("shared_width") or 0,
+        }  # fmt: skip
+    return without_none({
+        "layers": names.needed("layers"), "hidden": hidden, "heads": names.needed("heads"),
+        "kv_heads": names.size("kv_heads"), "head_width": names.size("head_width"), "feed_forward": max(width, 1),
+        "gated": gated, "vocabulary": names.size("vocabulary") or _VOCABULARY, "tied": tied,
+        "sequence": names.needed("sequence"), "experts": experts,
+    })  # fmt: skip
+
+
+def _parallelism(names: _Names, layers: int) -> dict[str, int]:
+    found = {name: names.size(name) or 1 for name in ("tp", "cp", "pp", "ep")}
+    stages, deep = names.size("vp"), names.size("virtual_layers")
+    if deep is not None:
+        if layers % (deep * found["pp"]):
+            place = names.path(OPTIONS["virtual_layers"])
+            names.keys.wrong(place, f"found {deep}; {deep} x {found['pp']} stages do not divide the {layers} layers")
+        else:
+            stages = layers // (deep * found["pp"])
+    found["vp"] = stages or 1
+    return {name: degree for name, degree in found.items() if degree > 1}
+
+
+def _training(names: _Names, generator: dict[str, Any], *, sharded: bool, low: bool) -> dict[str, Any]:
+    granularity = names.keys.choice({"full": "full", "selective": "selective"}, *names.path(_GRANULARITY))
+    selective = names.flag("recompute_attention")
+    bf16, fp16, precise = (names.flag(name) for name in ("bf16", "fp16", "fp32_gradients"))
+    return without_none({
+        "sequence": generator["sequence"], "global_batch": names.size("global_batch"),
+        "micro_batch": names.size("micro_batch"), "precision": "fp8" if low else "bf16",
+        "gradients": "fp32" if bf16 or precise or not fp16 else "bf16",
+        "recompute": granularity or ("selective" if selective else "none"),
+        "sequence_parallel": names.flag("sequence_parallel"), "zero": int(sharded),
+        "overlap": {"tp": names.flag("overlap_tp"), "dp": names.flag("overlap_dp")},
+    })  # fmt: skip
+
+
+def _assumed(names: _Names) -> tuple[str, ...]:
+    known = names.path(OPTIONS["vocabulary"]) in names.keys.taken
+    return () if known else (f"a vocabulary of {_VOCABULARY}, which the file leaves to the tokenizer",)
+
+
+def _nodes(keys: Keys) -> int | None:
+    """Return the NPUs that torchrun starts."""
+    each, nodes = keys.size("nproc-per-node"), keys.size("nnodes")
+    return each * (nodes or 1) if each else None
+
+
+def _read_arguments(source: Source) -> Draft:
+    names = _Names(Keys(source), 0, ())
+    keys = names.keys
+    tied = not names.flag("untied")
+    generator = _generator(names, gated=names.flag("swiglu"), tied=tied)
+    names.flag("grouped")
+    parallelism = _parallelism(names, generator["layers"])
+    low = keys.raw("fp8-format") is not None or bool(keys.flag("fp8"))
+    training = _training(names, generator, sharded=names.flag("distributed_optimizer"), low=low)
+    npus = _nodes(keys)
+    keys.check()
+    return Draft(generator, training, parallelism, npus, left=tuple(keys.left()), assumed=_assumed(names))
+
+
+def _read_nemo(source: Source) -> Draft:
+    if not isinstance(source.data.get("model"), dict):
+        raise InputError(source.mistake(("model",), "a mapping is needed"))
+    names = _Names(Keys(source), 1, ("model",))
+    keys = names.keys
+    gated = keys.raw("model", "activation") in _SWIGLU
+    generator = _generator(
+        names, gated=gated, tied=keys.flag("model", "share_embeddings_and_output_weights") is not False
+    )
+    parallelism = _parallelism(names, generator["layers"])
+    sharded = keys.raw("model", "optim", "name") == "distributed_fused_adam"
+    training = _training(names, generator, sharded=sharded, low=bool(keys.flag("model", "fp8")))
+    each, nodes = keys.size("trainer", "devices"), keys.size("trainer", "num_nodes")
+    keys.check()
+    npus = each * (nodes or 1) if each else None
+    return Draft(generator, training, parallelism, npus, left=tuple(keys.left()), assumed=_assumed(names))
+
+
+def _is_nemo(source: Source) -> bool:
+    model = source.data.get("model") if isinstance(source.data, dict) else None
+    return isinstance(model, dict) and any(names[1] in model for names in OPTIONS.values() if names[1])
+
+
+def _is_arguments(source: Source) -> bool:
+    return isinstance(source.data, dict) and any(names[0] in source.data for names in OPTIONS.values())
+
+
+_SCRIPT = """#!/bin/bash
+# GPT-3 175B
+HIDDEN=12288
+MODEL_ARGS=(
+    --num-layers 96 --hidden-size $HIDDEN
+    --num-attention-heads 96 --seq-length 2048
+)
+torchrun --nproc_per_node 8 --nnodes ${NODES:-16} pretrain_gpt.py ${MODEL_ARGS[@]} \\
+    --tensor-model-parallel-size 8 --pipeline-model-parallel-size=8 --sequence-parallel \\
+    --num-layers-per-virtual-pipeline-stage 3 --recompute-granularity selective \\
+    --micro-batch-size 1 --global-batch-size 256 --bf16 --use-distributed-optimizer --lr 6.0e-5
+"""
+_NEMO = """trainer: {devices: 8, num_nodes: 16, precision: bf16}
+model:
+  num_layers: 32
+  hidden_size: 4096
+  ffn_hidden_size: 14336
+  num_attention_heads: 32
+  num_query_groups: 8
+  encoder_seq_length: 8192
+  activation: fast-swiglu
+  share_embeddings_and_output_weights: false
+  tensor_model_parallel_size: 4
+  pipeline_model_parallel_size: 2
+  micro_batch_size: 1
+  global_batch_size: 512
+  sequence_parallel: true
+  optim: {name: distributed_fused_adam, lr: 0.0001}
+"""
+
+READERS = (
+    Reader("megatron-arguments", "a launch script or an argument line of Megatron-LM", _is_arguments, _read_arguments,
+           (_SCRIPT,), parse_arguments),
+    Reader("nemo", "a YAML file of NeMo with `model` and `trainer`", _is_nemo, _read_nemo, (_NEMO,)),
+)  # fmt: skip

@@ -1,0 +1,109 @@
+"""The output of nccl-tests: bus bandwidth over sizes, and the latency and bandwidth that fit it."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from evo_libra.errors import InputError, Mistake
+
+_PREFIX = re.compile(r"^\s*\[[0-9,]+\]<stdout>:\s?")
+_NUMBER = re.compile(r"[0-9]{1,18}(\.[0-9]{1,9})?")
+_RANK = re.compile(r"#\s+Rank\s+[0-9]+\s")
+_WHOLE, _LEAST_COLUMNS = 18, 8
+_SIZE, _TIME, _BUS = 0, 5, 7
+_MICRO, _GIGA = 1e-6, 1e9
+
+
+@dataclass(frozen=True)
+class NcclRow:
+    """A message: its size in bytes, seconds out of place, and bus bandwidth in B/s."""
+
+    size: int
+    seconds: float
+    bus: float
+
+
+@dataclass(frozen=True)
+class AlphaBeta:
+    """Seconds are ``latency + size / bandwidth``, in s and B/s; `residual` is the mean relative error."""
+
+    latency: float
+    bandwidth: float
+    residual: float
+
+
+@dataclass(frozen=True)
+class NcclTable:
+    """Rows of one test by size, and its ranks; 0 where the header does not list them."""
+
+    ranks: int
+    rows: tuple[NcclRow, ...]
+
+
+def read_nccl_tests(text: str, file: str) -> NcclTable:
+    """Return the rows of one test out of place; raises `InputError` with the line of what cannot be read."""
+    rows: list[NcclRow] = []
+    ranks = 0
+    for at, raw in enumerate(text.splitlines(), 1):
+        line = _PREFIX.sub("", raw)
+        ranks += bool(_RANK.match(line))
+        words = line.split()
+        if not words or not words[0].isascii() or not words[0].isdigit():
+            continue
+        rows.append(_row(words, file, at))
+    if not rows:
+        raise InputError(Mistake("no row of nccl-tests was found: size, count, type, redop, root, time, ...", file))
+    sizes = [row.size for row in rows]
+    if len(set(sizes)) < len(sizes):
+        raise InputError(Mistake("a size comes twice; a file of one test is read", file, key="size"))
+    return NcclTable(ranks, tuple(sorted(rows, key=lambda row: row.size)))
+
+
+def _row(words: list[str], file: str, line: int) -> NcclRow:
+    if len(words) < _LEAST_COLUMNS or len(words[_SIZE]) > _WHOLE:
+        message = f"found {len(words)} columns; size, count, type, redop, root, time, algbw and busbw are needed"
+        raise InputError(Mistake(message, file, line))
+    values = []
+    for key, place in (("time", _TIME), ("busbw", _BUS)):
+        if not _NUMBER.fullmatch(words[place]):
+            raise InputError(Mistake(f"found {words[place]!r:.40}; a number is needed", file, line, key=key))
+        values.append(float(words[place]))
+    if values[0] <= 0:
+        raise InputError(Mistake("found 0; a time above 0 is needed", file, line, key="time"))
+    return NcclRow(int(words[_SIZE]), values[0] * _MICRO, values[1] * _GIGA)
+
+
+def bus_efficiencies(table: NcclTable, wire: float, least: float = 30e6) -> tuple[float, float, float]:
+    """Return the median, least and largest bus bandwidth over `wire` B/s, of messages of `least` bytes and more.
+
+    The median is what ``time: {efficiency: {TECHNOLOGY: ...}}`` of a problem file says. Raises `InputError` where no
+    message is that large.
+    """
+    shares = [row.bus / wire for row in table.rows if row.size >= least]
+    if not shares:
+        raise InputError(f"no message of {least / 1e6:g} MB and more was found")
+    return float(np.median(shares)), min(shares), max(shares)
+
+
+def alpha_beta(table: NcclTable) -> AlphaBeta:
+    """Return the latency and bandwidth with the least squares of relative errors (Hockney's model, 1994).
+
+    Raises `InputError` where there are fewer than two sizes, or where times do not grow with sizes.
+    """
+    rows = [row for row in table.rows if row.size > 0]
+    if len(rows) < 2:  # noqa: PLR2004 - two unknowns
+        raise InputError("two sizes above 0 are needed for a latency and a bandwidth")
+    from scipy.optimize import nnls  # noqa: PLC0415 - takes a third of a second
+
+    sizes, seconds = np.array([row.size for row in rows], dtype=np.float64), np.array([row.seconds for row in rows])
+    largest = float(sizes.max())
+    matrix = np.stack([1.0 / seconds * _MICRO, sizes / largest / seconds * _MICRO], axis=1)
+    (latency, slope), _ = nnls(matrix, np.ones(len(rows)))
+    if slope <= 0 or not math.isfinite(latency + slope):
+        raise InputError("times do not grow with sizes; no bandwidth can be fitted")
+    found = (latency + slope * sizes / largest) * _MICRO
+    return AlphaBeta(latency * _MICRO, largest / (slope * _MICRO), float(np.mean(np.abs(found / seconds - 1.0))))

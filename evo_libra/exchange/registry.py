@@ -1,0 +1,64 @@
+"""The readers by name: those of this package, and those that other packages register."""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+
+from evo_libra.errors import InputError, Mistake, unknown
+from evo_libra.exchange import calculon, deepspeed, hugging_face, megatron
+from evo_libra.exchange.reader import Draft, Reader
+from evo_libra.files.source import parse_source
+
+ENTRY_POINTS = "evo_libra.readers"
+"""Group under which a package registers its readers: objects of `Reader`, or tuples of them."""
+
+
+def _registered() -> list[Reader]:
+    found: list[Reader] = []
+    for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
+        loaded = entry.load()
+        for reader in loaded if isinstance(loaded, tuple) else (loaded,):
+            if not isinstance(reader, Reader):
+                raise InputError(f"entry point '{entry.name}' of group {ENTRY_POINTS} is no reader but {reader!r:.80}")
+            found.append(reader)
+    return found
+
+
+PACKAGED = (*calculon.READERS, *hugging_face.READERS, *megatron.READERS, *deepspeed.READERS)
+
+
+def readers() -> dict[str, Reader]:
+    """Return every reader by its name; users cannot replace those of this package."""
+    return {reader.name: reader for reader in (*_registered(), *PACKAGED)}
+
+
+def read_text_as(text: str, file: str, name: str | None = None) -> tuple[Reader, Draft]:
+    """Return what a text says of a problem, and the format that it is in.
+
+    Parameters
+    ----------
+    name : of the format; None to recognise it by the content.
+
+    Raises
+    ------
+    InputError : there is no such format, no reader recognises the text, or the text is wrong.
+    """
+    known = readers()
+    if name is not None and name not in known:
+        raise InputError(unknown("format", name, known))
+    wrong = None
+    for reader in known.values() if name is None else [known[name]]:
+        try:
+            source = (reader.parse or parse_source)(text, file)
+        except InputError as error:
+            wrong = wrong or error
+            continue
+        if name is not None or reader.recognise(source):
+            if not isinstance(source.data, dict):
+                raise InputError(source.mistake((), "a mapping is needed"))
+            return reader, reader.read(source)
+    if name is not None and wrong is not None:
+        raise wrong
+    if wrong is not None and text.lstrip().startswith("{"):
+        raise wrong
+    raise InputError(Mistake(f"is of no known format; allowed: {', '.join(known)}", file))

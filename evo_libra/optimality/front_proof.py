@@ -1,0 +1,141 @@
+"""How far a front of any objectives is from optimal, proven by a look at every network of whole ports."""
+
+from __future__ import annotations
+
+import time as clock
+from dataclasses import dataclass
+
+import numpy as np
+
+from evo_libra.arrays import FloatArray
+from evo_libra.errors import InputError
+from evo_libra.front.archive import non_dominated
+from evo_libra.front.front import Front
+from evo_libra.front.indicators import hypervolume
+from evo_libra.optimality.whole_front import WholeFront, whole_front
+from evo_libra.problem.plans import plans_that_fit
+from evo_libra.problem.problem import Problem
+
+SAME = 1e-9
+"""Relative difference of figures that are equal but for rounding."""
+
+_COMPARED = 4_000_000
+"""Pairs of designs that are compared at a time."""
+
+
+@dataclass(frozen=True)
+class FrontProof:
+    """What is proven of a front.
+
+    Attributes
+    ----------
+    factor : (n,) at least 1: no design that is as good in all objectives but one is better in that one by more than
+        this factor.
+    missing : designs of the exact front that no design of this one is as good as.
+    hypervolume, max_hypervolume : of the front, and that no front can exceed, on log10 axes scaled so that the best
+        values of both fronts are 0 and their worst ones 1, reference point 1.1.
+    exact : designs of the exact front.
+    networks : that meet the limits; `timed` : designs that were evaluated; `waiting` : bounds that stand for others.
+    plans : that fit the memory, of all workloads together; 1 where none is open.
+    """
+
+    factor: FloatArray
+    missing: int
+    hypervolume: float
+    max_hypervolume: float
+    exact: int
+    networks: int
+    timed: int
+    waiting: int
+    plans: int
+
+    @property
+    def largest_factor(self) -> float:
+        """The largest factor of a design."""
+        return float(self.factor.max())
+
+    @property
+    def missed_hypervolume(self) -> float:
+        """The most that the front can be missing."""
+        return max(self.max_hypervolume - self.hypervolume, 0.0)
+
+
+NOTHING = 1e-6
+"""Part of an objective that is nothing."""
+
+
+def proven(factor: float) -> str:
+    """Return what a factor of designs says of what could be better.
+
+    >>> proven(1.0)
+    'no design is better in one objective and as good in all others'
+    >>> proven(1.25)
+    'nothing that is as good in all other objectives is more than 20 % better in one'
+    """
+    gain = 1.0 - 1.0 / factor
+    if gain < NOTHING:
+        return "no design is better in one objective and as good in all others"
+    return f"nothing that is as good in all other objectives is more than {100.0 * gain:.3g} % better in one"
+
+
+def prove_front(problem: Problem, front: Front, seconds: float | None = None) -> FrontProof:
+    """Prove how far a front is from the exact one, of any objectives, under the problem's own time and limits.
+
+    An `InputError` says that the front is empty or of other objectives, or that there are too many designs.
+    """
+    columns = tuple(objective.column for objective in problem.objectives)
+    if not len(front):
+        raise InputError("the front is empty: there is nothing to certify")
+    if front.objectives != columns:
+        raise InputError(f"the front is of {', '.join(front.objectives)}, and the problem of {', '.join(columns)}")
+    mine = np.array([front.frame[one.column].to_numpy() * one.scale for one in problem.objectives])
+    found = whole_front(problem, mine, None if seconds is None else clock.monotonic() + seconds)
+    if found is None:
+        raise InputError(
+            "a proof of other objectives than time and cost looks at every design of whole ports; there are too many, "
+            "or parts come in any fraction"
+        )
+    return _proof(problem, mine, found)
+
+
+def _proof(problem: Problem, mine: FloatArray, found: WholeFront) -> FrontProof:
+    best = np.concatenate([found.objectives, found.bound], axis=1)
+    every = np.concatenate([mine, best], axis=1)
+    every = every[:, non_dominated(every)]
+    low, high = every.min(axis=1), every.max(axis=1)
+    missing = ~_reached(found.objectives, mine)
+    return FrontProof(
+        _factors(mine, best),
+        int(missing.sum()),
+        hypervolume(mine, low, high),
+        hypervolume(every, low, high),
+        found.objectives.shape[1],
+        found.networks,
+        found.timed,
+        found.waiting,
+        plans_that_fit(problem.time, problem.constraints),
+    )
+
+
+def _reached(values: FloatArray, by: FloatArray) -> np.ndarray:
+    """Return (n,) whether one of (m, k) designs is as good as each of (m, n)."""
+    step = max(_COMPARED // max(by.shape[1], 1), 1)
+    parts = [
+        (by[:, :, None] <= values[:, None, start : start + step] * (1.0 + SAME)).all(axis=0).any(axis=0)
+        for start in range(0, values.shape[1], step)
+    ]
+    return np.concatenate([np.zeros(0, dtype=np.bool_), *parts])
+
+
+def _factors(mine: FloatArray, best: FloatArray) -> FloatArray:
+    """Return (n,) the largest factor by which one of (m, k) designs, as good in all else, is better in an objective."""
+    found, step = np.ones(mine.shape[1]), max(_COMPARED // max(best.shape[1], 1), 1)
+    for start in range(0, mine.shape[1], step):
+        some = mine[:, start : start + step]
+        worse = best[:, :, None] > some[:, None, :] * (1.0 + SAME)
+        for objective, values in enumerate(best):
+            as_good = ~np.delete(worse, objective, axis=0).any(axis=0)
+            least = np.where(as_good, values[:, None], np.inf).min(axis=0, initial=np.inf)
+            part = found[start : start + step]
+            np.maximum(part, some[objective] / least, out=part)
+    return found

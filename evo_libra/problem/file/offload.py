@@ -1,0 +1,101 @@
+"""From the hosts and servers of a training step to the rates that an optimizer has there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from evo_libra.arrays import GIGA
+from evo_libra.errors import InputError
+from evo_libra.files.mistakes import KeyPath
+from evo_libra.network.catalog.hosts import HostSpec, host_of, load_hosts
+from evo_libra.problem.file.system_spec import SystemSpec
+from evo_libra.problem.file.training_spec import OptimizerSpec, ServerSpec
+from evo_libra.workload.step.offload import Offload, OffloadHost, ParameterServer
+
+_UPDATE = ("memory_GBps", "GFLOPS")
+_SSDS = ("ssds", "ssd_GBps")
+NEEDED = {
+    "host": ("link_GBps", "memory_GB", *_UPDATE),
+    "nvme": ("link_GBps", "memory_GB", *_UPDATE, *_SSDS),
+    "network": (*_UPDATE, *_SSDS),
+}
+"""Figures of a host, or of a server, that a place of the optimizer needs."""
+
+_KEY: KeyPath = ("training", "optimizer")
+
+
+def places_of(spec: OptimizerSpec) -> tuple[str, ...]:
+    """Return the places that plans may choose from."""
+    return (spec.placement,) if isinstance(spec.placement, str) else tuple(dict.fromkeys(spec.placement))
+
+
+def hosted(system: SystemSpec | None) -> HostSpec | None:
+    """Return the host of a system; None where the file names none, or there is none of its name."""
+    try:
+        return None if system is None or system.host is None else host_of(system.host)
+    except InputError:  # the system's own reader says so
+        return None
+
+
+def named_hosts(spec: OptimizerSpec, system: SystemSpec | None) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the hosts of the catalogue that places of an optimizer have their rates from, with their figures."""
+    if offload_of(spec, None) is None:
+        return
+    for given in (None if system is None else system.host, None if spec.server is None else spec.server.host):
+        if isinstance(given, str) and given in load_hosts():
+            yield given, load_hosts()[given].model_dump(mode="json", exclude={"source", "sources"}, exclude_none=True)
+
+
+def offload_mistakes(spec: OptimizerSpec, system: SystemSpec | None, time: str) -> Iterator[tuple[KeyPath, str]]:
+    """Yield what the places of an optimizer lack: the key within a workload, and a sentence."""
+    places = places_of(spec)
+    around = [place for place in places if place in ("host", "nvme")]
+    if spec.checkpoints == "host" and not around:
+        around = ["host"]
+    if around and (system is None or system.host is None):
+        message = f"the optimizer in {around[-1]} needs the key `system.host`, {' or '.join(load_hosts())} or figures"
+        yield (*_KEY, "placement" if "host" in places or "nvme" in places else "checkpoints"), message
+    elif (host := hosted(system)) is not None:
+        yield from _lacking("placement", "`system.host`", host, around)
+    if "network" in places and spec.server is None:
+        yield (*_KEY, "server"), "the optimizer in network needs this key, servers that hold weights and states"
+    elif "network" in places and spec.server is not None:
+        try:
+            yield from _lacking("server", "its host", host_of(spec.server.host), ["network"])
+        except InputError as error:
+            yield (*_KEY, "server", "host"), str(error)
+    if "network" in places and time != "libra":
+        message = f"servers of the network are timed under LIBRA's time; `time: {time}` has no switches that add up"
+        yield (*_KEY, "placement"), message
+
+
+def _lacking(key: str, what: str, host: HostSpec, places: Sequence[str]) -> Iterator[tuple[KeyPath, str]]:
+    needed = dict.fromkeys(figure for place in places for figure in NEEDED[place])
+    if lacking := [figure for figure in needed if getattr(host, figure) is None]:
+        yield (*_KEY, key), f"{what} has no {', '.join(lacking)}, which the optimizer in {' and '.join(places)} needs"
+
+
+def offload_of(spec: OptimizerSpec, host: HostSpec | None) -> Offload | None:
+    """Return what plans may move the optimizer to; None where it stays on the NPUs. There are no mistakes."""
+    if places_of(spec) == ("npu",) and spec.checkpoints == "npu":
+        return None
+    server = spec.server if "network" in places_of(spec) else None
+    return Offload(_host(host), None if server is None else _server(server), spec.checkpoints == "host")
+
+
+def _host(spec: HostSpec | None) -> OffloadHost | None:
+    if spec is None or None in (spec.link_GBps, spec.memory_GB, spec.memory_GBps, spec.GFLOPS):
+        return None
+    npus = spec.npus or 1
+    ssd = None if spec.ssd_rate is None else spec.ssd_rate * GIGA / npus
+    link, capacity, memory, flop = (
+        GIGA * (value or 0.0) for value in (spec.link_GBps, spec.memory_GB, spec.memory_GBps, spec.GFLOPS)
+    )
+    return OffloadHost(link, capacity / npus, memory / npus, flop / npus, ssd)
+
+
+def _server(spec: ServerSpec) -> ParameterServer:
+    host = host_of(spec.host)
+    rates = (spec.link_GBps, host.memory_GBps, host.GFLOPS, host.ssd_rate)
+    return ParameterServer(*(spec.count * GIGA * (rate or 0.0) for rate in rates))

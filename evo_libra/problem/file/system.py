@@ -1,0 +1,154 @@
+"""From the section `system` of a problem file to the bill of what is bought beside network and accelerators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import count
+
+import numpy as np
+
+from evo_libra.arrays import GIGA, BoolArray, FloatArray
+from evo_libra.errors import InputError
+from evo_libra.files.mistakes import KeyPath
+from evo_libra.files.yaml_reader import format_key
+from evo_libra.network.blocks import Kit
+from evo_libra.network.catalog.hosts import HostSpec, SourcedSpec, host_of, price_range
+from evo_libra.problem.file.expansion import expansions_of_file
+from evo_libra.problem.file.mistakes import ProblemFile
+from evo_libra.problem.file.offload import hosted
+from evo_libra.problem.file.training_spec import ServerSpec
+from evo_libra.problem.objectives import MEASURES
+from evo_libra.problem.system import Fixed, Hosts, MemoryOfPlans, OfPlans, SsdsOfPlans, SystemBill, SystemRow
+from evo_libra.problem.time_models.loops import WeightedLoop
+from evo_libra.workload.serving.serving_table import ServingTable
+from evo_libra.workload.step.plan_table import PlanTable
+from evo_libra.workload.step.plans import NETWORK, NVME, Plans
+from evo_libra.workload.step.training_step import TrainingStep
+from evo_libra.workload.step.training_table import TrainingTable
+
+_KEYS = {"price": "price_usd", "watts": "power_W"}
+
+
+class SystemLoader:
+    """Reads the section `system` of a problem file."""
+
+    def __init__(self, file: ProblemFile) -> None:
+        self.source, self.spec, self.fail = file.source, file.spec, file.fail
+
+    def bill(self, loops: Sequence[WeightedLoop] = (), kits: Sequence[Kit] = ()) -> SystemBill | None:
+        """Return the rows; None where the file has no such section, no expansion memory and no server of parameters.
+
+        Servers and SSDs are those of workloads, and NICs of servers those of kits. An `InputError` says that there is
+        no host of a name, or which figures have no source.
+        """
+        rows = [row for row in (self._host(), self._storage()) if row is not None]
+        if not rows and self.spec.system is not None:
+            raise self.fail(("system",), "it is empty; it takes a host, storage, or both")
+        rows += [*self._optimizers(loops, kits), *self._expansion(loops)]
+        return SystemBill(tuple(rows)) if rows else None
+
+    def check(self, bill: SystemBill | None, asked: Sequence[tuple[str, str]]) -> None:
+        """Refuse objectives and constraints, by their key, that need a figure which a row lacks."""
+        for place, name in asked:
+            for figure, needed in (("price", MEASURES[name].priced), ("watts", MEASURES[name].drawn)):
+                lacking = bill.lacking(figure) if bill is not None and needed else []
+                if lacking:
+                    row = lacking[0]
+                    key = row.price_key if figure == "price" else _KEYS[figure]
+                    raise self.fail(
+                        (place,), f"{name} needs `{row.key}.{key}` of the {row.name}, and no source gives it; a figure "
+                        "of your own with its source can"
+                    )  # fmt: skip
+
+    def _host(self) -> SystemRow | None:
+        given = self.spec.system.host if self.spec.system else None
+        if given is None:
+            return None
+        own = given if isinstance(given, HostSpec) else None
+        try:
+            host = host_of(given)
+        except InputError as error:
+            raise self.fail(("system", "host"), str(error)) from None
+        self._check_sources(("system", "host"), own or host)
+        if host.npus is None:
+            raise self.fail(("system", "host"), "how many accelerators a host has is missing: `npus`")
+        name = " ".join(filter(None, ("hosts", given if isinstance(given, str) else given.base)))
+        price = price_range(host.price_usd)
+        return Hosts(name, "host", price, host.power_W, "system.host", _sources(host), host.npus)
+
+    def _storage(self) -> SystemRow | None:
+        given = self.spec.system.storage if self.spec.system else None
+        if given is None:
+            return None
+        self._check_sources(("system", "storage"), given)
+        price = price_range(given.price_usd)
+        return Fixed("storage", "TB", price, given.power_W, "system.storage", _sources(given), given.capacity_TB)
+
+    def _optimizers(self, loops: Sequence[WeightedLoop], kits: Sequence[Kit]) -> Iterator[SystemRow]:
+        """Yield what places of optimizers need beside hosts; each workload has servers of its own."""
+        tables = count()
+        for index, (spec, loop) in enumerate(zip(self.spec.workloads, loops, strict=False)):
+            table = next(tables) if isinstance(loop.workload, PlanTable) else None
+            plans = plans_of(loop.workload)
+            if spec.training is None or plans is None:
+                continue
+            place = np.broadcast_to(plans.optimizer, len(plans))
+            host = hosted(self.spec.system)
+            if (place == NVME).any() and host is not None and host.ssds is not None:
+                price, source = price_range(host.ssd_price_usd), host.source_of("ssd_price_usd")
+                yield SsdsOfPlans("SSDs of hosts", "SSD", price, 0.0, "system.host", source, host.ssds, place == NVME,
+                                  table, host.npus)  # fmt: skip
+            if (server := spec.training.optimizer.server) is not None and (place == NETWORK).any():
+                yield from self._servers(index, server, place == NETWORK, table, kits)
+
+    def _expansion(self, loops: Sequence[WeightedLoop]) -> Iterator[SystemRow]:
+        """Yield the expansion memory of NPUs."""
+        spec, tables, each = self.spec.memory.expansion, count(), list[tuple[FloatArray, int | None]]()
+        if spec is None:
+            return
+        self._check_sources(("memory", "expansion"), spec)
+        choices = np.array([one.capacity for one in expansions_of_file(spec)]) / GIGA
+        for loop in loops:
+            table = next(tables) if isinstance(loop.workload, PlanTable) else None
+            if (plans := plans_of(loop.workload)) is not None:
+                each.append((np.broadcast_to(choices[plans.expansion], len(plans)), table))
+        price, key = price_range(spec.price_usd), "memory.expansion"
+        yield MemoryOfPlans("expansion memory", "GB", price, spec.power_W, key, _sources(spec), tuple(each))
+
+    def _servers(
+        self, index: int, server: ServerSpec, needed: BoolArray, table: int | None, kits: Sequence[Kit]
+    ) -> Iterator[SystemRow]:
+        path: KeyPath = ("workloads", index, "training", "optimizer", "server", "host")
+        host, key = host_of(server.host), format_key(path)
+        self._check_sources(path, server.host if isinstance(server.host, HostSpec) else host)
+        name = " ".join(filter(None, ("servers", server.host if isinstance(server.host, str) else server.host.base)))
+        price = price_range(host.price_usd)
+        yield OfPlans(name, "server", price, host.power_W, key, _sources(host), server.count, needed, table)
+        if host.ssds is not None:
+            price, source = price_range(host.ssd_price_usd), host.source_of("ssd_price_usd")
+            yield SsdsOfPlans(
+                "SSDs of servers", "SSD", price, 0.0, key, source, server.count * host.ssds, needed, table
+            )
+        for nic in dict.fromkeys(kit.nic for kit in kits if kit.nic is not None):
+            mine = tuple(t for t, kit in enumerate(kits) if kit.nic == nic)
+            yield OfPlans(
+                f"{nic.name} of servers", "NIC", nic.price, nic.power, key, nic.source, server.count, needed, table,
+                outermost=mine,
+            )  # fmt: skip
+
+    def _check_sources(self, path: KeyPath, spec: SourcedSpec) -> None:
+        wrong = [self.source.mistake((*path, *key.split(".")), text) for key, text in spec.mistakes()]
+        if wrong:
+            raise InputError(wrong)
+
+
+def plans_of(workload: object) -> Plans | None:
+    """Return the plans of a training step or of serving; None of another workload."""
+    if isinstance(workload, TrainingTable | ServingTable):
+        return workload.plans
+    return workload.planned[1] if isinstance(workload, TrainingStep) and workload.planned is not None else None
+
+
+def _sources(spec: SourcedSpec) -> str:
+    """Return where price and power come from."""
+    return "; ".join(dict.fromkeys(filter(None, map(spec.source_of, _KEYS.values()))))

@@ -1,0 +1,97 @@
+"""Files of other programs, read as problem files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from evo_libra.errors import InputError
+from evo_libra.ui.commands.shared import Json, app
+from evo_libra.ui.output import print_json
+
+if TYPE_CHECKING:
+    from evo_libra.exchange.problem_text import Made
+
+
+@app.command(name="import")
+def import_files(
+    *files: Path,
+    file_format: Annotated[str | None, Parameter(name="--format")] = None,
+    npus: int | None = None,
+    npu: str | None = None,
+    network: Path | None = None,
+    system: Path | None = None,
+    problem: Path | None = None,
+    as_json: Json = False,
+) -> int:
+    """Read files of other programs as a problem file: models, launch scripts, plans, clusters of ASTRA-sim.
+
+    Parameters
+    ----------
+    files:
+        Files that make one problem together, such as a config.json and DeepSpeed's JSON.
+    file_format:
+        Format of all files; when left out, each is recognised by its content.
+    npus:
+        Number of NPUs, where no file says it or another one is wanted.
+    npu:
+        Accelerator of the catalogue, likewise.
+    network:
+        ASTRA-sim's network file.
+    system:
+        ASTRA-sim's system file.
+    problem:
+        Problem file to write; of ASTRA-sim with the network pinned, and a catalogue beside it.
+    """
+    if network is not None and system is not None and not files:
+        if any(option is not None for option in (file_format, npus, npu)):
+            raise InputError("--format, --npus and --npu belong to FILES; --network and --system say all of a cluster")
+        from evo_libra.ui.commands.astra_sim import import_cluster
+
+        import_cluster(network, system, problem, as_json=as_json)
+        return 0
+    if not files or network is not None or system is not None:
+        raise InputError("files are needed: FILES of other programs, or --network and --system of ASTRA-sim")
+    _import_made(files, file_format, npus, npu, problem, as_json=as_json)
+    return 0
+
+
+def _import_made(
+    files: tuple[Path, ...], file_format: str | None, npus: int | None, npu: str | None, problem: Path | None, *,
+    as_json: bool,
+) -> None:  # fmt: skip
+    from evo_libra.exchange.problem_text import made_of, problem_text
+    from evo_libra.exchange.registry import read_text_as
+    from evo_libra.files.source import read_text
+    from evo_libra.files.yaml_reader import MAX_BYTES
+    from evo_libra.ui.commands.problem_files import problem_name, write_problem
+
+    found = {str(path): read_text_as(read_text(path, MAX_BYTES), str(path), file_format) for path in files}
+    formats = {file: reader.name for file, (reader, _) in found.items()}
+    made = made_of({file: draft for file, (_, draft) in found.items()}, problem_name(problem or files[0]), npus, npu)
+    text = problem_text(made.data, _comments(formats, made))
+    written = [] if problem is None else write_problem(problem, {problem: text})
+    if as_json:
+        print_json({
+            "formats": formats, "problem": dict(made.data), "assumed": list(made.assumed), "left_out": list(made.left),
+            "written": [str(path) for path in written],
+        })  # fmt: skip
+        return
+    if not written:
+        print(text, end="")
+        return
+    for title, sentences in (("assumed:", made.assumed), ("left out:", made.left)):
+        if sentences:
+            print(title, *(f"- {sentence}" for sentence in sentences), sep="\n")
+    for path in written:
+        print(f"wrote {path}")
+
+
+def _comments(formats: dict[str, str], made: Made) -> list[str]:
+    return [
+        *(f"From {file}, {name}." for file, name in formats.items()),
+        *(f"Assumed: {sentence}." for sentence in made.assumed),
+        *(f"Left out: {sentence}." for sentence in made.left),
+    ]

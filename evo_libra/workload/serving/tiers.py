@@ -1,0 +1,79 @@
+"""Expansion memory of serving: what of the weights and the cache lies there, and how long its reads take.
+
+A step of decoding reads each weight once, and of the cache only what requests have by then: less than the room that is
+kept for their longest contexts, and in a pipeline only that of one group of requests. A prompt reads the weights, too,
+and only writes to the cache. So the cache is colder, and it goes to the expansion first. With experts, weights that few
+tokens reach may be colder still: the same order holds there, which is an approximation.
+
+Reads run beside the compute of a pass, as in training: the slower one of the two counts, with the bytes of each class
+over its own tier. The NPU's own memory counts as if it held everything, so that no expansion makes a pass faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from evo_libra.arrays import FloatArray
+from evo_libra.workload.serving.cache import cache_per_token
+from evo_libra.workload.serving.decoding import experts_read
+from evo_libra.workload.serving.serving_plans import with_split_experts
+from evo_libra.workload.serving.serving_setup import ServingSetup
+from evo_libra.workload.step.expansion import spilled
+from evo_libra.workload.step.memory import layers_of_stage, parameters
+from evo_libra.workload.step.plans import Plans
+
+SPILLED = ("cache", "weights")
+"""Classes of memory that may lie in the expansion, in the order in which they go there."""
+
+
+def in_expansion(setup: ServingSetup, used: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    """Return (n,) bytes of each of `SPILLED` that lie in the expansion; empty without one."""
+    if not setup.expansion.capacity:
+        return {}
+    return spilled(used, setup.usable, np.full(1, setup.expansion.capacity), SPILLED)
+
+
+def on_npu(setup: ServingSetup, used: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    """Return (n,) bytes of each class that lie in the NPU's own memory."""
+    away = in_expansion(setup, used)
+    return {kind: bytes_ - away[kind] if kind in away else bytes_ for kind, bytes_ in used.items()}
+
+
+@dataclass(frozen=True)
+class Away:
+    """What lies in the expansion: (n,) bytes of `weights`, and the (n,) part of the `cache`."""
+
+    weights: FloatArray
+    cache: FloatArray
+
+    @staticmethod
+    def of(setup: ServingSetup, used: Mapping[str, FloatArray]) -> Away | None:
+        """Return what lies there, of (n,) bytes of every class; None without an expansion."""
+        away = in_expansion(setup, used)
+        return Away(away["weights"], away["cache"] / used["cache"]) if away else None
+
+    def seconds(
+        self, setup: ServingSetup, plans: Plans, layers: FloatArray, rows: FloatArray, tokens: FloatArray
+    ) -> FloatArray:
+        """Return (n,) seconds of the accesses of a pass through some layers.
+
+        Parameters
+        ----------
+        layers : (n,) how many; those of the longest stage have what an NPU holds.
+        rows : (n,) tokens that are computed; `tokens` : those whose cache is read or written.
+        """
+        cache = self.cache * tokens * cache_per_token(setup, plans)
+        bytes_ = self.weights * _weights_read(setup, plans, rows) + cache
+        return np.asarray(layers / sum(layers_of_stage(setup.decoder, plans)) * bytes_ / setup.expansion.bandwidth)
+
+
+def _weights_read(setup: ServingSetup, plans: Plans, rows: FloatArray) -> FloatArray:
+    """Return (n,) the part of the weights that a pass reads: all but experts that none of its tokens reaches."""
+    experts, split = setup.decoder.experts, with_split_experts(plans)
+    if experts is None:
+        return np.ones(1)
+    held = parameters(setup.forward, split)
+    return np.asarray((held.dense + experts_read(experts, split, rows) * held.experts) / held.all)

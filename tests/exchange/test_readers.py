@@ -1,0 +1,158 @@
+"""Every reader on its samples and on what is nearly one, and the problems that come out."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evo_libra.errors import InputError
+from evo_libra.exchange.conformance import faults
+from evo_libra.exchange.problem_text import made_of, problem_text
+from evo_libra.exchange.reader import Draft, Reader
+from evo_libra.exchange.registry import PACKAGED, read_text_as, readers
+from evo_libra.files.source import parse_source
+from evo_libra.problem.file.registry import load_problem
+from evo_libra.validation.training import seconds_of, setup_of, training_rows, without_factor
+
+NAMED = {reader.name: reader for reader in PACKAGED}
+MODELS = ("hugging-face", "megatron-arguments", "nemo", "calculon-application")
+
+
+def made(*names: str, **given: Any) -> dict[str, Any]:
+    drafts = {name: read_text_as(NAMED[name].samples[0], name)[1] for name in names}
+    return dict(made_of(drafts, "some", **given).data)
+
+
+@pytest.mark.parametrize("reader", PACKAGED, ids=lambda reader: reader.name)
+def test_readers_survive_mutations(reader: Reader) -> None:
+    assert faults(reader, 30) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("reader", PACKAGED, ids=lambda reader: reader.name)
+def test_readers_survive_two_thousand_mutations(reader: Reader) -> None:
+    assert faults(reader, 2000) == []
+
+
+def test_a_reader_that_fails_is_found_out() -> None:
+    reader = NAMED["calculon-application"]
+    careless = replace(reader, read=lambda source: Draft({"layers": int(source.data["num_blocks"])}))
+    assert any("Error" in fault for fault in faults(careless, 300))
+    assert any("not recognised" in fault for fault in faults(replace(reader, recognise=lambda _: False), 0))
+    assert faults(replace(reader, samples=()), 0) == ["calculon-application has no samples"]
+
+
+@pytest.mark.parametrize("reader", PACKAGED, ids=lambda reader: reader.name)
+def test_every_sample_is_recognised_as_its_own_format(reader: Reader) -> None:
+    for sample in reader.samples:
+        assert read_text_as(sample, "file")[0] is reader
+    assert readers()[reader.name] is reader
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_problems_of_samples_load(name: str) -> None:
+    problem = load_problem(made(name, npus=128))
+    assert problem.name == "some"
+
+
+def test_a_script_is_read_without_running_it() -> None:
+    data = made("megatron-arguments")
+    workload = data["workloads"][0]
+    assert data["npus"] == 128
+    assert workload["generator"]["hidden"] == 12288
+    assert workload["parallelism"] == {"tp": 8, "pp": 8, "vp": 4}
+    text = "X=$(touch here)\n--num-layers $X --hidden-size $((2*8)) --num-attention-heads 8 --seq-length 8"
+    with pytest.raises(InputError, match=r"job.sh:2:17: hidden-size: found '\$"):
+        read_text_as(text, "job.sh")
+
+
+def test_a_model_and_a_plan_of_deepspeed_make_a_problem() -> None:
+    data = made("hugging-face", "deepspeed")
+    training = data["workloads"][0]["training"]
+    assert (data["npus"], training["zero"], training["global_batch"], training["overlap"]) == (64, 2, 512, {"dp": True})
+    left = read_text_as(NAMED["deepspeed"].samples[0], "ds.json")[1].left
+    assert "ds.json: gradient_clipping: has no counterpart" in left
+    assert any("offload_optimizer.device: is not carried over" in sentence for sentence in left)
+
+
+def test_files_that_differ_are_refused() -> None:
+    drafts = {"a": Draft({"layers": 2}, npus=8), "b": Draft({"layers": 3}, npus=8)}
+    with pytest.raises(InputError, match=r"b: generator.layers: found 3, and another file says 2"):
+        made_of(drafts, "some")
+    with pytest.raises(InputError, match="give --npus"):
+        made_of({"a": Draft({"layers": 2})}, "some")
+    with pytest.raises(InputError, match="no model"):
+        made_of({"a": Draft(npus=8)}, "some")
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    ('{"model_type": "mamba"}', "'mamba' is not supported"),
+    ("a: 1", "is of no known format"),
+    ('{"num_blocks": 0,\n "attn_heads": "x"}', "attn_heads: found 'x'"),
+    ('{"train_batch_size": 7, "train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 1}', "divide it"),
+])  # fmt: skip
+def test_mistakes_are_told_with_their_place(text: str, words: str) -> None:
+    with pytest.raises(InputError, match=words) as found:
+        read_text_as(text, "file.json")
+    assert all(mistake.file == "file.json" for mistake in found.value.mistakes)
+
+
+def calculon_files(row: Any) -> list[str]:
+    replicas = row["npus"] // (row["tp"] * row["pp"])
+    application = {
+        "hidden": row["hidden"], "feedforward": row["feed_forward"], "seq_size": row["sequence"],
+        "attn_heads": row["heads"], "attn_size": row["hidden"] // row["heads"], "num_blocks": row["layers"],
+    }  # fmt: skip
+    execution = {
+        "num_procs": row["npus"], "tensor_par": row["tp"], "pipeline_par": row["pp"], "data_par": replicas,
+        "batch_size": row["global_batch"], "microbatch_size": row["micro_batch"], "datatype": "float16",
+        "activation_recompute": {"full": "full", "selective": "attn_only", "none": "none"}[row["recompute"]],
+        "pipeline_interleaving": row["vp"], "optimizer_sharding": False, "training": True,
+        "tensor_par_comm_type": "rs_ag" if row["sequence_parallel"] else "ar", "data_par_overlap": False,
+    }  # fmt: skip
+    return [json.dumps(application), json.dumps(execution), NAMED["calculon-system"].samples[0]]
+
+
+@pytest.mark.parametrize("row", training_rows("korth"), ids=lambda row: row["id"])
+def test_problems_of_calculon_evaluate_as_validate_states(row: Any) -> None:
+    drafts = {str(place): read_text_as(text, str(place))[1] for place, text in enumerate(calculon_files(row))}
+    problem = load_problem(dict(made_of(drafts, "some").data))
+    servers = row["npus"] // 8
+    design = "SW(8)@nvlink3:300" + (f"_CL({servers})@optics-200g:25" if servers > 1 else "")
+    found = problem.evaluate(design).objectives[0, 0]
+    setup = without_factor(setup_of(row))
+    stated = seconds_of(row, replace(setup, stack=replace(setup.stack, hides_gather=False)))
+    assert found == pytest.approx(stated, rel=1e-12)
+    worst = max(
+        abs(seconds_of(one, without_factor(setup_of(one))) / one["step_s"] - 1) for one in training_rows("korth")
+    )
+    assert abs(found / row["step_s"] - 1) <= worst
+
+
+@given(st.dictionaries(st.text(max_size=8), st.text(max_size=12) | st.integers() | st.booleans(), max_size=5))
+def test_problem_files_say_what_they_were_made_of(data: dict[str, Any]) -> None:
+    named = {f"k{key}": value for key, value in data.items() if key.isprintable()} | {"name": "2024", "on": "true"}
+    named = {key: value for key, value in named.items() if not isinstance(value, str) or value.isprintable()}
+    assert parse_source(problem_text(named, ["two\nlines"]), "file").data == named
+
+
+def test_the_command_writes_a_problem(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from evo_libra.ui.commands.import_files import import_files  # noqa: PLC0415 - the command line takes a while
+
+    script, out = tmp_path / "job.sh", tmp_path / "2024.yaml"
+    script.write_text(NAMED["megatron-arguments"].samples[0])
+    assert import_files(script, problem=out) == 0
+    assert "left out:" in capsys.readouterr().out
+    assert load_problem(str(out)).name == "2024"
+    with pytest.raises(InputError, match="exists already"):
+        import_files(script, problem=out)
+    with pytest.raises(InputError, match="files are needed"):
+        import_files()
+    with pytest.raises(InputError, match="did you mean 'nemo'"):
+        import_files(script, file_format="nemoo")
