@@ -1,4 +1,4 @@
-"""Problems whose Ethernet runs under congestion control: each transport is a technology, and every bound still holds."""
+"""Problems whose Ethernet runs under congestion control: a technology for each transport, and every bound holds."""
 
 from __future__ import annotations
 

@@ -18,16 +18,13 @@ from evo_libra.files.source import Source, StrictModel, named_by, read_source, v
 from evo_libra.network.blocks import KINDS, Kit, Part, Range
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.network.catalog.layout import MOST, Amount, Count, LayoutSpec, Rate, ShortSpec, room_of
+from evo_libra.network.catalog.link_layers import LinkLayers, LinkLayerSpec, link_layers, transport_mistakes
 from evo_libra.network.catalog.technologies import (
     ENDINGS,
     BlockName,
-    LinkLayers,
-    LinkLayerSpec,
     Name,
     catalog_names,
-    link_layers,
     named_file,
-    transport_mistakes,
 )
 from evo_libra.units import seconds
 

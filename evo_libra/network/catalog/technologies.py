@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
@@ -14,7 +14,7 @@ from evo_libra.arrays import GIGA, BoolArray, FloatArray, IntArray, Population
 from evo_libra.errors import InputError, Mistake, suggestion
 from evo_libra.files.source import Source, StrictModel, read_source, validate
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
-from evo_libra.network.transport import TRANSPORTS
+from evo_libra.network.catalog.link_layers import LinkLayers, LinkLayerSpec, link_layers, transport_mistakes
 from evo_libra.units import seconds
 
 PARTS = ("link", "switch", "nic")
@@ -30,24 +30,11 @@ PricedBlockName = Literal["ring", "fully-connected", "switch"]
 
 if TYPE_CHECKING:
     BlockName: TypeAlias = str
-    TransportName: TypeAlias = str
 else:
     BlockName = Literal[BLOCK_NAMES]
-    TransportName = Literal[tuple(TRANSPORTS)]
 Price = Annotated[float, Field(ge=0)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9.-]*$")]
 """Of a technology or a part: what the notation of designs can be read back from."""
-
-
-class LinkLayerSpec(StrictModel):
-    """What runs on the links of a technology, as a catalogue of either kind writes it."""
-
-    link_layer: Literal["ethernet", "infiniband"] | None = Field(
-        None, description="what its links speak; RoCE's `transport` is for ethernet"
-    )
-    transport: TransportName | None = Field(
-        None, description="congestion control of RoCE, unless a problem gives another one; for ethernet"
-    )
 
 
 class TechnologySpec(LinkLayerSpec):
@@ -125,33 +112,6 @@ class Technology:
         if price is None:
             raise ValueError(f"{self.name} has no price of a {part}")
         return price
-
-
-@dataclass(frozen=True)
-class LinkLayers:
-    """What the links of technologies speak, by their names: the link layer, and the transport, where a file says."""
-
-    layer: Mapping[str, str] = field(default_factory=dict)
-    transport: Mapping[str, str] = field(default_factory=dict)
-
-
-def link_layers(technologies: Iterable[tuple[str, LinkLayerSpec]]) -> LinkLayers:
-    """Return what the links of technologies speak."""
-    rows = list(technologies)
-    return LinkLayers(
-        {name: row.link_layer for name, row in rows if row.link_layer is not None},
-        {name: row.transport for name, row in rows if row.transport is not None},
-    )
-
-
-def not_ethernet(name: str, links: LinkLayers) -> str | None:
-    """Return why a technology has no transport, as part of a sentence; None where it may have one."""
-    layer = links.layer.get(name)
-    if layer == "ethernet":
-        return None
-    if layer is None:
-        return f"transports are of Ethernet, and the catalogue gives no link_layer of {name}"
-    return f"transports are of Ethernet; {name} is InfiniBand, which has congestion control of its own"
 
 
 @dataclass(frozen=True)
@@ -269,12 +229,6 @@ def _catalog_of(source: Source) -> Catalog:
         raise InputError(mistakes)
     made = tuple(_technology_of(name, technology) for name, technology in rows)
     return Catalog(spec.name, spec.source, made, links)
-
-
-def transport_mistakes(source: Source, links: LinkLayers) -> list[Mistake]:
-    """Return a mistake for each technology with a transport that cannot have one."""
-    found = ((name, not_ethernet(name, links)) for name in links.transport)
-    return [source.mistake(("technologies", name, "transport"), why) for name, why in found if why is not None]
 
 
 def _missing_parts(block: str, spec: TechnologySpec) -> list[str]:

@@ -9,8 +9,9 @@ from pydantic import AfterValidator, Field, field_serializer
 
 from evo_libra.files.source import StrictModel
 from evo_libra.network.catalog.accelerators import AcceleratorSpec
+from evo_libra.network.catalog.link_layers import TransportName
 from evo_libra.network.catalog.parts import DomainSize
-from evo_libra.network.catalog.technologies import BlockName, Name, TransportName
+from evo_libra.network.catalog.technologies import BlockName, Name
 from evo_libra.problem.file.faults_spec import FaultsSpec
 from evo_libra.problem.file.fields import Degree, NotNegative, PositiveFloat, PositiveInt
 from evo_libra.problem.file.serving_spec import ServingSpec

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from evo_libra.errors import unknown
 from evo_libra.network.blocks import Kit, Part, Range
-from evo_libra.network.catalog.technologies import Catalog, Technology, not_ethernet
+from evo_libra.network.catalog.link_layers import not_ethernet
+from evo_libra.network.catalog.technologies import Catalog, Technology
 from evo_libra.network.transport import TRANSPORTS
 from evo_libra.problem.file.mistakes import ProblemFile
 from evo_libra.problem.pricing.catalog import KitTechnology

@@ -11,8 +11,9 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.network.transport import HEADERS, PAYLOAD, TRANSPORTS
+from evo_libra.timing.transport.controller import Controller, Law
 from evo_libra.timing.transport.fluid import Fluid, Network
-from evo_libra.timing.transport.laws import LAWS, Controller, Law
+from evo_libra.timing.transport.laws import LAWS
 
 NPUS, LEAF, SPINES = 128, 16, 8
 RATE, NPU_DELAY, SPINE_DELAY = 25e9, 5e-6, 12.5e-6

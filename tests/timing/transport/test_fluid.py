@@ -73,7 +73,10 @@ def test_two_flows_share_a_link(name: str, least: float) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "left"), [("dcqcn", 1.0), ("dctcp", 0.5), ("hpcc", 1.0)])
 def test_flows_that_start_apart_come_together(name: str, left: float) -> None:
-    """The increases of HPCC and DCQCN are small against 200 Gb/s. TIMELY is left out: it has no single fixed point (Zhu et al., CoNEXT 2016)."""
+    """The increases of HPCC and DCQCN are small against 200 Gb/s.
+
+    TIMELY is left out: it has no single fixed point (Zhu et al., CoNEXT 2016).
+    """
     network = meeting(2)
     controller, fluid = LAWS[name].controller(network, DT), Fluid(network, DT)
     for field in ("rate", "target", "bytes", "reference"):
