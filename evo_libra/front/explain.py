@@ -19,6 +19,8 @@ from evo_libra.front.serving_report import serving_report
 from evo_libra.front.system_bill import system_bill
 from evo_libra.front.training_report import training_report
 from evo_libra.network.blocks.registry import BLOCK_NAMES
+from evo_libra.network.catalog.technologies import Technology
+from evo_libra.network.transport import APPROXIMATION, TRANSPORTS
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.time_models.loops import WeightedLoop
 from evo_libra.problem.time_models.time_model import Placement
@@ -248,6 +250,14 @@ def _dimension(message: Message, population: Population) -> int:
     return int(np.argmax(offsets(message.source, message.target, population.npus)[:, 0] > 0))
 
 
+def _transport(technology: Technology) -> dict[str, Any]:
+    """Return the transport of a technology with what it leaves of the bandwidth; nothing where it has none."""
+    if technology.transport is None:
+        return {}
+    scheme = TRANSPORTS[technology.transport]
+    return {"transport": scheme.name, "transport_factor": scheme.factor, "transport_note": APPROXIMATION}
+
+
 def _dimensions(problem: Problem, population: Population) -> list[dict[str, Any]]:
     return [
         {
@@ -256,6 +266,7 @@ def _dimensions(problem: Problem, population: Population) -> list[dict[str, Any]
             "npus": int(population.npus[d, 0]),
             "technology": problem.catalog.names[int(population.technology[d, 0])],
             "bandwidth_GBps": float(population.bandwidth[d, 0]) / GIGA,
+            **_transport(problem.catalog.technologies[int(population.technology[d, 0])]),
             **figures,
         }
         for d, figures in zip(_used(population), problem.pricing.breakdown(population), strict=True)

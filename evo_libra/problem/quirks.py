@@ -12,9 +12,11 @@ import numpy as np
 from evo_libra.arrays import BoolArray, IntArray, Population
 from evo_libra.collective import Collective, SizedCollective
 from evo_libra.errors import counted
+from evo_libra.network.transport import APPROXIMATION
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchProblem
 from evo_libra.problem.time_models.loops import WeightedLoop
+from evo_libra.problem.written_designs import transports_of
 from evo_libra.timing import quirks
 from evo_libra.timing.collectives.system import cut
 from evo_libra.timing.fidelity import Fidelity
@@ -26,6 +28,9 @@ from evo_libra.workload.step.iteration import step_iteration
 from evo_libra.workload.step.training_step import TrainingStep
 from evo_libra.workload.training import Merging
 from evo_libra.workload.workload import Workload
+
+TRANSPORT = Quirk("transport", f"Times under a congestion control of RoCE are an {APPROXIMATION}.")
+"""What is said of every design with a transport."""
 
 _UNSAFE = (Policy.ALTERNATING, Policy.FEWEST_PHASES_FIRST)
 
@@ -48,13 +53,25 @@ class Warned:
 
 
 def warnings_of(problem: SearchProblem, designs: Population | Sequence[str]) -> list[Warned]:
-    """Return the quirks that concern the times of designs, in the table's order; none under LIBRA's time.
+    """Return the quirks that concern the times of designs, in the table's order; of ASTRA-sim none under LIBRA's time.
 
     A problem that is written in Python has no times of ASTRA-sim.
     """
-    if not isinstance(problem, Problem) or problem.time.fidelity is None or not len(designs):
+    if not isinstance(problem, Problem) or not len(designs):
         return []
     population = designs if isinstance(designs, Population) else problem.read(designs)
+    approximate = _under_transports(problem, population)
+    return [*approximate, *(_of_astra(problem, population) if problem.time.fidelity is not None else ())]
+
+
+def _under_transports(problem: Problem, designs: Population) -> list[Warned]:
+    """Return that designs have a transport, if some do."""
+    count = int((transports_of(problem.catalog, designs) >= 0).any(axis=0).sum())
+    return [Warned(TRANSPORT, count, len(designs))] if count else []
+
+
+def _of_astra(problem: Problem, population: Population) -> list[Warned]:
+    assert problem.time.fidelity is not None  # noqa: S101 - the caller has looked
     counts: Counter[Quirk] = Counter()
     _, kind = np.unique(population.plans, axis=1, return_inverse=True)
     for k in range(kind.max() + 1):

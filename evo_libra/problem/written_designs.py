@@ -13,10 +13,14 @@ from evo_libra.errors import InputError, counted, unknown
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.network.catalog.technologies import Catalog, Technology
 from evo_libra.network.fabric import NPU, Fabric, fabrics_of, networks_of, parse_fabric, population_of, written
+from evo_libra.network.transport import APPROXIMATION, TRANSPORTS
 from evo_libra.problem.npu_choice import NpuChoice
 from evo_libra.problem.pricing.catalog import with_own_technologies
 from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.workload.step.plan_table import PlanTable
+
+NOTE = "transport_note"
+"""Column of what to know of the times of designs with a transport."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,7 @@ class Notation:
             found["npu"] = self.npu.named(population.technology)
         if population.spares is not None:
             found["spares"] = population.spares.tolist()
-        found |= self.time.columns(population)
+        found |= self.time.columns(population) | transport_columns(population, self.catalog)
         return found | plan_columns(population, self.time.tables) | dimension_columns(population, self.catalog.names)
 
 
@@ -176,6 +180,22 @@ def plan_columns(designs: Population, tables: Sequence[PlanTable]) -> dict[str, 
     names = [f"plan[{place}]" for place in range(len(tables))] if len(tables) > 1 else ["plan"][: len(tables)]
     rows = zip(names, tables, designs.plans.tolist(), strict=True)
     return {name: [table.texts[place] for place in plan] for name, table, plan in rows}
+
+
+def transports_of(catalog: Catalog, designs: Population) -> IntArray:
+    """Return (d, n) the place of the transport of each dimension in `TRANSPORTS`; -1 where it has none."""
+    names = list(TRANSPORTS)
+    place = [-1 if t.transport is None else names.index(t.transport) for t in catalog.technologies]
+    return np.where(designs.npus > 1, np.array(place)[designs.technology], -1)
+
+
+def transport_columns(designs: Population, catalog: Catalog) -> dict[str, list[str]]:
+    """Return the transport of each dimension, and what to know of it; nothing of a catalogue without transports."""
+    if not any(technology.transport for technology in catalog.technologies):
+        return {}
+    names, used = np.array([*TRANSPORTS, ""]), transports_of(catalog, designs)
+    found = {f"transport[{d}]": names[row].tolist() for d, row in enumerate(used)}
+    return found | {NOTE: np.where((used >= 0).any(axis=0), APPROXIMATION, "").tolist()}
 
 
 def dimension_columns(designs: Population, names: Sequence[str]) -> dict[str, list[Any]]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from evo_libra.arrays import GIGA, NANO, FloatArray, IntArray, Population, Schedule, columns_or_shared
+from evo_libra.arrays import GIGA, NANO, BoolArray, FloatArray, IntArray, Population, Schedule, columns_or_shared
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError, unknown
 from evo_libra.network.blocks import Kit
@@ -57,6 +57,7 @@ class Fidelity:
     ocs_setting : s in which an optical circuit switch is set to other circuits.
     active : chunks that a dimension runs at a time.
     shrinking : whether an all-reduce scatters inwards and gathers outwards, or runs whole in each dimension.
+    ramped : (t,) whether short messages of a technology wait for their rate; None where none do.
     policy : which chunk a dimension takes first; None is first come, and smallest first under a Themis scheduler.
     """
 
@@ -70,6 +71,7 @@ class Fidelity:
     policy: Policy | None
     kits: tuple[Kit, ...] = ()
     ocs_setting: float = 0.0
+    ramped: BoolArray | None = None
 
     @property
     def bounded(self) -> bool:
@@ -247,6 +249,7 @@ class Fidelity:
             PHASE_BLOCK[designs.block], designs.npus, extent, stride, per_npu if share is None else per_npu * share,
             latency, np.broadcast_to(asked, extent.shape), leaves(designs.block, extent, stride, designs.npus),
             self._leaf_latency(designs, latency),
+            ramped=None if self.ramped is None else self.ramped[designs.technology],
         )  # fmt: skip
         found = replace(found, **levels_of(designs, self.kits, extent, stride, found.leaf))
         return found.divided(designs.block, per_npu)

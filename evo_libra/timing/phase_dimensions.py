@@ -68,6 +68,7 @@ class PhaseDimensions:
     upper: FloatArray | None = None
     top: FloatArray | None = None
     uniform: FloatArray | None = None
+    ramped: BoolArray | None = None
 
     @property
     def levels(self) -> Levels | None:
@@ -90,7 +91,7 @@ class PhaseDimensions:
         levels = self.levels
         whole = self.bandwidth if levels is None else self.bandwidth * leaving(levels, self.algorithm, self.extent)
         bandwidth = link_bandwidth(whole, self.algorithm, self.block, self.extent)
-        links = [Link(*row) for row in zip(self.block, self.extent, bandwidth, self.latency, strict=True)]
+        links = self._plain(self.extent, bandwidth, self.latency)
         if levels is not None:
             # Of rings and direct algorithms, the bandwidth says all.
             parts = [np.where(self.algorithm == HALVING_DOUBLING, part, 1.0) for part in (levels.upper, levels.top)]
@@ -106,7 +107,12 @@ class PhaseDimensions:
         """Return the links of messages that run no collective; of trees, (d, n) whether these stay below a switch."""
         bandwidth = link_bandwidth(self.bandwidth, self.algorithm, self.block, self.npus)
         latency = np.where((UPPER[self.block] > 0) & near, self.leaf_latency, self.latency)
-        return [Link(*row) for row in zip(self.block, self.npus, bandwidth, latency, strict=True)]
+        return self._plain(self.npus, bandwidth, latency)
+
+    def _plain(self, npus: IntArray, bandwidth: FloatArray, latency: FloatArray) -> list[Link]:
+        ramped = [None] * len(npus) if self.ramped is None else list(self.ramped)
+        rows = zip(self.block, npus, bandwidth, latency, ramped, strict=True)
+        return [Link(block, size, rate, each, ramped=mine) for block, size, rate, each, mine in rows]
 
     def apart(self, source: int, target: int) -> FloatArray:
         """Return (d, n) how far apart two NPUs are in the first dimension in which they differ, on a line both ways."""

@@ -5,7 +5,7 @@ Such a file says ``kind: parts``. A technology and a block that can be built of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -18,7 +18,14 @@ from evo_libra.files.source import Source, StrictModel, named_by, read_source, v
 from evo_libra.network.blocks import KINDS, Kit, Part, Range
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.network.catalog.layout import MOST, Amount, Count, LayoutSpec, Rate, ShortSpec, room_of
-from evo_libra.network.catalog.technologies import ENDINGS, BlockName, Name, catalog_names, named_file
+from evo_libra.network.catalog.link_layers import LinkLayers, LinkLayerSpec, link_layers, transport_mistakes
+from evo_libra.network.catalog.technologies import (
+    ENDINGS,
+    BlockName,
+    Name,
+    catalog_names,
+    named_file,
+)
 from evo_libra.units import seconds
 
 _PICO = 1e-12
@@ -77,7 +84,7 @@ class PartSpec(StrictModel):
         return self.power_W.idle if isinstance(self.power_W, PowerSpec) else None
 
 
-class KitSpec(StrictModel):
+class KitSpec(LinkLayerSpec):
     """A technology as a file writes it."""
 
     port_GBps: Rate = Field(description="GB/s of a port in one direction")
@@ -126,6 +133,7 @@ class PartsCatalog:
     name: str
     source: str
     kits: tuple[Kit, ...]
+    links: LinkLayers = field(default_factory=LinkLayers)
 
     @property
     def technologies(self) -> tuple[str, ...]:
@@ -158,7 +166,7 @@ def load_parts(name: str, folder: Path = Path()) -> PartsCatalog:
         for rank, (name, kit) in enumerate(spec.technologies.items())
         for block in dict.fromkeys(kit.blocks)
     ]
-    return PartsCatalog(spec.name, spec.source, tuple(kits))
+    return PartsCatalog(spec.name, spec.source, tuple(kits), link_layers(spec.technologies.items()))
 
 
 def load_parts_spec(name: str, folder: Path = Path()) -> PartsSpec:
@@ -204,6 +212,7 @@ def _spec_of(path: Path, extending: tuple[Path, ...] = ()) -> PartsSpec:
         for key, message in _part_mistakes(part)
     ]
     mistakes += [mistake for name in whole.technologies for mistake in _kit_mistakes(source, whole, name)]
+    mistakes += transport_mistakes(source, link_layers(whole.technologies.items()))
     if not whole.technologies:
         mistakes.append(source.mistake((), "has no technologies; at least 1 is needed"))
     if mistakes:

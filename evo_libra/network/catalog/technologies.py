@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
@@ -14,6 +14,7 @@ from evo_libra.arrays import GIGA, BoolArray, FloatArray, IntArray, Population
 from evo_libra.errors import InputError, Mistake, suggestion
 from evo_libra.files.source import Source, StrictModel, read_source, validate
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
+from evo_libra.network.catalog.link_layers import LinkLayers, LinkLayerSpec, link_layers, transport_mistakes
 from evo_libra.units import seconds
 
 PARTS = ("link", "switch", "nic")
@@ -36,7 +37,7 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9.-]*$")]
 """Of a technology or a part: what the notation of designs can be read back from."""
 
 
-class TechnologySpec(StrictModel):
+class TechnologySpec(LinkLayerSpec):
     """A technology as a catalogue file writes it."""
 
     link_usd_per_GBps: Price = Field(description="price of links, USD per NPU and GB/s")
@@ -72,6 +73,7 @@ class Technology:
     latency : of a link in s, or None.
     rank : technologies never go back inwards, equal ranks come in any order; None is the place in the catalogue.
     npu : the accelerator that is wired with it, of those that a problem may choose from; None for any.
+    transport : its congestion control, which its name ends in; None where nothing says.
     """
 
     name: str
@@ -84,6 +86,12 @@ class Technology:
     latency: float | None = None
     rank: int | None = None
     npu: str | None = None
+    transport: str | None = None
+
+    @property
+    def family(self) -> str:
+        """Its name in the catalogue."""
+        return self.name if self.transport is None else self.name.removesuffix(f".{self.transport}")
 
     def permits(self, npus: int, inside: int) -> bool:  # noqa: ARG002 - other technologies ask for it
         """Return whether a dimension may have some NPUs outside of a number of them."""
@@ -113,6 +121,12 @@ class Catalog:
     name: str
     source: str
     technologies: tuple[Technology, ...]
+    links: LinkLayers = field(default_factory=LinkLayers)
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """Names of the technologies in the catalogue file."""
+        return tuple(technology.family for technology in self.technologies)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -135,12 +149,12 @@ class Catalog:
     def select(self, names: tuple[str, ...]) -> Catalog:
         """Return the catalogue with just the named technologies, in that order."""
         by_name = {technology.name: technology for technology in self.technologies}
-        return Catalog(self.name, self.source, tuple(by_name[name] for name in names))
+        return replace(self, technologies=tuple(by_name[name] for name in names))
 
 
 def again(catalog: Catalog, designs: Population) -> BoolArray:
     """Return (d, n) which dimensions have a technology of which a dimension inside of them is a whole domain."""
-    names = np.array(catalog.names)[designs.technology]
+    names = np.array(catalog.families)[designs.technology]
     whole = np.array([technology.one_domain for technology in catalog.technologies])[designs.technology]
     whole &= designs.npus > 1
     found = np.zeros(designs.npus.shape, dtype=bool)
@@ -209,9 +223,12 @@ def _catalog_of(source: Source) -> Catalog:
     spec = validate(CatalogSpec, source)
     rows = spec.technologies.items()
     mistakes = [mistake for name, technology in rows for mistake in _unpriced(source, name, technology)]
+    links = link_layers(rows)
+    mistakes += transport_mistakes(source, links)
     if mistakes:
         raise InputError(mistakes)
-    return Catalog(spec.name, spec.source, tuple(_technology_of(name, technology) for name, technology in rows))
+    made = tuple(_technology_of(name, technology) for name, technology in rows)
+    return Catalog(spec.name, spec.source, made, links)
 
 
 def _missing_parts(block: str, spec: TechnologySpec) -> list[str]:

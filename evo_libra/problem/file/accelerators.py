@@ -12,7 +12,8 @@ from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.yaml_reader import format_key
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.network.catalog.accelerators import AcceleratorSpec, accelerator, load_accelerators, read_accelerator
-from evo_libra.network.catalog.technologies import Catalog
+from evo_libra.network.catalog.technologies import Catalog, Technology
+from evo_libra.network.transport import TRANSPORTS
 from evo_libra.problem.file.mistakes import Gather, ProblemFile
 from evo_libra.problem.file.time import time_spec
 from evo_libra.problem.file.training_spec import MemorySpec
@@ -82,20 +83,26 @@ class AcceleratorLoader:
     def efficiency(self, catalog: Catalog) -> FloatArray | None:
         """Return (t,) the part of its bandwidth that traffic reaches in each technology; None where it is all.
 
-        Of the ports of the accelerator it is what was measured, unless the file says otherwise. Problems of tables of
-        layers alone reach all of it.
+        The factor of a transport comes on top of that of the ports or of the file. Of the ports of the accelerator it
+        is what was measured, unless the file says otherwise. Problems of tables of layers alone reach all of it.
         """
         given = time_spec(self.spec).efficiency
         if isinstance(given, float):
-            return np.full(len(catalog.technologies), given)
+            return np.array([given * transport_factor(technology) for technology in catalog.technologies])
         for name in given or {}:
-            if name not in catalog.names:
-                raise self.fail(("time", "efficiency", name), unknown("technology", name, catalog.names))
+            if name not in catalog.families:
+                raise self.fail(("time", "efficiency", name), unknown("technology", name, catalog.families))
         own = {npu.name: npu for npu in self.npus}
         reached = []
         for technology in catalog.technologies:
             npu = own.get(technology.npu or next(iter(own), ""))
-            bus = None if npu is None or not self.trains else npu.bus.get(technology.name)
+            bus = None if npu is None or not self.trains else npu.bus.get(technology.family)
             share = 1.0 if bus is None else min(bus.large_share, 1.0)
-            reached.append(min((given or {}).get(technology.name, share), 1.0))
+            ports = min((given or {}).get(technology.family, share), 1.0)
+            reached.append(ports * transport_factor(technology))
         return np.array(reached) if min(reached) < 1.0 else None
+
+
+def transport_factor(technology: Technology) -> float:
+    """Return the part of its bandwidth that a technology's congestion control fills, 1 where it has none."""
+    return 1.0 if technology.transport is None else TRANSPORTS[technology.transport].factor

@@ -23,6 +23,7 @@ from evo_libra.network.catalog.technologies import Catalog, Technology, catalog_
 from evo_libra.network.fabric import parse_fabric
 from evo_libra.problem.file.mistakes import ProblemFile
 from evo_libra.problem.file.spec import MAX_DIMENSIONS, BandwidthSpec, FabricSpec, PinSpec
+from evo_libra.problem.file.transport import with_transports
 from evo_libra.problem.pricing.catalog import KitTechnology, catalog_of
 from evo_libra.problem.pricing.pricing import DimensionChoice
 
@@ -37,6 +38,11 @@ def catalog_paths(file: ProblemFile) -> list[Path]:
 
 
 def technologies_of(file: ProblemFile, npus: Sequence[Accelerator] = ()) -> Catalog:
+    """Return the technologies that a problem may use, with their transports; `_technologies_of` has the rest."""
+    return with_transports(file, _technologies_of(file, npus))
+
+
+def _technologies_of(file: ProblemFile, npus: Sequence[Accelerator]) -> Catalog:
     """Return the technologies that a problem may use, of either kind of catalogue.
 
     Of the ports that only some accelerators have, such as NVLink, those of the problem's one, as many as it has. Where
@@ -250,7 +256,7 @@ class FabricLoader:
     def _choice(self, d: int, catalog: Catalog, pin: PinSpec | None, bandwidth: BandwidthSpec) -> DimensionChoice:
         fabric: FabricSpec = self.spec.fabric
         place: KeyPath = ("fabric", "shape" if fabric.shape is not None else "pin")
-        if pin and pin.technology is not None and pin.technology not in catalog.names:
+        if pin and pin.technology is not None and pin.technology not in (*catalog.names, *catalog.families):
             raise self.fail(place, unknown("technology", pin.technology, catalog.names))
         blocks, low, high = [], [], []
         for technology in catalog.technologies:
@@ -259,7 +265,7 @@ class FabricLoader:
                 for name in technology.blocks
                 if (fabric.blocks is None or name in fabric.blocks)
                 and (pin is None or pin.block in (None, name))
-                and (pin is None or pin.technology in (None, technology.name))
+                and (pin is None or pin.technology in (None, technology.name, technology.family))
             ]
             cap, kit = technology.bandwidth_cap or np.inf, getattr(technology, "kit", None)
             pinned = None if pin is None or pin.bandwidth_GBps is None else pin.bandwidth_GBps * GIGA

@@ -37,6 +37,7 @@ from evo_libra.problem.space import MAX_INDEX, MAX_STRUCTURES, CountedStructures
 from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.workload.training import Merging
 
+_RARE = ("npu", "transport")
 _OF_MODE = ("bandwidth", "objectives", "time", "workloads")
 _PARTS = "a catalogue of parts: others have no watts"
 
@@ -105,8 +106,8 @@ def files_of(source: Source, folder: Path) -> list[Path]:
 
 
 def _figures(technology: Technology) -> dict[str, Any]:
-    """Return the figures of a technology; most problems have no accelerator to choose."""
-    return {key: value for key, value in asdict(technology).items() if key != "npu" or value is not None}
+    """Return the figures of a technology; most have no accelerator to choose, and no transport."""
+    return {key: value for key, value in asdict(technology).items() if key not in _RARE or value is not None}
 
 
 class _Loader:
@@ -322,7 +323,7 @@ class _Loader:
         mistakes = []
         for index, text in enumerate(self.spec.constraints):
             try:
-                these = parse_constraint(text, dimensions, catalog.names, tco)
+                these = parse_constraint(text, dimensions, catalog.families, tco)
                 found += these
                 if not kits_of(catalog) and any(c.quantity in MEASURES and MEASURES[c.quantity].power for c in these):
                     raise InputError(f"'{text}': {these[0].quantity} needs {_PARTS}")  # noqa: TRY301 - has its place

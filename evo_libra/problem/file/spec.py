@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, field_serializer
 
 from evo_libra.files.source import StrictModel
 from evo_libra.network.catalog.accelerators import AcceleratorSpec
+from evo_libra.network.catalog.link_layers import TransportName
 from evo_libra.network.catalog.parts import DomainSize
 from evo_libra.network.catalog.technologies import BlockName, Name
 from evo_libra.problem.file.faults_spec import FaultsSpec
@@ -65,6 +66,16 @@ class FabricSpec(StrictModel):
         "products",
         description="sizes of the domains of a technology of parts: those that are sold (`products`), `any` that can "
         "be built, or some sizes of a technology each, such as {nvlink4: [8, 256]}",
+    )
+    transport: dict[Name, TransportName | Annotated[tuple[TransportName, ...], Field(min_length=1)]] = Field(
+        {},
+        description="congestion control of RoCE on a technology of Ethernet, such as {roce-400g: dcqcn}; from a list "
+        "the search chooses one for each dimension. An approximation: ordering only",
+    )
+    lossless_usd_per_port: NotNegative = Field(
+        0.0,
+        description="price of the buffers that let a switch pause links, per port of switches under pfc, dcqcn and "
+        "timely",
     )
     min_dimensions: int = Field(1, ge=1, le=MAX_DIMENSIONS, description="smallest number of dimensions")
     max_dimensions: int = Field(4, ge=1, le=MAX_DIMENSIONS, description="largest number of dimensions")

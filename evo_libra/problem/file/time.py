@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Collective, Pattern, SizedByPlan, SizedCollective
 from evo_libra.errors import InputError, unknown
 from evo_libra.files.mistakes import KeyPath
@@ -16,6 +16,7 @@ from evo_libra.files.source import Source
 from evo_libra.network.blocks import Kit
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.network.catalog.technologies import Catalog
+from evo_libra.network.transport import TRANSPORTS
 from evo_libra.problem.file.spec import ProblemSpec, TimeSpec
 from evo_libra.problem.pricing.catalog import kits_of
 from evo_libra.problem.time_models.astra import AstraTime
@@ -84,7 +85,16 @@ def fidelity_of(spec: TimeSpec, catalog: Catalog, source: Source) -> Fidelity | 
         None if spec.policy is None else POLICIES[spec.policy],
         _timed(kits_of(catalog), source),
         seconds(1000.0 * (spec.ocs_setting_us or 0.0)),
+        _ramped(catalog, schedulers, source),
     )
+
+
+def _ramped(catalog: Catalog, schedulers: Sequence[str], source: Source) -> BoolArray | None:
+    ramped = [t.transport is not None and TRANSPORTS[t.transport].ramped for t in catalog.technologies]
+    if any(ramped) and Scheduler.THEMIS_PAPER.key in schedulers:
+        message = f"{Scheduler.THEMIS_PAPER.key} has no messages that wait for their rate, as transports but pfc have"
+        raise _fail(source, ("scheduler",), message)
+    return np.array(ramped) if any(ramped) else None
 
 
 def _timed(kits: tuple[Kit, ...], source: Source) -> tuple[Kit, ...]:
@@ -196,10 +206,10 @@ def _latency(spec: TimeSpec, catalog: Catalog, source: Source) -> FloatArray:
     if isinstance(given, float):
         return np.full(len(catalog.technologies), given)
     for name in given or {}:
-        if name not in catalog.names:
-            raise _fail(source, ("latency_ns", name), unknown("technology", name, catalog.names))
-    latency = {t.name: nanoseconds(t.latency) for t in catalog.technologies if t.latency is not None} | (given or {})
-    missing = [name for name in catalog.names if name not in latency]
+        if name not in catalog.families:
+            raise _fail(source, ("latency_ns", name), unknown("technology", name, catalog.families))
+    latency = {t.family: nanoseconds(t.latency) for t in catalog.technologies if t.latency is not None} | (given or {})
+    missing = [name for name in catalog.families if name not in latency]
     if missing:
         raise _fail(
             source,
@@ -207,4 +217,4 @@ def _latency(spec: TimeSpec, catalog: Catalog, source: Source) -> FloatArray:
             f"the latency of {', '.join(missing)} is required and not in the catalogue; give time.latency_ns, a number "
             "or one for each technology",
         )
-    return np.array([latency[name] for name in catalog.names])
+    return np.array([latency[name] for name in catalog.families])

@@ -85,7 +85,8 @@ def catalog_of(
     sold = [kit for kit in kits if kit.domains != ()]
     allowed = [kit for kit in sold if blocks is None or BLOCK_NAMES[kit.block] in blocks]
     every = [one for kit in allowed for one in (kit, *_oversubscribed(kit, oversubscription))]
-    return Catalog(parts.name, parts.source, tuple(_technology(kit, names.index(kit.technology)) for kit in every))
+    found = tuple(_technology(kit, names.index(kit.technology)) for kit in every)
+    return Catalog(parts.name, parts.source, found, parts.links)
 
 
 def _oversubscribed(kit: Kit, ratios: Sequence[Ratios]) -> list[Kit]:
@@ -116,10 +117,12 @@ def _technology(kit: Kit, rank: int) -> KitTechnology:
 def port_constraints(catalog: Catalog, dimensions: int) -> tuple[Constraint, ...]:
     """Return that an NPU's ports of a technology are those of all its dimensions together."""
     found: list[Constraint] = []
-    owned = {(npu, kit.technology): kit for npu, kit in zip(catalog.npus, kits_of(catalog), strict=False)}
+    # Transports share the ports of their technology.
+    each = zip(catalog.npus, catalog.families, kits_of(catalog), strict=False)
+    owned = {(npu, family): kit for npu, family, kit in each}
     for (npu, name), kit in owned.items():
         text = f"bw[{name}] <= {kit.ports * kit.port_rate / GIGA!r} GB/s"
-        names = tuple(technology.name if technology.npu == npu else "" for technology in catalog.technologies)
+        names = tuple(technology.family if technology.npu == npu else "" for technology in catalog.technologies)
         found += [replace(each, ports=True) for each in parse_constraint(text, dimensions, names)]
     return tuple(found)
 

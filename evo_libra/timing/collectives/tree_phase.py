@@ -8,6 +8,7 @@ all that the others need of it goes up, and all that it needs comes down, at the
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -47,8 +48,10 @@ def _levels(collective: Collective, size: FloatArray, link: Link) -> Iterator[tu
     near, far = link.leaf, link.npus // _leaf(link)
     assert near is not None  # noqa: S101 - `_leaf` has looked
     # A message passes two links of a switch, so half of its latency is that of one.
-    below = Link(np.full(len(near), SWITCH), near, link.bandwidth, _leaf_latency(link) / 2)
-    above = Link(np.full(len(near), SWITCH), far, link.bandwidth * UPPER[link.block], link.latency / 2)
+    below = Link(np.full(len(near), SWITCH), near, link.bandwidth, _leaf_latency(link) / 2, ramped=link.ramped)
+    above = Link(
+        np.full(len(near), SWITCH), far, link.bandwidth * UPPER[link.block], link.latency / 2, ramped=link.ramped
+    )
     if collective is _AG:
         yield from ((above, _AG, size), (below, _AG, size * far))
         return
@@ -74,7 +77,7 @@ def _level_time(
         if len(places):
             some = link.select(places)
             if run.algorithm is direct:
-                some = Link(some.block, some.npus, some.bandwidth / (some.npus - 1), some.latency)
+                some = replace(some, bandwidth=some.bandwidth / (some.npus - 1))
             time[places] = phase_time(run, collective, size[places], some, overheads)
     return time
 
@@ -88,7 +91,8 @@ def _streamed(collective: Collective, size: FloatArray, link: Link, overheads: O
     share = np.where(far > 1, np.minimum(UPPER[link.block] * relief, 1.0), 1.0)
     bytes_ = {_AR: size, _AG: others * size}.get(collective, others * part)
     latency = np.where(far > 1, link.latency, _leaf_latency(link))
-    stream = Link(link.block, link.npus, link.bandwidth * share, latency).transfer(np.asarray(bytes_), 1.0)
+    above = Link(link.block, link.npus, link.bandwidth * share, latency, ramped=link.ramped)
+    stream = above.transfer(np.asarray(bytes_), 1.0)
     return np.asarray(2.0 * overheads.endpoint + stream + (overheads.reduction(part) if collective is _RS else 0.0))
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from evo_libra.network.transport import APPROXIMATION
+from evo_libra.problem.written_designs import NOTE
 from evo_libra.ui.output import bandwidth_text, money_unit, number, print_folded, print_table, short_design, time_unit
 
 if TYPE_CHECKING:
@@ -36,6 +38,13 @@ def show_designs(front: Front, shown: pl.DataFrame, title: str, *, wide: bool = 
     print_table(title, (*heads, *names), rows, left=tuple(names), fold=fold, min_width=_WIDE if wide else 0)
     if shared:
         print_folded(f"all plans: {shared}")
+    if noted(shown):
+        print_folded(f"times under a congestion control of RoCE: {APPROXIMATION}")
+
+
+def noted(shown: pl.DataFrame) -> bool:
+    """Return whether some design of a table has a transport."""
+    return NOTE in shown.columns and any(shown[NOTE])
 
 
 def folded_head(column: str) -> str:

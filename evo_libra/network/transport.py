@@ -1,0 +1,62 @@
+"""Congestion control of RoCE: what part of an Ethernet link each scheme fills (after HOTI 2022, arXiv 2207.10898).
+
+An approximation for comparing schemes: the factors follow from bytes of headers and from the utilisation that a scheme
+aims at. `evo_libra.timing.transport` simulates the control laws to see how far that holds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+PAYLOAD, HEADERS = 1000, 62
+"""Bytes of a packet: payload, and headers of Ethernet, IP, UDP and InfiniBand's transport around it."""
+
+RAMP_ROUND_TRIPS, RAMP_PRODUCTS = 3.0, 8.0
+"""A message of no bytes waits for so many round trips, one of so many products of bandwidth and delay for none."""
+
+APPROXIMATION = "approximation; ordering only; no figures of the paper were read"
+"""What every output says of designs with a transport."""
+
+
+@dataclass(frozen=True)
+class Transport:
+    """A scheme of congestion control.
+
+    Attributes
+    ----------
+    telemetry : bytes that switches write into each packet.
+    target : part of the link that it aims at.
+    ramped : whether short messages wait until the scheme has found its rate.
+    lossless : whether its switches pause links, and need buffers for what is under way until then.
+    source : its publication.
+    """
+
+    name: str
+    telemetry: int
+    target: float
+    ramped: bool
+    lossless: bool
+    source: str
+
+    @property
+    def factor(self) -> float:
+        """Payload per time over that of PFC alone, at most 1.
+
+        >>> [round(TRANSPORTS[name].factor, 3) for name in ("pfc", "dcqcn", "hpcc-pint", "hpcc")]
+        [1.0, 1.0, 0.949, 0.909]
+        """
+        return self.target * (PAYLOAD + HEADERS) / (PAYLOAD + HEADERS + self.telemetry)
+
+
+TRANSPORTS = {
+    scheme.name: scheme
+    for scheme in (
+        Transport("pfc", 0, 1.0, False, True, "IEEE 802.1Qbb"),  # noqa: FBT003 - a table
+        Transport("dcqcn", 0, 1.0, True, True, "Zhu et al., SIGCOMM 2015"),  # noqa: FBT003 - the same
+        Transport("dctcp", 0, 1.0, True, False, "Alizadeh et al., SIGCOMM 2010"),  # noqa: FBT003 - the same
+        Transport("timely", 0, 1.0, True, True, "Mittal et al., SIGCOMM 2015"),  # noqa: FBT003 - the same
+        Transport("hpcc", 48, 0.95, True, False, "Li et al., SIGCOMM 2019"),  # noqa: FBT003 - the same
+        Transport("hpcc-pint", 1, 0.95, True, False, "Ben Basat et al., SIGCOMM 2020"),  # noqa: FBT003 - the same
+    )
+}
+"""Every scheme, by its name. Those after PFC are end to end; DCQCN and TIMELY run on links that PFC pauses."""
