@@ -30,7 +30,9 @@ def compared_with(mine: Mapping[str, float], other: Mapping[str, float]) -> str:
 def _compared(column: str, change: float) -> str:
     if abs(change) < _SAME:
         return {"time": "as fast", "cost": "as cheap"}.get(noun(column), f"the same {noun(column)}")
-    amount = f"{abs(change):.3g} %" if abs(change) < _MANY else f"{abs(change):,.0f} %"
+    if change >= _MANY:
+        return _times(column, 1.0 + change / 100.0)
+    amount = f"{abs(change):.3g} %"
     if column == TIME.column:
         return f"{amount} {'slower' if change > 0 else 'faster'}"
     if column.endswith("_usd"):
@@ -40,8 +42,17 @@ def _compared(column: str, change: float) -> str:
     return f"{amount} {'more' if change > 0 else 'less'} {noun(column)}"
 
 
+def _times(column: str, factor: float) -> str:
+    amount = f"{factor:.3g} times as" if factor < _MANY else f"{factor:,.0f} times as"
+    if column == TIME.column:
+        return f"{amount} slow"
+    if column.endswith("_usd"):
+        return f"{amount} expensive{per_what(column)}"
+    return f"{amount} long in {noun(column)}" if column.endswith("_ms") else f"{amount} much {noun(column)}"
+
+
 _MANY = 1000
-"""Percent from which on all digits are written."""
+"""Percent from which on a factor is easier to read."""
 
 _SAME = 5e-4
 """Percent that are no difference."""

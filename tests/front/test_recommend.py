@@ -182,5 +182,8 @@ def test_time_per_token_is_bought_for_the_price_of_tokens() -> None:
     assert recommendation_rows(other, [first])[0]["steps_are_of"] == ["tpot_ms", "cost_per_Mtoken_usd"]
 
 
-def test_many_percent_have_all_digits() -> None:
-    assert compared_with({"cost_usd": 2e6}, {"cost_usd": 1e5}) == "1,900 % more expensive"
+def test_many_percent_are_a_factor() -> None:
+    assert compared_with({"cost_usd": 2e6}, {"cost_usd": 1e5}) == "20 times as expensive"
+    assert compared_with({"tpot_ms": 5e6, "power_kW": 2e6}, {"tpot_ms": 1e3, "power_kW": 1e5}) == (
+        "5,000 times as long in tpot, 20 times as much power"
+    )

@@ -17,7 +17,7 @@ def show_references(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -
     """Print reference designs with their objectives, and how much better a front is than each of them."""
     if not rows:
         return
-    from evo_libra.front.families import short_network, short_plans
+    from evo_libra.front.families import short_plans
     from evo_libra.ui.commands.design_table import BANDWIDTH, NETWORK, PLAN, bandwidths, folded_head
 
     if not is_network(str(rows[0]["design"])):
@@ -33,7 +33,7 @@ def show_references(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -
         [
             [
                 str(row["name"]), *(_figure(column, row[column]) for column in columns),
-                short_network(design), bandwidths(design), *([plan] if planned else []),
+                _network(design), bandwidths(design), *([plan] if planned else []),
             ]
             for row, plan in zip(rows, plans, strict=True)
             for design in (str(row["design"]),)
@@ -42,6 +42,14 @@ def show_references(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -
     )  # fmt: skip
     print_folded(*([f"their plans: {shared}"] if shared else []))
     print_folded(*reference_sentences(rows))
+
+
+def _network(design: str) -> str:
+    """Return the short network of a design, and its accelerator where it names one."""
+    from evo_libra.front.families import short_network
+    from evo_libra.network.fabric import parse_fabric
+
+    return " ".join(filter(None, (short_network(design), parse_fabric(design).npu)))
 
 
 def is_network(design: str) -> bool:
