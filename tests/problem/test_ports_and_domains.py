@@ -41,7 +41,9 @@ def broken(design: str, npu: str | None) -> list[str]:
     found = []
     for one in fabric.dimensions:
         # An oversubscribed fat tree is of the technologies that build one of 1:1.
+        # A transport of a technology, such as roce-400g.dcqcn, has its ports.
         name, block = str(one.technology), re.sub(r"(-[0-9]+)+$", "", BLOCKS[one.block].name)
+        name = name if name in KITS else name.rpartition(".")[0]
         kit, inside = KITS[name], inside * one.npus
         used[name] += round((one.bandwidth or 0.0) / (kit.port_GBps * GIGA))
         times[name] += 1
@@ -135,7 +137,7 @@ def shipped() -> list[str]:
 SHIPPED = (
     "deepseek-v3-2k", "deepseek-v3-serving", "dense-1k", "dense-32k", "dense-4k", "dlrm-1k-parts", "gpt3-175b-1536",
     "llama2-70b-xeon", "llama3-405b-16k", "llama3-70b-serving", "megatron-1t-3072", "mixed-models-4k",
-    "mixtral-8x7b-256", "moe-4k", "opt-175b-offload", "transformer-1t-memory",
+    "mixtral-8x7b-256", "moe-4k", "opt-175b-offload", "roce-128", "transformer-1t-memory",
 )  # fmt: skip
 
 
