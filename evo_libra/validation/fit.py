@@ -104,11 +104,10 @@ def fitted_serving(rows: Sequence[ServingRow]) -> FloatArray:
     """Return the (2,) constants of serving with the least squares of logarithmic errors of some rows, in us."""
     setups = [serving_setup_of(row) for row in rows]
 
-    def squares(at: FloatArray) -> float:
-        found = [with_constants(setup, at * _MICRO) for setup in setups]
-        return float(np.sum(_log_errors(_requests(rows, found)) ** 2))
+    def errors(at: FloatArray) -> FloatArray:
+        return _log_errors(_requests(rows, [with_constants(setup, at * _MICRO) for setup in setups]))
 
-    return _minimum(squares, _START_OF_SERVING, 1e-3)
+    return _least_squares(errors, _START_OF_SERVING)
 
 
 def _requests(rows: Sequence[ServingRow], setups: Sequence[ServingSetup]) -> list[PublishedRow]:
@@ -173,12 +172,12 @@ def _figures(rows: Sequence[TrainingRow], fields: Sequence[str], constants: Floa
     """Return the figures of a software with the least squares of logarithmic errors."""
     setups = [_at(setup_of(row), constants) for row in rows]
 
-    def squares(at: FloatArray) -> float:
+    def errors(at: FloatArray) -> FloatArray:
         figures: dict[str, Any] = dict(zip(fields, map(float, at), strict=True))
         stack = replace(setups[0].stack, **figures)
-        return float(np.sum(_log_errors(_compared(rows, [replace(setup, stack=stack) for setup in setups])) ** 2))
+        return _log_errors(_compared(rows, [replace(setup, stack=stack) for setup in setups]))
 
-    return _minimum(squares, [_START_OF_FIGURES] * len(fields))
+    return _least_squares(errors, [_START_OF_FIGURES] * len(fields))
 
 
 def _half(tested: str, fit: Sequence[TrainingRow], test: Sequence[TrainingRow]) -> Half:
@@ -186,8 +185,14 @@ def _half(tested: str, fit: Sequence[TrainingRow], test: Sequence[TrainingRow]) 
     return Half(tested, errors_of(_compared(test, [_at(without_factor(setup_of(row)), found) for row in test])))
 
 
-def _minimum(loss: Callable[[FloatArray], float], start: Sequence[float], near: float = 1e-4) -> FloatArray:
-    from scipy.optimize import minimize  # noqa: PLC0415 - takes a third of a second, and only a refit needs it
+def _least_squares(errors: Callable[[FloatArray], FloatArray], start: Sequence[float]) -> FloatArray:
+    from scipy.optimize import least_squares  # noqa: PLC0415 - takes a third of a second, and only a refit needs it
 
-    found = minimize(loss, start, method="Nelder-Mead", options={"xatol": near, "fatol": 1e-7, "maxiter": 400})
+    return np.asarray(least_squares(errors, start, x_scale="jac").x)
+
+
+def _minimum(loss: Callable[[FloatArray], float], start: Sequence[float]) -> FloatArray:
+    from scipy.optimize import minimize  # noqa: PLC0415 - as above
+
+    found = minimize(loss, start, method="Nelder-Mead", options={"xatol": 1e-4, "fatol": 1e-7, "maxiter": 400})
     return np.asarray(found.x)

@@ -35,7 +35,8 @@ def work(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("workers", [0, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [0, 2])
 def test_a_full_disk_ends_the_batch_with_one_sentence_and_keeps_what_was_finished(work: Path, workers: int) -> None:
     done = alone(f"""
         mount -t tmpfs -o size=500k none disk

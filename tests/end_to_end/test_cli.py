@@ -301,6 +301,7 @@ def test_a_result_is_certified(tmp_path: Path) -> None:
     assert "not the one of the result" in other.stderr
 
 
+@pytest.mark.slow
 def test_a_stopped_proof_keeps_its_bound(tmp_path: Path) -> None:
     large = ["npus=1048576", "fabric.max_dimensions=8", "fabric.one_dimension_per_technology=false"]
     sets = [word for value in (*large, "fabric.catalog=libra") for word in ("--set", value)]

@@ -166,6 +166,7 @@ def test_the_ideal_is_the_best_of_all_plans_for_themselves(tmp_path_factory: pyt
 
 
 @given(SEEDS)
+@pytest.mark.slow
 @settings(max_examples=2)
 def test_the_ideal_of_whole_ports_is_that_of_every_network_under_every_plan(
     tmp_path_factory: pytest.TempPathFactory, seed: int

@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from effort import costly
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from whole_networks import whole_networks
@@ -76,7 +77,7 @@ def agree(problem: Problem) -> None:
     st.lists(st.sampled_from(OBJECTIVES), min_size=1, max_size=4, unique=True),
     st.sampled_from(["", "", "power <= 2 kW", "time <= 500 ms", "bisection >= 200 GB/s", "energy >= 0.5 kJ"]),
 )
-@settings(max_examples=10, deadline=None)
+@costly(10)
 def test_the_front_is_that_of_every_design(time: str, objectives: list[str], constraint: str) -> None:
     agree(problem_of(time, tuple(objectives), constraint))
 

@@ -129,7 +129,7 @@ def test_layers_of_a_table_run_on_the_ports_of_one_accelerator() -> None:
         assert not both <= set(used.tolist())
 
 
-@pytest.mark.parametrize("goal", ["time", "time-cost"])
+@pytest.mark.parametrize("goal", ["time", pytest.param("time-cost", marks=pytest.mark.slow)])
 def test_the_best_design_is_that_of_the_best_accelerator(goal: str, tmp_path: Path) -> None:
     bandwidth = {"mode": "optimal", "min_GBps": 10, "max_GBps": 400}
     fabric = {**data_of()["fabric"], "max_dimensions": 2}
