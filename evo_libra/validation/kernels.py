@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
+import numpy as np
+
+from evo_libra.arrays import FloatArray
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.validation.source import PublishedRow, PublishedSource, published
@@ -22,6 +25,8 @@ LEAST_MESSAGE = 30e6
 
 LINKS = {"a100-80gb": "nvlink3", "h100-80gb": "nvlink4", "b200": "nvlink5"}
 
+Array = FloatArray | float
+
 _NPUS = 8
 _MICRO = 1e-6
 
@@ -35,13 +40,27 @@ def _samples(kernel: str, npu: str, precision: str | None = None) -> list[Mappin
     return found
 
 
-def product_seconds(npu: Accelerator, precision: str, m: int, n: int, k: int) -> float:
-    """Return the seconds of a product that is measured alone: as in a step, but for its rates and its fixed time."""
+def product_seconds(npu: Accelerator, precision: str, m: Array, n: Array, k: Array) -> FloatArray:
+    """Return the seconds of products that are measured alone: as in a step, but for their rates and fixed time."""
     constants = npu.gemm_constants(precision)
     reached = 1.0 if npu.decode is None else npu.decode.bandwidth
-    found = float(Kernels(npu, 1.0, reached, 2).product(float(m), float(n), float(k), precision).forward)
+    found = Kernels(npu, 1.0, reached, 2).product(m, n, k, precision).forward
     alone = constants.fixed if constants.isolated is None else constants.isolated
-    return found - constants.fixed + (npu.decode_constants().fixed if m <= FEW else alone)
+    few = alone if npu.decode is None else npu.decode.fixed
+    return np.asarray(found - constants.fixed + np.where(np.asarray(m) <= FEW, few, alone))
+
+
+def attention_seconds(npu: Accelerator, batch: Array, tokens: Array, heads: Array, width: Array) -> FloatArray:
+    """Return the seconds of fused attention that is measured alone, on the FLOP of its causal half."""
+    work = 2.0 * batch * tokens**2 * heads * width
+    rate = npu.peak_rate("bf16") * npu.attention_constants().share(np.asarray(tokens, dtype=np.float64))
+    return np.asarray(work / rate + npu.gemm_constants("bf16").fixed)
+
+
+def collective_seconds(npu: Accelerator, technology: str, size: Array) -> FloatArray:
+    """Return the seconds of collectives of some bytes among the 8 NPUs of a server."""
+    size = np.asarray(size, dtype=np.float64)
+    return np.asarray(size / (npu.wire_rate(technology) * npu.bus_constants(technology).rate(size)))
 
 
 def _products(name: str, precision: str, *, large: bool) -> Iterator[PublishedRow]:
@@ -50,21 +69,19 @@ def _products(name: str, precision: str, *, large: bool) -> Iterator[PublishedRo
         m, n, k = at["m"], at["n"], at["k"]
         chosen = min(m, n, k) >= LARGE if large else 0 < m <= FEW and min(n, k) >= LARGE
         if chosen:
-            ours = product_seconds(npu, precision, m, n, k)
+            ours = float(product_seconds(npu, precision, float(m), float(n), float(k)))
             yield PublishedRow(f"{m} x {k} by {k} x {n}", at["us"], ours / _MICRO, "us")
 
 
 def _attention(name: str) -> Iterator[PublishedRow]:
     npu = accelerator(name)
-    constants = npu.attention_constants()
     for at in _samples("attention-prefill", name):
         length = at["tokens"]
         if length < LARGE or at["head_dim"] != 128:  # noqa: PLR2004 - the width that the plateau is of
             continue
-        work = 2.0 * at["batch"] * length**2 * at["heads"] * at["head_dim"]
-        rate = npu.peak_rate("bf16") * constants.share(length)
+        ours = float(attention_seconds(npu, at["batch"], length, at["heads"], at["head_dim"]))
         label = f"{at['batch']} x {length} tokens, {at['heads']}:{at['kv_heads']} heads"
-        yield PublishedRow(label, at["us"], (work / rate + npu.gemm_constants("bf16").fixed) / _MICRO, "us")
+        yield PublishedRow(label, at["us"], ours / _MICRO, "us")
 
 
 def _collectives(name: str) -> Iterator[PublishedRow]:
@@ -74,8 +91,7 @@ def _collectives(name: str) -> Iterator[PublishedRow]:
         # All-reduces of newer accelerators run in the switch.
         if at["npus"] != _NPUS or size < LEAST_MESSAGE or at["collective"] == "all_reduce":
             continue
-        bus = npu.bus_constants(LINKS[name])
-        ours = size / (npu.wire_rate(LINKS[name]) * bus.rate(size))
+        ours = float(collective_seconds(npu, LINKS[name], size))
         yield PublishedRow(f"{at['collective']} of {size / 1e6:.0f} MB", at["us"], ours / _MICRO, "us")
 
 

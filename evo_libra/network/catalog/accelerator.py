@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError
 
 _MEASURED_NPUS = 8
 ALL = "all"
 Value = TypeVar("Value")
+Size = TypeVar("Size", float, FloatArray)
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class AttentionConstants:
     half_tokens: float
     backward: float
 
-    def share(self, tokens: float) -> float:
+    def share(self, tokens: Size) -> Size:
         """Return the share of the 16-bit peak rate at a length of sequences."""
         return self.plateau * tokens / (tokens + self.half_tokens)
 
@@ -75,7 +77,7 @@ class BusConstants:
     efficiency: float
     half_message: float
 
-    def rate(self, size: float) -> float:
+    def rate(self, size: Size) -> Size:
         """Return the bytes per second of a collective of some bytes, over the wire rate."""
         return self.efficiency * size / (size + self.half_message)
 

@@ -36,6 +36,10 @@ COMMANDS = {
         "astra_sim",
         "Write a design for another program: its plan, its bill, its devices, or all of it for ASTRA-sim.",
     ),
+    "fit-npu": (
+        "fit_npu",
+        "Fit kernel constants of an accelerator to tables of measured kernels, for `npu` of a problem file.",
+    ),
     "front": ("front", "Show the front of a result, or a part of it."),
     "import": (
         "import_files",

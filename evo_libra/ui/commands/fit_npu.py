@@ -1,0 +1,82 @@
+"""Kernel constants of an accelerator, from tables of measured kernels."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evo_libra.errors import InputError
+from evo_libra.ui.commands.shared import Json, app
+from evo_libra.ui.output import print_json, print_table
+
+if TYPE_CHECKING:
+    from evo_libra.exchange.kernel_tables import KernelTable
+    from evo_libra.validation.kernel_fit import KernelFit
+
+_MOST_BYTES = 500_000_000
+
+
+@app.command
+def fit_npu(*tables: Path, npu: str, as_json: Json = False) -> int:
+    """Fit kernel constants of an accelerator to tables of measured kernels, for `npu` of a problem file.
+
+    Parameters
+    ----------
+    tables:
+        Tables of aiconfigurator: gemm_perf.txt, context_attention_perf.txt, nccl_perf.txt, or some with their columns.
+    npu:
+        Accelerator of the catalogue whose peak rates, memory and ports hold.
+    """
+    from evo_libra.exchange.kernel_tables import read_kernel_table
+    from evo_libra.files.source import read_text
+    from evo_libra.network.catalog.accelerators import accelerator
+    from evo_libra.validation.kernel_fit import fit_kernels
+
+    if not tables:
+        raise InputError("files are needed: TABLES of measured kernels, such as gemm_perf.txt")
+    base = accelerator(npu)
+    found = {path: read_kernel_table(read_text(path, _MOST_BYTES), str(path)) for path in tables}
+    fits = fit_kernels(base, list(found.values()))
+    entry = _entry(npu, fits, [path.name for path in tables])
+    if as_json:
+        left = {str(path): dict(table.left) for path, table in found.items() if table.left}
+        print_json({"npu": entry, "fits": [asdict(fit) for fit in fits], "left_out": left})
+        return 0
+    print(_text(entry), end="")
+    _show(fits, found)
+    return 0
+
+
+def _entry(npu: str, fits: Sequence[KernelFit], files: Sequence[str]) -> dict[str, Any]:
+    """Return the accelerator as a problem file writes it."""
+    found: dict[str, Any] = {"base": npu}
+    for fit in fits:
+        group, _, name = fit.key.partition(".")
+        found.setdefault(group, {})[name] = dict(fit.constants)
+    return {**found, "source": f"fitted to {', '.join(files)}, {datetime.now(UTC).year}"}
+
+
+def _text(entry: Mapping[str, Any]) -> str:
+    from ruamel.yaml import YAML
+
+    stream, yaml = io.StringIO(), YAML()
+    yaml.default_flow_style = None
+    yaml.width = 120
+    yaml.dump({"npu": entry}, stream)
+    return stream.getvalue()
+
+
+def _show(fits: Sequence[KernelFit], tables: Mapping[Path, KernelTable]) -> None:
+    columns = ("constants", "rows", "median", "90 % below", "largest")
+    rows = [
+        [fit.key, f"{fit.rows:,}", *(f"{100 * one:.1f}" for one in (fit.median, fit.percentile_90, fit.maximum))]
+        for fit in fits
+    ]
+    print_table("error of rows that a fit to every other row has not seen [%]", columns, rows, left=("constants",))
+    for path, table in tables.items():
+        for what, count in table.left.items():
+            print(f"left out of {path}: {count:,} rows of {what}")

@@ -1,0 +1,171 @@
+"""Constants of kernels: found again in times that were made of them, and in samples of the tables they came from."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
+
+from evo_libra import load_problem
+from evo_libra.errors import InputError
+from evo_libra.exchange.conformance import mutations
+from evo_libra.exchange.kernel_tables import read_kernel_table
+from evo_libra.network.catalog.accelerator import BusConstants, DecodeConstants, GemmConstants
+from evo_libra.network.catalog.accelerators import accelerator
+from evo_libra.ui.commands.application import run
+from evo_libra.validation.kernel_fit import KernelFit, fit_kernels
+from evo_libra.validation.kernels import collective_seconds, product_seconds
+from evo_libra.validation.source import published
+
+HEADS = {
+    "gemm": ("gemm_dtype", "m", "n", "k"),
+    "attention-prefill": ("attn_dtype", "batch_size", "isl", "num_heads", "num_key_value_heads", "head_dim"),
+    "nccl": ("nccl_dtype", "op_name", "num_gpus", "message_size"),
+}
+TYPES = {"bf16": "float16", "fp8": "fp8"}
+DEVICE = ("TRTLLM", "1.2.0", "NVIDIA H100")
+
+
+def table_text(kernel: str, precision: str, rows: Iterable[Sequence[Any]]) -> str:
+    """Return a table as aiconfigurator writes it, of rows whose last cell are microseconds."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(["framework", "version", "device", *HEADS[kernel], "latency"])
+    writer.writerows([*DEVICE, TYPES[precision], *row[:-1], row[-1] / 1e3] for row in rows)
+    return text.getvalue()
+
+
+def measured(npu: str) -> list[str]:
+    """Return the samples of measured kernels of an accelerator as tables."""
+    sets = [one for one in published("kernel_measurements.json")["sets"] if one["npu"] == npu]
+    return [
+        table_text(one["kernel"], one.get("precision", "bf16"), one["rows"])
+        for one in sets if one["kernel"] in HEADS and not one["software"].startswith("VLLM")
+    ]  # fmt: skip
+
+
+def fits_of(npu: str, texts: Iterable[str]) -> dict[str, KernelFit]:
+    tables = [read_kernel_table(text, "table") for text in texts]
+    return {fit.key: fit for fit in fit_kernels(accelerator(npu), tables)}
+
+
+@pytest.mark.parametrize(("npu", "worst"), [("a100-80gb", 0.10), ("h100-80gb", 0.10), ("b200", 0.12)])
+def test_samples_have_the_plateaus_of_the_catalogue(npu: str, worst: float) -> None:
+    """The catalogue's were fitted to whole tables; samples have 50 to 200 of their rows of each kind."""
+    known, fits = accelerator(npu), fits_of(npu, measured(npu))
+    for precision in known.gemm.keys() & {"bf16", "fp8"}:
+        fit = fits.get(f"kernels.{precision}")
+        if fit is not None:
+            assert fit.constants["plateau"] == pytest.approx(known.gemm[precision].plateau, abs=0.035)
+            assert fit.constants["fixed_us"] == pytest.approx(known.gemm[precision].fixed * 1e6)
+            assert fit.median < worst
+    if "kernels.fp8" in fits:
+        assert fits["kernels.fp8"].constants["quantisation"] == pytest.approx(known.gemm["fp8"].quantisation, rel=0.05)
+    decode = known.decode_constants()
+    assert fits["kernels.decode"].constants["bandwidth"] == pytest.approx(decode.bandwidth, abs=0.1)
+
+
+@given(
+    st.floats(0.3, 0.95), st.floats(1, 40), st.floats(0.4, 0.95), st.floats(1, 20), st.floats(0, 30),
+    st.sampled_from(["bf16", "fp8"]),
+)  # fmt: skip
+@settings(max_examples=10)
+def test_products_made_of_constants_have_them(
+    plateau: float, isolated: float, bandwidth: float, fixed: float, quantised: float, precision: str
+) -> None:
+    base = accelerator("h100-80gb")
+    gemm = GemmConstants(plateau, 3.5e-6, quantised if precision == "fp8" else 0.0, isolated * 1e-6)
+    npu = replace(base, gemm={**base.gemm, precision: gemm}, decode=DecodeConstants(bandwidth, fixed * 1e-6))
+    sizes = [1024, 2048, 4096, 8192, 16384]
+
+    def rows(kind: str, many: Sequence[int]) -> list[list[float]]:
+        cells = [(m, n, k) for m in many for n in sizes for k in sizes]
+        return [[*one, float(product_seconds(npu, kind, *map(float, one))) * 1e6] for one in cells]
+
+    found = fits_of("h100-80gb", [table_text("gemm", "bf16", rows("bf16", [1, 16, 64])),
+                                  table_text("gemm", precision, rows(precision, sizes))])  # fmt: skip
+    few, large = found["kernels.decode"], found[f"kernels.{precision}"]
+    assert few.constants["bandwidth"] == pytest.approx(bandwidth, rel=1e-3)
+    assert few.constants["fixed_us"] == pytest.approx(fixed, rel=1e-2)
+    assert large.constants["plateau"] == pytest.approx(plateau, rel=2e-3)
+    assert large.maximum < 0.01
+    if precision == "fp8":
+        assert large.constants.get("quantisation", 0.0) == pytest.approx(quantised, abs=0.1)
+
+
+def test_collectives_made_of_constants_have_them() -> None:
+    base = accelerator("h100-80gb")
+    npu = replace(base, bus={"nvlink4": BusConstants(0.7, 40e6)})
+    sizes = [2**power for power in range(20, 32)]
+    rows = [
+        [name, 8, size, float(collective_seconds(npu, "nvlink4", 2.0 * size)) * 1e6]
+        for name in ("all_gather", "reduce_scatter") for size in sizes
+    ]  # fmt: skip
+    rows += [["all_reduce", 8, size, 1.0] for size in sizes]
+    fit = fits_of("h100-80gb", [table_text("nccl", "bf16", rows)])["bus.nvlink4"]
+    assert fit.constants == {"efficiency": pytest.approx(0.7), "half_message_MB": pytest.approx(40, rel=1e-3)}
+    assert fit.rows == 16
+
+
+def test_the_command_prints_an_accelerator_that_a_problem_file_takes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "gemm_perf.txt"
+    path.write_text(measured("h100-80gb")[0] + "TRTLLM,1,H100,fp8_block,1024,1024,1024,0.1\n")
+    assert run(["fit-npu", str(path), "--npu", "h100-80gb"]) == 0
+    text = capsys.readouterr().out
+    assert f"left out of {path}: 1 rows of fp8_block" in text
+    entry = YAML(typ="safe").load(text.partition("\n\n")[0] if "\n\n" in text else text.split("error of")[0])["npu"]
+    assert run(["fit-npu", str(path), "--npu", "h100-80gb", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["npu"] == entry
+    assert [fit["key"] for fit in found["fits"]] == ["kernels.decode", "kernels.bf16"]
+    problem = load_problem("llama3-405b-16k", [f"npu={json.dumps(entry)}"])
+    assert problem.name == "llama3-405b-16k"
+
+
+@pytest.mark.parametrize(("text", "sentence"), [
+    ("gemm_dtype,m,n,latency\n", "table:1: has no column k; the columns of products: gemm_dtype, m, n, k, latency;"),
+    ("gemm_dtype,m,n,k,latency\nfloat16,1,x,2,1\n", "table:2: n: found 'x'; a whole number is needed"),
+    ("gemm_dtype,m,n,k,latency\n\nfloat16,1,1,2,nan\n", "table:3: latency: found 'nan'; milliseconds above 0"),
+    ("gemm_dtype,m,n,k,latency\nfloat16,1,1\n", "table:2: found 3 cells; 5 are needed"),
+    ("", "table:1: has no column"),
+])  # fmt: skip
+def test_what_is_wrong_with_a_table_is_one_sentence(text: str, sentence: str) -> None:
+    with pytest.raises(InputError) as error:
+        read_kernel_table(text, "table")
+    assert str(error.value).startswith(sentence)
+    assert "\n" not in str(error.value)
+
+
+def test_too_few_rows_are_refused() -> None:
+    with pytest.raises(InputError, match="no table has 10 rows of large products"):
+        fits_of("h100-80gb", [table_text("gemm", "bf16", [[4096, 4096, 4096, 200.0]] * 9)])
+
+
+def survives(text: str) -> None:
+    try:
+        fit_kernels(accelerator("h100-80gb"), [read_kernel_table(text, "table")])
+    except InputError as error:
+        assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize("count", [30, pytest.param(2000, marks=pytest.mark.slow)])
+def test_tables_survive_mutations(count: int) -> None:
+    random = np.random.default_rng(0)
+    texts = [text for text in measured("h100-80gb") if "fp8" not in text]
+    for text in texts:
+        head, *lines = text.splitlines(keepends=True)
+        short = head + "".join(random.choice(lines, 20))
+        for mutated in mutations(short, count // len(texts)):
+            survives(mutated)
