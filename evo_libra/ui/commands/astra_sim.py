@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from evo_libra.errors import InputError
-from evo_libra.ui.commands.addresses import DesignAddress, addressed, is_address, written
 from evo_libra.ui.commands.named_runs import problem_from
 from evo_libra.ui.commands.problem_files import problem_name, write_problem
-from evo_libra.ui.commands.shared import DesignId, Json, MoreAssignments, MovedProblem, TrustCode, app
 from evo_libra.ui.output import new_console, number, print_json, short_design
 
 if TYPE_CHECKING:
@@ -18,59 +16,34 @@ if TYPE_CHECKING:
     from evo_libra.astra_sim.readme import Exported
     from evo_libra.experiment.run.origin import Origin
     from evo_libra.problem.problem import Problem
+    from evo_libra.ui.commands.addresses import Addressed
 
 
-@app.command
-def export(
-    result: DesignAddress | None = None,
-    number: DesignId = None,
-    *,
-    astra_sim: Path,
-    design: str | None = None,
-    time: Literal["astra", "themis"] | None = None,
-    problem: MovedProblem = None,
-    assignments: MoreAssignments = (),
-    trust_code: TrustCode = False,
-    as_json: Json = False,
-) -> int:
-    """Write a design with its workloads for ASTRA-sim, and predict its time there to the nanosecond.
+def export_run(
+    found: Addressed, folder: Path, model: str | None, assignments: Sequence[str], *, as_json: bool
+) -> None:  # fmt: skip
+    """Write a design with its workloads for ASTRA-sim, and show what it predicts.
 
     Parameters
     ----------
-    number:
-        The design's id in the front, after RESULT alone.
-    astra_sim:
-        Folder to write; new or empty.
-    design:
-        A design of --problem in the notation, instead of one of a result.
-    time:
-        The time model to export, if the problem has LIBRA's time.
+    model : the time to export, ``astra`` or ``themis``; None for that of the problem.
     """
     from rich.status import Status
     from rich.text import Text
 
     from evo_libra.astra_sim.export import export_design
-    from evo_libra.experiment.run.origin import origin_of
     from evo_libra.problem.quirks import warnings_of
 
-    if result is not None and design is None and is_address(result) == (number is None):
-        address = result if number is None else f"{result}#{number}"
-        found = addressed(address, problem=problem, trust_code=trust_code)
-    elif result is None and number is None and design is not None and problem is not None:
-        found = written(design, origin_of(problem, []))
-    else:
-        raise InputError("a design is needed: RESULT#ID, or --design and --problem")
     searched, notation = found.problem, found.design
-    timed = _exported_problem(searched, found.origin, time, assignments)
+    timed = _exported_problem(searched, found.origin, model, assignments)
     with Status("writing and predicting", console=new_console(stderr=True)) as status:
         before = None if found.result is None else searched
-        exported = export_design(timed, notation, astra_sim, before, lambda text: status.update(Text(text)))
+        exported = export_design(timed, notation, folder, before, lambda text: status.update(Text(text)))
     if as_json:
         warnings = [warned.json() for warned in warnings_of(timed, [notation])]
-        print_json({"folder": str(astra_sim), **exported.json(), "warnings": warnings})
+        print_json({"folder": str(folder), **exported.json(), "warnings": warnings})
     else:
-        _show_export(exported, astra_sim)
-    return 0
+        _show_export(exported, folder)
 
 
 def _exported_problem(searched: Problem, origin: Origin, model: str | None, assignments: Sequence[str]) -> Problem:

@@ -33,8 +33,8 @@ COMMANDS = {
         "Explain a design: why nothing on its front beats it, its bottlenecks and slack, and what each step costs.",
     ),
     "export": (
-        "astra_sim",
-        "Write a design with its workloads for ASTRA-sim, and predict its time there to the nanosecond.",
+        "export",
+        "Write a design for other programs: its plan, bill or network; or for ASTRA-sim, with its predicted time.",
     ),
     "front": ("front", "Show the front of a result, or a part of it."),
     "import": (

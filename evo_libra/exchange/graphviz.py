@@ -1,0 +1,97 @@
+"""A network as a graph for Graphviz: device by device where it is small, else a node for each level with counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from evo_libra.exchange.devices import NPU, Device, cables, devices
+from evo_libra.exchange.writer import Exported, Writer, Written
+from evo_libra.front.drawn_network import DrawnDimension, DrawnNetwork, bandwidth_text, drawn_network
+from evo_libra.network.blocks import ITEMS
+from evo_libra.problem.pricing.parts import BillOfMaterials
+
+_CABLES = tuple(item for item in ITEMS if item.endswith("link"))
+
+
+FULL = 256
+"""NPUs and switches that are drawn one by one; a network of more is folded."""
+
+
+def network_dot(network: DrawnNetwork) -> str:
+    r"""Return the graph in the language DOT, in which edges carry the cables of the whole network as its bill has them.
+
+    Without a problem no parts are known, and edges carry bandwidths alone.
+
+    >>> from evo_libra.front.drawn_network import drawn_network
+    >>> print(network_dot(drawn_network("RI(4)@package:250")))
+    graph fabric {
+      rankdir=BT;
+      node [shape=box];
+      npus [label="4 NPUs"];
+      npus -- npus [label="RI(4) package\n250 GB/s per NPU"];
+    }
+    <BLANKLINE>
+    """
+    lines = ["graph fabric {", "  rankdir=BT;", "  node [shape=box];", f'  npus [label="{network.npus:,} NPUs"];']
+    for place, dimension in enumerate(network.dimensions):
+        lines += [f"  {line}" for line in _dimension(place, dimension)]
+    return "\n".join([*lines, "}", ""])
+
+
+def _dimension(place: int, dimension: DrawnDimension) -> Iterator[str]:
+    label = [dimension.name]
+    if dimension.bandwidth_GBps is not None:
+        label.append(bandwidth_text(dimension))
+    pieces = dimension.pieces or {}
+    label += [f"{count:,} x {item}" for item, count in pieces.items() if item in _CABLES]
+    target = "npus"
+    if dimension.switched:
+        target = f"switches{place}"
+        stands = [dimension.name]
+        if "switch" in pieces:
+            stands.append(f"{pieces['switch']:,} x switch")
+        if dimension.levels:
+            stands.append(f"tiers of a plane: {' + '.join(f'{count:,}' for count in dimension.levels)}")
+        yield f"{target} [shape=ellipse, label={_quoted(stands)}];"
+    yield f"npus -- {target} [label={_quoted(label)}];"
+
+
+def _quoted(lines: list[str]) -> str:
+    escaped = (line.replace("\\", "\\\\").replace('"', '\\"') for line in lines)
+    return '"' + "\\n".join(escaped) + '"'
+
+
+def full_dot(design: Exported) -> str:
+    """Return every NPU, switch and cable of a design; cables side by side are one edge with their number."""
+    stands = [one for one in devices(design) if not one.note.startswith("spare") and one.role in (NPU, "switch")]
+    counts = Counter(
+        (one.ends[0][0], one.ends[1][0], one.dimension, f"{one.technology} {one.item}") for one in cables(design)
+    )
+    lines = ["graph fabric {", "  rankdir=BT;", "  node [shape=box];", *(_node(one) for one in stands)]
+    for (one, other, _, what), count in counts.items():
+        label = f"{count} x {what}" if count > 1 else what
+        lines.append(f"  {_quoted([one])} -- {_quoted([other])} [label={_quoted([label])}];")
+    return "\n".join([*lines, "}", ""])
+
+
+def _node(one: Device) -> str:
+    shape = "" if one.role == NPU else f" [shape=ellipse, label={_quoted([one.name, one.model])}]"
+    return f"  {_quoted([one.name])}{shape};"
+
+
+def _write(design: Exported) -> Written:
+    pricing = design.problem.pricing
+    network = drawn_network(design.notation, design.problem)
+    if not isinstance(pricing, BillOfMaterials) or not pricing.whole:
+        return Written(network_dot(network), ("parts, which the problem has no catalogue of",))
+    switches = sum((one.pieces or {}).get("switch", 0) for one in network.dimensions)
+    if network.npus + switches <= FULL:
+        return Written(full_dot(design))
+    number = f"{network.npus + switches:,} NPUs and switches one by one; up to {FULL} are"
+    return Written(network_dot(network), (number,))
+
+
+WRITERS = (
+    Writer("graphviz", f"the network as a graph; up to {FULL} NPUs and switches one by one, more with counts", _write),
+)
