@@ -53,6 +53,7 @@ def _read_back(name: str, content: str) -> Iterator[str]:
         source = (reader.parse or parse_source)(content, "written")
         if not reader.recognise(source):
             yield f"{name} does not recognise it"
+            return
         reader.read(source)
     except InputError as error:
         yield f"{name} refuses it: {error}"
