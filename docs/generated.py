@@ -57,6 +57,7 @@ PLACES = {
     "meaning": "evo_libra.ui.commands.validate.meaning",
     "notes": "evo_libra.ui.commands.validate.notes",
     "not modelled": "evo_libra.validation.sources.NOT_MODELLED",
+    "writers": "evo_libra.exchange.writer_registry.PACKAGED",
     "JSON files": "evo_libra.experiment.store.folder._FIELDS",
 }
 """Where the program keeps what the tables here are made of."""
@@ -193,6 +194,11 @@ def engines() -> str:
     """Return a table of the engines."""
     rows = [[f"`{name}`", one.title, one.purpose] for name, one in named("engines").items()]
     return table(["engine", "what it is", "made for"], rows)
+
+
+def writers() -> str:
+    """Return a table of the formats that designs are written in."""
+    return table(["`--to`", "what it is"], [[f"`{one.name}`", one.writes] for one in named("writers")])
 
 
 def choices(kind: str) -> str:
@@ -464,6 +470,7 @@ GENERATORS: Mapping[str, Callable[..., str]] = {
         statistics,
         technologies,
         validation,
+        writers,
     )
 }
 """What a page can ask for, by name."""
