@@ -57,7 +57,8 @@ PLACES = {
     "meaning": "evo_libra.ui.commands.validate.meaning",
     "notes": "evo_libra.ui.commands.validate.notes",
     "not modelled": "evo_libra.validation.sources.NOT_MODELLED",
-    "writers": "evo_libra.exchange.writer_registry.PACKAGED",
+    "readers": "evo_libra.exchange.registry.PACKAGED",
+    "writers": "evo_libra.exchange.registry.PACKAGED_WRITERS",
     "JSON files": "evo_libra.experiment.store.folder._FIELDS",
 }
 """Where the program keeps what the tables here are made of."""
@@ -135,6 +136,13 @@ def _yes(holds: bool) -> str:  # noqa: FBT001 - a cell
     return "yes" if holds else ""
 
 
+def formats(kind: str) -> str:
+    """Return a table of the files of other programs that are read, or of those that are written."""
+    option, does = {"readers": ("--format", "reads"), "writers": ("--to", "writes")}[kind]
+    rows = [[f"`{one.name}`", getattr(one, does)] for one in named(kind)]
+    return table([f"`{option}`", f"what `{'import' if kind == 'readers' else 'export'}` {does}"], rows)
+
+
 def statistics() -> str:
     """Return a table of the statistics over scenarios, each with an objective and its column."""
     measure = next(one for one in named("objectives").values() if one.paid and not one.priced)
@@ -194,11 +202,6 @@ def engines() -> str:
     """Return a table of the engines."""
     rows = [[f"`{name}`", one.title, one.purpose] for name, one in named("engines").items()]
     return table(["engine", "what it is", "made for"], rows)
-
-
-def writers() -> str:
-    """Return a table of the formats that designs are written in."""
-    return table(["`--to`", "what it is"], [[f"`{one.name}`", one.writes] for one in named("writers")])
 
 
 def choices(kind: str) -> str:
@@ -456,6 +459,7 @@ GENERATORS: Mapping[str, Callable[..., str]] = {
         designs,
         engines,
         failures,
+        formats,
         hosts,
         keys,
         models,
@@ -470,7 +474,6 @@ GENERATORS: Mapping[str, Callable[..., str]] = {
         statistics,
         technologies,
         validation,
-        writers,
     )
 }
 """What a page can ask for, by name."""

@@ -1,4 +1,4 @@
-"""A plan as DeepSpeed's JSON configuration."""
+"""A plan as DeepSpeed's JSON configuration, with the keys that `evo_libra.exchange.deepspeed` reads."""
 
 from __future__ import annotations
 
@@ -6,70 +6,50 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from evo_libra.exchange.writer import FP32_BYTES, Exported, Writer, Written, memory_unsaid
-from evo_libra.workload.step.plan_rules import plan_values
-from evo_libra.workload.step.plans import HOST, NETWORK, NVME, RECOMPUTE, Plans
-from evo_libra.workload.step.training_setup import Setup
+from evo_libra.exchange.deepspeed import BATCH
+from evo_libra.exchange.writer import Chosen, TrainedPlan, Writer, Written, trained_plan
+from evo_libra.workload.step.plans import HOST, NONE, NVME, PLACEMENTS, RECOMPUTE
 
-_SSD_PATH = "/local_nvme"
-_DEGREES = {
-    "tp": "tensor parallelism",
-    "cp": "context parallelism",
-    "pp": "a pipeline",
-    "vp": "virtual stages",
-    "ep": "expert parallelism",
-}
-"""What the program that trains sets up, not the configuration."""
+_DEVICES = {HOST: "cpu", NVME: "nvme"}
+"""Places of the optimizer -> what DeepSpeed calls them."""
 
 
-def _zero(plan: Plans) -> dict[str, Any]:
-    found: dict[str, Any] = {"stage": int(plan.zero[0]), "overlap_comm": bool(plan.overlap_dp[0])}
-    place = int(plan.optimizer[0])
-    if place == HOST:
-        found["offload_optimizer"] = {"device": "cpu", "pin_memory": True}
+def _config(of: TrainedPlan) -> dict[str, Any]:
+    replicas, micro = of.value("dp"), of.value("micro_batch")
+    sizes = (of.setup.global_batch, micro, of.setup.global_batch // (replicas * micro))
+    zero: dict[str, Any] = {"stage": of.value("zero"), "overlap_comm": bool(of.value("overlap_dp"))}
+    place = of.value("optimizer")
+    if place in _DEVICES:
+        zero["offload_optimizer"] = {"device": _DEVICES[place]}
     if place == NVME:
-        device = {"device": "nvme", "nvme_path": _SSD_PATH, "pin_memory": True}
-        found |= {"offload_optimizer": device, "offload_param": device}
+        zero["offload_param"] = {"device": _DEVICES[place]}
+    found: dict[str, Any] = {**dict(zip(BATCH, sizes, strict=True)), "bf16": {"enabled": True}}
+    found["data_types"] = {"grad_accum_dtype": "fp32" if of.setup.gradient_bytes > 2 else "bf16"}  # noqa: PLR2004 - bytes of bf16
+    found["zero_optimization"] = zero
+    if of.setup.offload is not None and of.setup.offload.checkpoints == HOST:
+        found["activation_checkpointing"] = {"cpu_checkpointing": True}
     return found
 
 
-def _unsaid(setup: Setup, plan: Plans, order: tuple[str, ...]) -> Iterator[str]:
-    """Yield what DeepSpeed's configuration has no key for."""
-    value, place = plan_values(plan), int(plan.optimizer[0])
-    recompute, grouped = RECOMPUTE[int(plan.recompute[0])], any(value[name] > 1 for name in _DEGREES)
-    yield f"the model {setup.decoder.name} and its sequences of {setup.sequence} tokens, which the program has"
-    yield from (f"{what} of {value[name]}, which the program sets up" for name, what in _DEGREES.items()
-                if value[name] > 1)  # fmt: skip
-    others = (
-        (grouped, f"the order {'-'.join(order)} of the groups on the network"),
-        (plan.sequence_parallel[0], "sequence parallelism, which the program sets up"),
-        (plan.overlap_tp[0] and value["tp"] > 1, "the overlap of tensor parallelism with compute"),
-        (plan.overlap_pp[0] and value["vp"] > 1, "the overlap of the pipeline with compute"),
-        (recompute != "none", f"{recompute} recomputation, which the program asks for"),
-        (setup.precision != "bf16", f"linear layers in {setup.precision}"),
-        (not setup.fused_attention, "attention that is not fused"),
-        (setup.dropout, "dropout, which the model has"),
-        (setup.balanced or setup.uneven, "how layers are shared out among stages"),
-        (place == NETWORK, "the optimizer in servers of the network; DeepSpeed keeps it on NPUs, in hosts or on SSDs"),
-        (place == NVME, f"where the SSDs are; {_SSD_PATH} stands for it"),
-    )
-    yield from (sentence for left_out, sentence in others if left_out)
-    yield from memory_unsaid(setup)
+def _left(of: TrainedPlan) -> Iterator[str]:
+    for name, what in (("tp", "tensor"), ("cp", "context"), ("pp", "pipeline"), ("ep", "expert")):
+        if of.value(name) > 1:
+            yield f"{what} parallelism of {of.value(name)}: the training script sets it"
+    if of.value("vp") > 1:
+        yield f"{of.value('vp')} virtual stages of each NPU: DeepSpeed's pipeline has one"
+    if of.value("recompute") != NONE:
+        yield f"recompute {RECOMPUTE[of.value('recompute')]}: the training script sets it"
+    if of.setup.precision == "fp8":
+        yield "fp8 in linear layers: the training script sets it"
+    if of.value("optimizer") not in (0, *_DEVICES):
+        yield f"the optimizer in {PLACEMENTS[of.value('optimizer')]}: DeepSpeed has it on NPUs, hosts or SSDs"
+    if of.setup.expansions and of.setup.expansions[of.value("expansion")].text:
+        yield "expansion memory, which is hardware"
 
 
-def _write(design: Exported) -> Written:
-    setup, plan = design.plan
-    value = plan_values(plan)
-    data = {
-        "train_batch_size": setup.global_batch,
-        "train_micro_batch_size_per_gpu": value["micro_batch"],
-        "gradient_accumulation_steps": setup.global_batch // (value["dp"] * value["micro_batch"]),
-        "bf16": {"enabled": True},
-        "data_types": {"grad_accum_dtype": "fp32" if setup.gradient_bytes == FP32_BYTES else "bf16"},
-        "zero_optimization": _zero(plan),
-    }
-    order = tuple(group for group, _ in design.step.layouts["tp"])
-    return Written(json.dumps(data, indent=2) + "\n", tuple(_unsaid(setup, plan, order)))
+def _write(chosen: Chosen) -> Written:
+    of = trained_plan(chosen)
+    return Written(json.dumps(_config(of), indent=2) + "\n", tuple(_left(of)))
 
 
-WRITERS = (Writer("deepspeed-json", "the plan as DeepSpeed's JSON, without the model", _write, reader="deepspeed"),)
+WRITERS = (Writer("deepspeed", "the plan of a workload as DeepSpeed's JSON, beside a training script", _write),)

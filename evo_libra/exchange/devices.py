@@ -1,4 +1,4 @@
-"""The devices of a design by their names, and what is in each of their ports."""
+"""The cables of a design by the names of the devices and ports that they connect."""
 
 from __future__ import annotations
 
@@ -7,96 +7,83 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evo_libra.exchange.writer import Exported
+from evo_libra.errors import InputError
+from evo_libra.exchange.writer import Chosen
+from evo_libra.network.bill import parts_in
 from evo_libra.network.blocks import ITEMS
-from evo_libra.problem.system import Hosts, bought_npus
+from evo_libra.network.cabling.cables import Cables, cables
+from evo_libra.problem.pricing.parts import BillOfMaterials
 
-NPU, SWITCH, HOST = "npu", "switch", "host"
-
-
-@dataclass(frozen=True)
-class Device:
-    """Something with a name of its own.
-
-    Attributes
-    ----------
-    role : npu, switch or host.
-    model : what it is called in its catalogue.
-    note : where it stands in the network.
-    """
-
-    name: str
-    role: str
-    model: str
-    note: str
+Port = tuple[str, str]
+"""Names of a device and of its port."""
 
 
 @dataclass(frozen=True)
 class Cable:
-    """A cable: device and interface of both ends, the part that it is, its item of the bill and its technology."""
+    """A cable of a network.
 
-    ends: tuple[tuple[str, str], tuple[str, str]]
-    part: str
-    item: str
-    technology: str
+    Attributes
+    ----------
+    ends : what it connects; the end that is nearer to the NPUs comes first.
+    dimension : from 1, the innermost first; `technology` : of that dimension.
+    item, part : what of the bill it is; the part is the item where the catalogue has none.
+    rate : B/s in one direction.
+    """
+
+    ends: tuple[Port, Port]
     dimension: int
+    technology: str
+    item: str
+    part: str
+    rate: float
 
 
-def devices(design: Exported) -> Iterator[Device]:
-    """Yield the NPUs with the spare ones, the switches of all dimensions, and the hosts where the problem has some."""
-    names, problem = _names(design), design.problem
-    npu = _npu_model(design)
-    for place in range(problem.npus):
-        yield Device(names[place], NPU, npu, "")
-    spares = int(bought_npus(design.population)[0]) - problem.npus
-    for place in range(spares):
-        yield Device(f"spare-npu-{place + 1:0{len(str(spares))}}", NPU, npu, "spare, without cables here")
-    found = design.cables
-    for place, (d, tier) in enumerate(zip(found.switch_dimension.tolist(), found.switch_tier.tolist(), strict=True)):
-        part = design.part(d, "switch")
-        model = part.name if part is not None else f"switch of {design.technology(d)}"
-        yield Device(names[problem.npus + place], SWITCH, model, f"dimension {d + 1}, tier {tier}")
-    for row in () if problem.system is None else problem.system.rows:
-        if isinstance(row, Hosts):
-            count = int(row.pieces(design.population)[0])
-            for place in range(count):
-                yield Device(f"host-{place + 1:0{len(str(count))}}", HOST, row.name, f"of {row.npus} NPUs")
+def device_name(kind: str, number: int) -> str:
+    """Return what a device is called; numbers count from 1.
+
+    >>> device_name("NPU", 12)
+    'npu-000012'
+    """
+    return f"{kind.lower()}-{number:06d}"
 
 
-def cables(design: Exported) -> Iterator[Cable]:
-    """Yield every cable of the network."""
-    found, names = design.cables, _names(design)
-    npus = design.problem.npus
-    technologies = [design.technology(d) for d in range(len(design.population.npus))]
-    parts = {
-        (d, i): part.name if (part := design.part(d, item)) is not None else item
-        for d in set(found.dimension.tolist())
-        for i, item in enumerate(ITEMS)
-    }
+def pricing_of_parts(chosen: Chosen) -> BillOfMaterials:
+    """Return the prices of whole parts; an `InputError` says that the problem has none."""
+    pricing = chosen.problem.pricing
+    if isinstance(pricing, BillOfMaterials) and pricing.whole:
+        return pricing
+    raise InputError(
+        f"'{chosen.problem.name}' has no parts to connect; it needs a catalogue of parts and `bandwidth: ports`"
+    )
+
+
+def wired(chosen: Chosen) -> Cables:
+    """Return every cable by numbers; an `InputError` says that there are no parts, or that cables are not known."""
+    pricing, one = pricing_of_parts(chosen), chosen.population.select([0])
+    kits = [pricing.parts[t] for t in one.technology[:, 0].tolist()]
+    rates, sizes = np.array([kit.port_rate for kit in kits]), one.npus[:, 0]
+    ports = np.where(sizes > 1, np.rint(one.bandwidth[:, 0] / rates), 0).astype(np.int64)
+    return cables(kits, sizes.tolist(), ports.tolist(), pricing.items(one)[:, :, 0])
+
+
+def named_cables(chosen: Chosen) -> Iterator[Cable]:
+    """Yield every cable of a design; those of spare NPUs, which are a share of the cost, are not among them."""
+    found, pricing = wired(chosen), pricing_of_parts(chosen)
+    technology = chosen.population.technology[:, 0].tolist()
+    names = [str(chosen.problem.catalog.names[t]) for t in technology]
+    parts = [[item if part is None else part.name for item, part in zip(ITEMS, parts_in(pricing.parts[t]), strict=True)]
+             for t in technology]  # fmt: skip
     for ends, ports, d, item in zip(
         found.ends.T.tolist(), found.port.T.tolist(), found.dimension.tolist(), found.item.tolist(), strict=True
     ):
         one, other = (
-            (names[end], f"{technologies[d]}-{d + 1}/{port + 1}" if end < npus else f"port-{port + 1}")
-            for end, port in zip(ends, ports, strict=True)
+            _port(end, port, found.npus, f"{d + 1}-{names[d]}") for end, port in zip(ends, ports, strict=True)
         )
-        yield Cable((one, other), parts[d, item], ITEMS[item], technologies[d], d)
+        yield Cable((one, other), d + 1, names[d], ITEMS[item], parts[d][item], pricing.parts[technology[d]].port_rate)
 
 
-def _npu_model(design: Exported) -> str:
-    choice = design.problem.npu
-    return "NPU" if choice is None else choice.names[int(choice.place(design.population.technology)[0])]
-
-
-def _names(design: Exported) -> list[str]:
-    """Return the names of NPUs and switches, in the order of the ends of cables."""
-    found, npus = design.cables, design.problem.npus
-    names = [f"npu-{place + 1:0{len(str(npus))}}" for place in range(npus)]
-    groups = np.stack([found.switch_dimension, found.switch_tier])
-    tiers, place, counts = np.unique(groups, axis=1, return_inverse=True, return_counts=True)
-    seen = [0] * len(counts)
-    for group in place.ravel().tolist():
-        seen[group] += 1
-        d, tier = tiers[:, group].tolist()
-        names.append(f"switch-{d + 1}-{tier}-{seen[group]:0{len(str(counts[group]))}}")
-    return names
+def _port(end: int, port: int, npus: int, dimension: str) -> Port:
+    """Return a port by the number of its end; an NPU has ports in several dimensions."""
+    if end < npus:
+        return device_name("NPU", end + 1), f"{dimension}-{port + 1}"
+    return device_name("switch", end - npus + 1), f"port-{port + 1}"

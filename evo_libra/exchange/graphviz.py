@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from evo_libra.exchange.devices import NPU, Device, cables, devices
-from evo_libra.exchange.writer import Exported, Writer, Written
+from evo_libra.exchange.devices import device_name, named_cables, wired
+from evo_libra.exchange.writer import Chosen, Writer, Written
 from evo_libra.front.drawn_network import DrawnDimension, DrawnNetwork, bandwidth_text, drawn_network
 from evo_libra.network.blocks import ITEMS
-from evo_libra.problem.pricing.parts import BillOfMaterials
 
 _CABLES = tuple(item for item in ITEMS if item.endswith("link"))
 
@@ -62,36 +61,33 @@ def _quoted(lines: list[str]) -> str:
     return '"' + "\\n".join(escaped) + '"'
 
 
-def full_dot(design: Exported) -> str:
-    """Return every NPU, switch and cable of a design; cables side by side are one edge with their number."""
-    stands = [one for one in devices(design) if not one.note.startswith("spare") and one.role in (NPU, "switch")]
-    counts = Counter(
-        (one.ends[0][0], one.ends[1][0], one.dimension, f"{one.technology} {one.item}") for one in cables(design)
-    )
-    lines = ["graph fabric {", "  rankdir=BT;", "  node [shape=box];", *(_node(one) for one in stands)]
-    for (one, other, _, what), count in counts.items():
+def full_dot(chosen: Chosen) -> str:
+    """Return every NPU, switch and cable of a design; cables that are alike and side by side are an edge with a count.
+
+    An `InputError` says that there are no parts, or that the cables of a block are not known.
+    """
+    counts = Counter((one.ends[0][0], one.ends[1][0], f"{one.technology} {one.item}") for one in named_cables(chosen))
+    switches = range(1, len(wired(chosen).switch_tier) + 1)
+    lines = ["graph fabric {", "  rankdir=BT;", "  node [shape=box];"]
+    lines += [f"  {_quoted([device_name('NPU', number + 1)])};" for number in range(chosen.problem.npus)]
+    lines += [f"  {_quoted([device_name('switch', number)])} [shape=ellipse];" for number in switches]
+    for (one, other, what), count in counts.items():
         label = f"{count} x {what}" if count > 1 else what
         lines.append(f"  {_quoted([one])} -- {_quoted([other])} [label={_quoted([label])}];")
     return "\n".join([*lines, "}", ""])
 
 
-def _node(one: Device) -> str:
-    shape = "" if one.role == NPU else f" [shape=ellipse, label={_quoted([one.name, one.model])}]"
-    return f"  {_quoted([one.name])}{shape};"
-
-
-def _write(design: Exported) -> Written:
-    pricing = design.problem.pricing
-    network = drawn_network(design.notation, design.problem)
-    if not isinstance(pricing, BillOfMaterials) or not pricing.whole:
+def _write(chosen: Chosen) -> Written:
+    network = drawn_network(chosen.notation, chosen.problem)
+    if any(one.pieces is None for one in network.dimensions):
         return Written(network_dot(network), ("parts, which the problem has no catalogue of",))
-    switches = sum((one.pieces or {}).get("switch", 0) for one in network.dimensions)
-    if network.npus + switches <= FULL:
-        return Written(full_dot(design))
-    number = f"{network.npus + switches:,} NPUs and switches one by one; up to {FULL} are"
-    return Written(network_dot(network), (number,))
+    devices = network.npus + sum((one.pieces or {}).get("switch", 0) for one in network.dimensions)
+    if devices <= FULL:
+        return Written(full_dot(chosen))
+    left = f"each of the {devices:,} NPUs and switches: a graph of more than {FULL} has a node for each level"
+    return Written(network_dot(network), (left,))
 
 
 WRITERS = (
-    Writer("graphviz", f"the network as a graph; up to {FULL} NPUs and switches one by one, more with counts", _write),
+    Writer("graphviz", f"the fabric as a graph of Graphviz, device by device up to {FULL} NPUs and switches", _write),
 )

@@ -1,167 +1,151 @@
-"""A plan as a launch script of Megatron-LM, in its option names of 2025 (megatron/training/arguments.py)."""
+"""A plan as launch arguments of Megatron-LM, with the options that `evo_libra.exchange.megatron` reads."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from evo_libra.exchange.megatron import FLAGS, OPTIONS
-from evo_libra.exchange.writer import FP32_BYTES, Exported, Writer, Written, memory_unsaid
-from evo_libra.problem.system import Hosts
-from evo_libra.workload.step.decoder import Decoder
-from evo_libra.workload.step.plan_rules import plan_values
-from evo_libra.workload.step.plans import HOST, NPU, PLACEMENTS, RECOMPUTE, Plans
-from evo_libra.workload.step.training_setup import Setup
+from evo_libra.exchange.megatron import (
+    APART,
+    BACKEND,
+    BACKENDS,
+    DATA_OUTERMOST,
+    DROPOUT,
+    EXPERT_TENSOR,
+    FLAGS,
+    FP8,
+    LAYERS,
+    OPTIONS,
+    SHARDING,
+    STRATEGY,
+)
+from evo_libra.exchange.writer import Chosen, TrainedPlan, Writer, Written, trained_plan
+from evo_libra.workload.step.placement import ORDER
+from evo_libra.workload.step.plans import FULL, HOST, NPU, PLACEMENTS, SELECTIVE
 
-Value = int | float | str | bool
-"""Value of an option; true for a flag that is set."""
+_SHARDED = 2
+"""ZeRO's stage from which Megatron-LM needs its FSDP."""
 
-_SHARDING = {2: "optim_grads", 3: "optim_grads_params"}
-_ORDERS: Mapping[tuple[str, ...], bool] = {("tp", "cp", "dp", "pp"): False, ("tp", "cp", "pp", "dp"): True}
-"""Orders of the groups that Megatron-LM has, and whether they take its option ``--use-tp-pp-dp-mapping``."""
-
-
-def _option(name: str) -> str:
-    """Return Megatron-LM's name of a size or a flag, from the table that the reader has."""
-    return (OPTIONS.get(name) or FLAGS[name])[0]
-
-
-def _model(model: Decoder, sequence: int) -> Iterator[tuple[str, Value]]:
-    sizes = {"layers": model.layers, "hidden": model.hidden, "feed_forward": model.feed_forward, "heads": model.heads}
-    yield from ((_option(name), size) for name, size in sizes.items())
-    if model.latent is None:
-        yield _option("head_width"), model.head_width
-        if model.kv_heads != model.heads:
-            yield _option("grouped"), True
-            yield _option("kv_heads"), model.kv_heads
-    yield _option("sequence"), sequence
-    yield "max-position-embeddings", sequence
-    yield _option("vocabulary"), model.vocabulary
-    yield _option("swiglu"), model.gated
-    yield _option("untied"), not model.tied
-    if model.gated:  # Of Llama's kind.
-        yield from (("normalization", "RMSNorm"), ("disable-bias-linear", True), ("position-embedding-type", "rope"))
-    yield from _experts(model)
-    yield from _latent(model)
+Words = tuple[str, ...]
 
 
-def _experts(model: Decoder) -> Iterator[tuple[str, Value]]:
-    experts = model.experts
+def _size(name: str, value: int | None) -> Iterator[Words]:
+    if value is not None:
+        yield f"--{OPTIONS[name][0]}", str(value)
+
+
+def _flags(**given: bool) -> Iterator[Words]:
+    for name, on in given.items():
+        if on:
+            yield (f"--{FLAGS[name][0]}",)
+
+
+def _model(of: TrainedPlan) -> Iterator[Words]:
+    model, sequence = of.setup.decoder, of.setup.sequence
+    for name in ("layers", "hidden", "heads", "feed_forward", "vocabulary"):
+        yield from _size(name, getattr(model, name))
+    yield from _size("sequence", sequence)
+    yield "--max-position-embeddings", str(sequence)
+    if model.kv_heads != model.heads and model.latent is None:
+        yield from _flags(grouped=True)
+        yield from _size("kv_heads", model.kv_heads)
+    if model.head_width * model.heads != model.hidden and model.latent is None:
+        yield from _size("head_width", model.head_width)
+    yield from _flags(swiglu=model.gated, untied=not model.tied)
+    if model.gated:
+        yield "--normalization", "RMSNorm"
+        yield "--position-embedding-type", "rope"
+        yield ("--disable-bias-linear",)
+    if model.latent is not None:
+        yield from _flags(latent=True)
+        for name, value in vars(model.latent).items():
+            yield from _size(name, value)
+    yield from _experts(of)
+
+
+def _experts(of: TrainedPlan) -> Iterator[Words]:
+    experts = of.setup.decoder.experts
     if experts is None:
         return
-    yield _option("experts"), experts.count
-    yield _option("per_token"), experts.per_token
-    yield _option("expert_width"), experts.feed_forward
-    if experts.shared_feed_forward:
-        yield _option("shared_width"), experts.shared_feed_forward
+    yield from _size("experts", experts.count)
+    yield from _size("per_token", experts.per_token)
+    yield from _size("expert_width", experts.feed_forward)
+    yield from _size("shared_width", experts.shared_feed_forward or None)
     if experts.dense_layers:
-        yield "moe-layer-freq", f'"([0]*{experts.dense_layers}+[1]*{model.expert_layers})"'
-    yield "expert-tensor-parallel-size", 1  # Experts are whole here; Megatron-LM would split them as it does the rest.
+        dense, routed = experts.dense_layers, of.setup.decoder.layers - experts.dense_layers
+        yield f"--{LAYERS[0]}", f'"([0]*{dense}+[1]*{routed})"'
+    yield from _size("ep", of.value("ep"))
+    yield f"--{EXPERT_TENSOR[0]}", "1"
 
 
-def _latent(model: Decoder) -> Iterator[tuple[str, Value]]:
-    latent = model.latent
-    if latent is None:
-        return
-    yield "multi-latent-attention", True
-    if latent.query_rank is not None:
-        yield "q-lora-rank", latent.query_rank
-    yield "kv-lora-rank", latent.kv_rank
-    yield "qk-head-dim", latent.nope_width
-    yield "qk-pos-emb-head-dim", latent.rope_width
-    yield "v-head-dim", latent.value_width
+def _plan(of: TrainedPlan) -> Iterator[Words]:
+    for name in ("tp", "pp", "cp"):
+        yield from _size(name, of.value(name))
+    interleaved = of.value("vp") > 1
+    yield from _size("vp", of.value("vp") if interleaved else None)
+    yield from _size("micro_batch", of.value("micro_batch"))
+    yield from _size("global_batch", of.setup.global_batch)
+    zero, balanced = of.value("zero"), of.setup.balanced
+    yield from _flags(
+        sequence_parallel=bool(of.value("sequence_parallel")), distributed_optimizer=zero > 0,
+        overlap_tp=bool(of.value("overlap_tp")), overlap_dp=bool(of.value("overlap_dp")),
+        embedding_counted=balanced, head_counted=balanced,
+        pipeline_outside=of.order != ORDER and of.order == DATA_OUTERMOST,
+    )  # fmt: skip
+    if zero and of.value("overlap_dp"):
+        yield ("--overlap-param-gather",)
+    if zero >= _SHARDED:
+        yield ("--use-megatron-fsdp",)
+        yield f"--{STRATEGY[0]}", next(name for name, stage in SHARDING.items() if stage == zero)
+    if interleaved and not of.value("overlap_pp"):
+        yield (f"--{APART[0]}",)
 
 
-def _parallel(plan: Plans, order: tuple[str, ...]) -> Iterator[tuple[str, Value]]:
-    value = plan_values(plan)
-    yield from ((_option(name), value[name]) for name in ("tp", "cp", "pp", "ep"))
-    if value["vp"] > 1:
-        yield _option("vp"), value["vp"]
-        yield "no-overlap-p2p-communication", not plan.overlap_pp[0]
-    yield _option("sequence_parallel"), bool(plan.sequence_parallel[0])
-    yield "use-tp-pp-dp-mapping", _ORDERS.get(order, False)
-    yield _option("distributed_optimizer"), value["zero"] > 0
-    if value["zero"] in _SHARDING:
-        yield "use-megatron-fsdp", True
-        yield "data-parallel-sharding-strategy", _SHARDING[value["zero"]]
-    yield _option("overlap_dp"), bool(plan.overlap_dp[0])
-    yield "overlap-param-gather", bool(plan.overlap_dp[0]) and value["zero"] > 0
-    yield _option("overlap_tp"), bool(plan.overlap_tp[0])
+def _precision(of: TrainedPlan) -> Iterator[Words]:
+    precise = of.setup.gradient_bytes > 2  # noqa: PLR2004 - bytes of bf16
+    yield from _flags(bf16=True, fp32_gradients=precise, bf16_gradients=not precise)
+    if of.setup.precision == "fp8":
+        yield f"--{FP8}", "hybrid"
+    recompute = of.value("recompute")
+    if recompute == SELECTIVE:
+        yield "--recompute-granularity", "selective"
+    if recompute == FULL:
+        yield "--recompute-granularity", "full"
+        yield "--recompute-method", "uniform"
+        yield "--recompute-num-layers", "1"
+    kernels = "fused" if of.setup.fused_attention else "unfused"
+    yield f"--{BACKEND[0]}", next(name for name, kind in BACKENDS.items() if kind == kernels)
+    part = "0.1" if of.setup.dropout else "0.0"
+    yield "--attention-dropout", part
+    yield f"--{DROPOUT[0]}", part
+    if of.value("optimizer") == HOST:
+        yield ("--optimizer-cpu-offload",)
+        yield "--optimizer-offload-fraction", "1.0"
 
 
-def _training(setup: Setup, plan: Plans) -> Iterator[tuple[str, Value]]:
-    yield _option("micro_batch"), int(plan.micro_batch[0])
-    yield _option("global_batch"), setup.global_batch
-    yield _option("bf16"), True
-    if setup.precision == "fp8":
-        yield "fp8-format", "hybrid"
-    yield (_option("fp32_gradients") if setup.gradient_bytes == FP32_BYTES else "grad-reduce-in-bf16"), True
-    recompute = RECOMPUTE[int(plan.recompute[0])]
-    if recompute != "none":
-        yield "recompute-granularity", recompute
-    if recompute == "full":
-        yield from (("recompute-method", "uniform"), ("recompute-num-layers", 1))
-    yield "attention-backend", "flash" if setup.fused_attention else "unfused"
-    if not setup.dropout:
-        yield from (("attention-dropout", 0), ("hidden-dropout", 0))
-    if setup.balanced:
-        yield from ((f"account-for-{what}-in-pipeline-split", True) for what in ("embedding", "loss"))
-    if int(plan.optimizer[0]) == HOST:
-        yield from (("optimizer-cpu-offload", True), ("use-precision-aware-optimizer", True))
+def _left(of: TrainedPlan) -> Iterator[str]:
+    if of.order not in (ORDER, DATA_OUTERMOST):
+        ours, allowed = "-".join(of.order), " and ".join("-".join(order) for order in (ORDER, DATA_OUTERMOST))
+        yield f"the order {ours} of the process groups: Megatron-LM has {allowed}"
+    if of.setup.uneven and of.setup.decoder.layers % of.value("pp"):
+        yield "stages of different lengths: --pipeline-model-parallel-layout of Megatron-LM lists the layers of each"
+    if of.value("optimizer") not in (NPU, HOST):
+        yield f"the optimizer in {PLACEMENTS[of.value('optimizer')]}: Megatron-LM has it on NPUs or hosts"
+    if of.setup.expansions and of.setup.expansions[of.value("expansion")].text:
+        yield "expansion memory, which is hardware"
 
 
-def _unsaid(setup: Setup, plan: Plans, order: tuple[str, ...]) -> Iterator[str]:
-    """Yield what Megatron-LM has no option for."""
-    if order not in _ORDERS:
-        yield f"the order {'-'.join(order)} of the groups on the network; Megatron-LM lays them tp-cp-dp-pp"
-    if int(plan.optimizer[0]) not in (NPU, HOST):
-        yield f"the optimizer at {PLACEMENTS[int(plan.optimizer[0])]}; Megatron-LM keeps it on NPUs or in their hosts"
-    yield from memory_unsaid(setup)
-    stages = int(plan.pp[0])
-    if (setup.decoder.layers + 2 * setup.balanced) % stages:
-        yield f"that pp {stages} makes some stages longer; --pipeline-model-parallel-layout says them by hand"
-    elif (setup.decoder.layers + 2 * setup.balanced) // stages % int(plan.vp[0]):
-        yield f"vp {int(plan.vp[0])} where it divides the layers of the first and the last stage alone"
+def _write(chosen: Chosen) -> Written:
+    of = trained_plan(chosen)
+    left = tuple(_left(of))
+    head = (
+        f"# {of.name}: {chosen.notation}",
+        f"# {of.npus} processes; data parallel groups of {of.value('dp')}.",
+        '# In a launch script: torchrun ... pretrain_gpt.py "${MEGATRON_ARGS[@]}"',
+        *(f"# Left out: {sentence}." for sentence in left),
+        "MEGATRON_ARGS=(",
+    )
+    words = (*_model(of), *_plan(of), *_precision(of))
+    return Written("\n".join([*head, *("    " + " ".join(each) for each in words), ")", ""]), left)
 
 
-def _node(design: Exported) -> tuple[int, tuple[str, ...]]:
-    """Return how many NPUs a node has, and what of it no host says: then it is the innermost dimension of copper."""
-    rows = () if design.problem.system is None else design.problem.system.rows
-    host = next((row.npus for row in rows if isinstance(row, Hosts)), None)
-    if host is not None and design.problem.npus % host == 0:
-        return host, ()
-    unsaid = "how many NPUs a node has, which no host of `system` says; `torchrun` has {} of them in each"
-    sizes = design.population.npus[:, 0]
-    first = int((sizes > 1).argmax())
-    kits = design.problem.pricing.kits
-    kit = kits[int(design.population.technology[first, 0])] if kits else None
-    each = int(sizes[first]) if kit is not None and kit.transceiver is None and kit.nic is None else 1
-    return each, (unsaid.format(each),)
-
-
-def _write(design: Exported) -> Written:
-    setup, plan = design.plan
-    order = tuple(group for group, _ in design.step.layouts["tp"])
-    node, unknown = _node(design)
-    unsaid = (*_unsaid(setup, plan, order), *unknown)
-    groups = _model(setup.decoder, setup.sequence), _parallel(plan, order), _training(setup, plan)
-    lines = [" ".join(_words(group)) for group in groups]
-    start = f"torchrun --nproc-per-node {node} --nnodes {design.problem.npus // node} pretrain_gpt.py"
-    comments = [
-        f"{design.step.name} of {design.problem.name}: {design.step.plan}",
-        *(f"Not said: {sentence}." for sentence in unsaid),
-        "Data, tokenizer, learning rate and checkpoints are yours to add.",
-    ]
-    head = ["#!/bin/bash", *(f"# {' '.join(line.split())}" for line in comments)]
-    return Written("\n".join([*head, " \\\n    ".join([start, *lines]), ""]), unsaid)
-
-
-def _words(options: Iterator[tuple[str, Value]]) -> Iterator[str]:
-    for name, value in options:
-        if value is True:
-            yield f"--{name}"
-        elif value is not False:
-            yield f"--{name} {value}"
-
-
-WRITERS = (Writer("megatron-arguments", "the plan as a launch script of Megatron-LM, with the model", _write,
-                  reader="megatron-arguments"),)  # fmt: skip
+WRITERS = (Writer("megatron-arguments", "the plan of a workload as launch arguments of Megatron-LM", _write),)

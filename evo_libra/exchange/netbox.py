@@ -1,8 +1,6 @@
-"""Devices, interfaces and cables of a design as CSV files for the bulk import of NetBox 4.2.
+"""Devices, their interfaces and cables of a fabric as tables that NetBox imports in bulk.
 
-The columns are those of its import forms (netbox/dcim/forms/bulk_import.py): a device needs a name, a role, a
-manufacturer, a device type, a site and a status; an interface its device, a name and a type; a cable the device, the
-type and the name of both of its ends.
+The columns are fields of the CSV import forms of NetBox 4.2 (netbox/dcim/forms/bulk_import.py).
 """
 
 from __future__ import annotations
@@ -10,26 +8,69 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from typing import Any
 
-from evo_libra.exchange.devices import Cable, cables, devices
-from evo_libra.exchange.writer import Exported, Writer, Written
+from evo_libra.errors import InputError
+from evo_libra.exchange.devices import device_name, named_cables
+from evo_libra.exchange.writer import Chosen, Writer, Written
+from evo_libra.front.bill_table import bill_table
+from evo_libra.problem.system import bought_npus
 
-VERSION = "4.2"
-DEVICES = ("name", "role", "manufacturer", "device_type", "site", "status", "description")
+COLUMNS = ("name", "role", "manufacturer", "device_type", "site", "status", "comments")
+
+_DEVICES = ("switch", "NPU", "host", "server")
+"""Items of a bill that are devices of their own; cables and what is inside a device are in the bill alone."""
+
 INTERFACES = ("device", "name", "type", "speed", "description")
 CABLES = (
     "side_a_device", "side_a_type", "side_a_name", "side_b_device", "side_b_type", "side_b_name", "status", "label",
     "description",
 )  # fmt: skip
-MANUFACTURER = "Generic"
-"""Of every device: catalogues of parts have no column for it."""
 
-_PLANNED = "planned"
-_INTERFACE = "dcim.interface"
-_ANY = "other"
-"""Type of every interface: catalogues of parts do not say the form of their ports."""
+_UNKNOWN = "not stated"
+_MOST = 200_000
+"""Devices of a table; NetBox takes far fewer at a time."""
+
+_PLANNED, _INTERFACE, _OTHER = "planned", "dcim.interface", "other"
 _KBPS = 8.0 / 1e3
-_UNPLUGGED = "parts have no lengths and no kinds of plugs, so that cables have neither"
+
+
+def _counted(chosen: Chosen) -> list[Mapping[str, Any]]:
+    """Return the rows of the bill that are devices, and the NPUs, which a bill of the network alone does not have."""
+    rows: list[Mapping[str, Any]] = list(bill_table(chosen.problem, chosen.population))
+    if not any(row["item"] == "NPU" for row in rows):
+        npus = chosen.problem.npu
+        place = 0 if npus is None else int(npus.place(chosen.population.technology)[0])
+        part = "NPU" if npus is None else npus.names[place]
+        rows.append({"item": "NPU", "part": part, "pieces": bought_npus(chosen.population)[0], "dimension": None})
+    return [row for row in rows if row["item"] in _DEVICES]
+
+
+def _devices(chosen: Chosen) -> Iterator[dict[str, str]]:
+    rows = sorted(_counted(chosen), key=lambda row: _DEVICES.index(row["item"]))
+    for item, mine in groupby(rows, key=lambda row: str(row["item"])):
+        number = 0
+        for row in mine:
+            where = "" if row["dimension"] is None else f"dimension {row['dimension']}, {row['technology']}"
+            for _ in range(round(row["pieces"])):
+                number += 1
+                yield {
+                    "name": device_name(item, number), "role": item.lower(), "manufacturer": _UNKNOWN,
+                    "device_type": str(row["part"]), "site": chosen.problem.name, "status": _PLANNED,
+                    "comments": where,
+                }  # fmt: skip
+
+
+def _write(chosen: Chosen) -> Written:
+    count = sum(round(row["pieces"]) for row in _counted(chosen))
+    if count > _MOST:
+        raise InputError(f"the design has {count:,} devices, and a table of them has up to {_MOST:,}")
+    left = (
+        f"manufacturers, which are '{_UNKNOWN}': NetBox needs that one, and every role, device type and site, first",
+        "transceivers and NICs: the bill has them; netbox-interfaces and netbox-cables have ports and cables",
+    )
+    return Written(_table(COLUMNS, _devices(chosen)), left)
 
 
 def _table(columns: tuple[str, ...], rows: Iterable[Mapping[str, object]]) -> str:
@@ -40,52 +81,35 @@ def _table(columns: tuple[str, ...], rows: Iterable[Mapping[str, object]]) -> st
     return text.getvalue()
 
 
-def _devices(design: Exported) -> Written:
+def _write_interfaces(chosen: Chosen) -> Written:
     rows = (
         {
-            "name": one.name, "role": one.role, "manufacturer": MANUFACTURER, "device_type": one.model,
-            "site": design.problem.name, "status": _PLANNED, "description": one.note,
+            "device": device, "name": name, "type": _OTHER, "speed": round(cable.rate * _KBPS),
+            "description": f"dimension {cable.dimension}, {cable.technology}",
         }
-        for one in devices(design)
+        for cable in named_cables(chosen)
+        for device, name in cable.ends
     )  # fmt: skip
-    return Written(_table(DEVICES, rows))
+    return Written(_table(INTERFACES, rows), ("the form of ports, which parts do not say: their type is `other`",))
 
 
-def _interface_rows(design: Exported) -> Iterator[dict[str, object]]:
-    rates = {d: design.pricing.parts[int(t)].port_rate for d, t in enumerate(design.population.technology[:, 0])}
-    for cable in cables(design):
-        for device, name in cable.ends:
-            yield {
-                "device": device, "name": name, "type": _ANY, "speed": round(rates[cable.dimension] * _KBPS),
-                "description": f"{cable.technology}, dimension {cable.dimension + 1}",
-            }  # fmt: skip
-
-
-def _interfaces(design: Exported) -> Written:
-    rows = sorted(_interface_rows(design), key=lambda row: (str(row["device"]), _natural(str(row["name"]))))
-    return Written(_table(INTERFACES, rows), ("the form of ports, which parts do not have; their type is `other`",))
-
-
-def _natural(name: str) -> tuple[str, int]:
-    head, _, number = name.replace("/", "-").rpartition("-")
-    return head, int(number)
-
-
-def _cable_row(cable: Cable) -> dict[str, object]:
-    (device, name), (other, its) = cable.ends
-    return {
-        "side_a_device": device, "side_a_type": _INTERFACE, "side_a_name": name,
-        "side_b_device": other, "side_b_type": _INTERFACE, "side_b_name": its,
-        "status": _PLANNED, "label": cable.part, "description": f"{cable.item}, dimension {cable.dimension + 1}",
-    }  # fmt: skip
-
-
-def _cables(design: Exported) -> Written:
-    return Written(_table(CABLES, map(_cable_row, cables(design))), (_UNPLUGGED,))
+def _write_cables(chosen: Chosen) -> Written:
+    rows = (
+        {
+            "side_a_device": cable.ends[0][0], "side_a_type": _INTERFACE, "side_a_name": cable.ends[0][1],
+            "side_b_device": cable.ends[1][0], "side_b_type": _INTERFACE, "side_b_name": cable.ends[1][1],
+            "status": _PLANNED, "label": cable.part, "description": f"{cable.item}, dimension {cable.dimension}",
+        }
+        for cable in named_cables(chosen)
+    )  # fmt: skip
+    left: tuple[str, ...] = ("types and lengths of cables, which parts do not say",)
+    if chosen.population.spares is not None and chosen.population.spares[0]:
+        left += ("cables of spare NPUs, whose part of the network is a share of its cost",)
+    return Written(_table(CABLES, rows), left)
 
 
 WRITERS = (
-    Writer("netbox-devices", f"NPUs, switches and hosts as CSV for NetBox {VERSION}'s bulk import", _devices),
-    Writer("netbox-interfaces", "the ports of these devices that cables are in, likewise", _interfaces),
-    Writer("netbox-cables", "every cable, from interface to interface, likewise", _cables),
+    Writer("netbox-devices", "every switch, NPU, host and server as NetBox's CSV import of devices", _write),
+    Writer("netbox-interfaces", "the ports of these devices that cables end in, likewise", _write_interfaces),
+    Writer("netbox-cables", "every cable, from interface to interface, likewise", _write_cables),
 )

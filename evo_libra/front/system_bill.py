@@ -67,8 +67,8 @@ def _row(
         "unit": unit,
         "pieces": pieces,
         "unit_usd": price,
-        "unit_power_W": watts,
         "cost_usd": None if price is None else pieces * price,
+        "unit_W": watts,
         "power_kW": None if watts is None else (pieces if working is None else working) * watts / _KILO,
         "source": source,
     }

@@ -1,242 +1,251 @@
-"""Every writer on designs of shipped problems: bills, devices and cables are those that `evaluate` has."""
+"""Every writer on designs of shipped problems, and what comes back when its files are read."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-import re
-import shutil
-import subprocess
+import zipfile
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
-from openpyxl import load_workbook
+from effort import costly
+from hypothesis import Phase, given
+from hypothesis import strategies as st
 
-from evo_libra import load_problem
 from evo_libra.errors import InputError
-from evo_libra.exchange import writer_registry
-from evo_libra.exchange.graphviz import FULL
-from evo_libra.exchange.netbox import CABLES, DEVICES, INTERFACES
-from evo_libra.exchange.writer import Exported, Writer, Written, exported
-from evo_libra.exchange.writer_conformance import faults
-from evo_libra.exchange.writer_registry import PACKAGED, writer_named, writers
-from evo_libra.front.bill_table import TOTALS, totals
-from evo_libra.front.explain import explain
-from evo_libra.front.system_bill import NETWORK, sum_of
+from evo_libra.exchange.conformance import faults_of_writer
+from evo_libra.exchange.problem_text import made_of
+from evo_libra.exchange.registry import PACKAGED_WRITERS, read_text_as, write_as, writers
+from evo_libra.exchange.writer import Chosen, TrainedPlan, Writer, Written, trained_plan
+from evo_libra.files.source import parse_source
+from evo_libra.front.system_bill import sum_of, system_bill
+from evo_libra.problem.file.registry import load_problem
+from evo_libra.problem.problem import Problem
 
-PRICED = ("roce-128", "mixtral-8x7b-256", "wafer-20", "opt-175b-offload")
-LARGE = ("deepseek-v3-2k", "dense-4k", "moe-4k", "llama3-405b-16k")
-
-
-def designs(name: str, count: int = 2) -> list[Exported]:
-    problem = load_problem(name)
-    population = problem.decode(problem.genome.sample(np.random.default_rng(11), 30))
-    best = np.argsort(problem.evaluate(population).violation, kind="stable")[:count]
-    return [exported(problem, population.select([place])) for place in best.tolist()]
+FOLDER = Path(__file__).parents[2] / "problems"
+TRAINED = ("llama3-405b-16k", "deepseek-v3-2k", "mixtral-8x7b-256", "gpt3-175b-1536", "megatron-1t-3072")
+OTHERS = ("dense-1k", "gpt3-4k", "opt-175b-offload", "transformer-1t-memory", "llama3-70b-serving", "mixed-models-4k")
+MANY = costly(50, phases=[Phase.explicit, Phase.generate])
 
 
-def rows(writer: str, design: Exported) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(str(writer_named(writer).write(design).content), newline="")))
+@cache
+def problem_of(name: str, *changes: str) -> Problem:
+    found = load_problem(name, list(changes))
+    assert isinstance(found, Problem)
+    return found
 
 
-@pytest.mark.parametrize("writer", PACKAGED, ids=lambda writer: writer.name)
-def test_writers_conform(writer: Writer) -> None:
-    assert faults(writer, [design for name in PRICED for design in designs(name, 1)]) == []
+def drawn(name: str, seed: int, *changes: str) -> Chosen:
+    problem = problem_of(name, *changes)
+    population = problem.decode(problem.genome.sample(np.random.default_rng(seed), 40))
+    fits = np.flatnonzero(problem.evaluate(population).violation == 0)
+    return Chosen(problem, population.select([int(fits[0]) if len(fits) else 0]))
+
+
+def read_back(chosen: Chosen, text: str) -> dict[str, Any]:
+    """Return the workload of the problem that a written file is read as."""
+    problem = chosen.problem
+    assert problem.npu is not None
+    draft = read_text_as(text, "written")[1]
+    return dict(made_of({"written": draft}, "again", problem.npus, problem.npu.names[0]).data["workloads"][0])
+
+
+def with_workload(name: str, workload: dict[str, Any]) -> Problem:
+    """Return a shipped problem with another workload."""
+    data = parse_source((FOLDER / f"{name}.yaml").read_text(), name).data
+    found = load_problem({**data, "workloads": [workload]})
+    assert isinstance(found, Problem)
+    return found
+
+
+@pytest.mark.parametrize("writer", PACKAGED_WRITERS, ids=lambda writer: writer.name)
+def test_writers_write_or_refuse_designs_of_shipped_problems(writer: Writer) -> None:
+    assert faults_of_writer(writer, [drawn(name, 0) for name in ("dense-1k", "deepseek-v3-2k", *OTHERS[1:3])]) == []
     assert writers()[writer.name] is writer
 
 
 def test_a_writer_that_fails_is_found_out() -> None:
-    (one,) = designs("wafer-20", 1)
-    good = writer_named("graphviz")
-    assert "writes none" in faults(good, [])[0]
-    assert "ZeroDivisionError" in faults(replace(good, write=lambda _: 1 // 0), [one])[0]  # type: ignore[arg-type, return-value]
-    counter = iter(range(9))
-    assert "differs" in faults(replace(good, write=lambda _: Written(f"{next(counter)}\n")), [one])[0]
-    assert any("binary=False" in fault for fault in faults(replace(good, write=lambda _: Written(b"x")), [one]))
-    assert any("recognise" in fault for fault in faults(replace(good, reader="nemo"), [one]))
+    turns = iter(range(100))
+    wrong = [
+        Writer("careless", "", lambda chosen: Written(str({}[chosen.notation]))),
+        Writer("empty", "", lambda _: Written("")),
+        Writer("random", "", lambda _: Written(str(next(turns)))),
+        Writer("long", "", lambda _: Written("x", ("two\nlines",))),
+    ]
+    for writer in wrong:
+        assert len(faults_of_writer(writer, [drawn("dense-1k", 0)])) >= 1
 
 
-def test_a_package_registers_its_writers(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Entry:
-        name = "mine"
-
-        def __init__(self, loaded: object) -> None:
-            self.load = lambda: loaded
-
-    mine = Writer("mine", "a test", lambda _: Written("x\n"))
-    monkeypatch.setattr(writer_registry, "entry_points", lambda **_: [Entry((mine,))])
-    assert writer_named("mine") is mine
-    with pytest.raises(InputError, match="did you mean 'graphviz'"):
-        writer_named("grafviz")
-    monkeypatch.setattr(writer_registry, "entry_points", lambda **_: [Entry(3)])
-    with pytest.raises(InputError, match=r"group evo_libra\.writers is no writer but 3"):
-        writers()
-
-
-@pytest.mark.parametrize("name", [*PRICED, *LARGE])
-def test_bills_add_up_to_what_evaluate_says(name: str) -> None:
-    for design in designs(name):
-        found = rows("bill-csv", design)
-        breakdown = explain(design.problem, design.population)
-        system = [row for row in breakdown.get("system", []) if row["item"] != NETWORK]
-        spares = breakdown.get("faults", {}).get("spares", {"npus": 0, "cost_usd": 0.0})
-        network = sum(row["cost_usd"] for row in breakdown["bill"]) + (spares["cost_usd"] if spares["npus"] else 0.0)
-        around = sum_of(system, "cost_usd")
-        read = [{key: float(row[key]) if row[key] else None for key in TOTALS} for row in found]
-        assert totals(read)["cost_usd"] == (None if around is None else pytest.approx(network + around, rel=1e-12))
-        values = design.problem.evaluate(design.population).objectives[:, 0]
-        for objective, value in zip(design.problem.objectives, values, strict=True):
-            if objective.name == ("system-cost" if system else "cost"):
-                assert totals(read)["cost_usd"] == pytest.approx(float(value), rel=1e-9)
-        for row in found:
-            if row["unit_usd"] and row["cost_usd"]:
-                assert float(row["unit_usd"]) * float(row["pieces"]) == pytest.approx(float(row["cost_usd"]), rel=1e-9)
-            if row["dimension"] and row["part"]:
-                power = float(row["unit_power_W"]) * float(row["pieces"])
-                assert power == pytest.approx(float(row["power_W"]), rel=1e-9, abs=1e-9)
-                assert row["source"]
+@given(st.sampled_from(TRAINED), st.integers(0, 10**6))
+@MANY
+def test_arguments_of_megatron_are_read_as_the_plan_that_was_written(name: str, seed: int) -> None:
+    chosen = drawn(name, seed)
+    written = write_as("megatron-arguments", chosen)
+    assert isinstance(written.content, str)
+    if any(sentence.startswith(("the order", "stages")) for sentence in written.left):
+        return
+    workload = read_back(chosen, written.content)
+    again = with_workload(name, workload)
+    network = chosen.notation.partition(" |")[0]
+    before, after = trained_plan(chosen), trained_plan(Chosen(again, again.read(network)))
+    assert same(before) == same(after)
+    for option in vars(before.plan):
+        if option != "overlap_pp" or before.value("vp") > 1:
+            assert before.value(option) == after.value(option), option
 
 
-@pytest.mark.parametrize("name", ["roce-128", "opt-175b-offload"])
-def test_the_workbook_has_the_rows_and_totals_of_the_csv(name: str) -> None:
-    (design,) = designs(name, 1)
-    content = writer_named("bill-excel").write(design).content
+def same(of: TrainedPlan) -> tuple[Any, ...]:
+    """Return what of a plan a file of arguments has; names, sources and measured factors of software it has not."""
+    decoder = replace(of.setup.decoder, name="", source="", sequence=None)
+    other = problem_of(TRAINED[0]).time.tables[0].setups[0]
+    order = tuple(group for group in of.order if of.value(group) > 1)
+    return replace(of.setup, decoder=decoder, stack=getattr(other, "stack"), uneven=False), order  # noqa: B009
+
+
+def test_an_imported_plan_takes_the_time_of_the_plan_that_was_exported() -> None:
+    chosen = drawn("mixtral-8x7b-256", 3)
+    written = write_as("megatron-arguments", chosen)
+    workload = read_back(chosen, str(written.content))
+    (own,) = chosen.problem.spec["workloads"]
+    workload["training"] |= {key: own["training"][key] for key in ("stack",) if key in own["training"]}
+    again = with_workload(chosen.problem.name, workload)
+    network = chosen.notation.partition(" |")[0]
+    expected = chosen.problem.evaluate(chosen.population).objectives
+    np.testing.assert_allclose(again.evaluate([network]).objectives[:2], expected[:2], rtol=1e-12)
+
+
+@given(st.sampled_from((*TRAINED, "opt-175b-offload")), st.integers(0, 10**6))
+@MANY
+def test_deepspeeds_file_is_read_as_batch_stage_and_replicas_of_the_plan(name: str, seed: int) -> None:
+    chosen = drawn(name, seed)
+    written, of = write_as("deepspeed", chosen), trained_plan(chosen)
+    draft = read_text_as(str(written.content), "ds.json")[1]
+    assert draft.parallelism == {"dp": of.value("dp")}
+    assert draft.training == {
+        "global_batch": of.setup.global_batch, "micro_batch": of.value("micro_batch"), "zero": of.value("zero"),
+        "precision": "bf16", "gradients": "fp32" if of.setup.gradient_bytes == 4 else "bf16",
+        "overlap": {"dp": bool(of.value("overlap_dp"))},
+    }  # fmt: skip
+    away = json.loads(str(written.content))["zero_optimization"].get("offload_optimizer", {}).get("device")
+    assert away == {0: None, 1: "cpu", 2: "nvme", 3: None}[of.value("optimizer")]
+    assert (of.value("tp") > 1) == any(sentence.startswith("tensor parallelism") for sentence in written.left)
+
+
+@given(st.sampled_from((*TRAINED, *OTHERS)), st.integers(0, 10**6))
+@MANY
+def test_bills_add_up_to_what_evaluate_says(name: str, seed: int) -> None:
+    chosen = drawn(name, seed)
+    if name == "gpt3-4k":
+        with pytest.raises(InputError, match="no bill of parts"):
+            write_as("bill-csv", chosen)
+        return
+    rows = list(csv.DictReader(io.StringIO(str(write_as("bill-csv", chosen).content))))
+    figures, system = chosen.problem.measure(chosen.population, timed=False), system_bill(*_pair(chosen))
+    of_network = [row for row in rows if row["dimension"] or row["item"] == "spares"]
+    assert sum(float(row["cost_usd"]) for row in of_network) == pytest.approx(float(figures.cost[0]), rel=1e-9)
+    assert sum(float(row["power_W"]) for row in of_network) == pytest.approx(float(figures.watts[0]), rel=1e-9)
+    if system and (whole := sum_of(system, "cost_usd")) is not None:
+        assert sum(float(row["cost_usd"]) for row in rows) == pytest.approx(whole, rel=1e-9)
+    for row in rows:
+        if row["unit_usd"]:
+            assert float(row["unit_usd"]) * float(row["pieces"]) == pytest.approx(float(row["cost_usd"]), rel=1e-9)
+
+
+def _pair(chosen: Chosen) -> tuple[Problem, Any]:
+    return chosen.problem, chosen.population
+
+
+def test_a_workbook_has_the_rows_of_the_table() -> None:
+    chosen = drawn("opt-175b-offload", 1)
+    rows = list(csv.DictReader(io.StringIO(str(write_as("bill-csv", chosen).content))))
+    content = write_as("bill-excel", chosen).content
     assert isinstance(content, bytes)
-    values, formulas = (load_workbook(io.BytesIO(content), data_only=only)["bill"] for only in (True, False))
-    head, *body, last = list(values.iter_rows(values_only=True))
-    table = rows("bill-csv", design)
-    assert list(head) == list(table[0])
-    assert len(body) == len(table)
-    for written, row in zip(body, table, strict=True):
-        for key, value in zip(head, written, strict=True):
-            assert str("" if value is None else value) == row[key] or float(row[key]) == pytest.approx(value, rel=1e-14)
-    assert last[0] == "total"
-    for key in TOTALS:
-        place = head.index(key)
-        summed = [row[key] for row in table]
-        if all(summed):
-            assert last[place] == pytest.approx(sum(map(float, summed)), rel=1e-12)
-            assert formulas.cell(len(table) + 2, place + 1).value.startswith("=SUM(")
+    with zipfile.ZipFile(io.BytesIO(content)) as book:
+        sheet = ET.fromstring(book.read("xl/worksheets/sheet1.xml"))  # noqa: S314 - our own file
+        shared = ET.fromstring(book.read("xl/sharedStrings.xml"))  # noqa: S314 - likewise
+        texts = ["".join(one.itertext()) for one in shared]
+    found: list[dict[str, str]] = []
+    for row in sheet.iterfind(".//{*}row"):
+        cells = {str(one.get("r")).rstrip("0123456789"): one for one in row.iterfind("{*}c")}
+        values = {column: (one.get("t"), one.findtext("{*}v") or "") for column, one in cells.items()}
+        found.append({column: texts[int(value)] if kind == "s" else value for column, (kind, value) in values.items()})
+    assert tuple(found[0].values()) == tuple(rows[0])
+    place = next(column for column, title in found[0].items() if title == "cost_usd")
+    costs = [float(row[place]) for row in found[1 : len(rows) + 1]]
+    assert costs == pytest.approx([float(row["cost_usd"]) for row in rows], rel=1e-12)
+    assert len(found) == len(rows) + 2, "a row of sums"
 
 
-def bill_of(design: Exported, words: str) -> int:
-    bill = design.problem.pricing.bill(design.population)
-    return sum(row["pieces"] for row in bill if row["item"] in words.split(", "))
+@given(st.sampled_from(["dense-1k", "mixtral-8x7b-256", "opt-175b-offload"]), st.integers(0, 10**6))
+@MANY
+def test_devices_are_those_of_the_bill(name: str, seed: int) -> None:
+    chosen = drawn(name, seed)
+    rows = list(csv.DictReader(io.StringIO(str(write_as("bill-csv", chosen).content))))
+    devices = list(csv.DictReader(io.StringIO(str(write_as("netbox-devices", chosen).content))))
+    counted = Counter(device["role"] for device in devices)
+    bill = Counter[str]()
+    for row in rows:
+        bill[row["item"].lower()] += round(float(row["pieces"]))
+    assert counted["npu"] == chosen.problem.npus
+    assert all(counted[role] == bill[role] for role in ("switch", "host", "server"))
+    assert len({device["name"] for device in devices}) == len(devices)
 
 
-LINKS = "link, uplink, short link, short uplink"
+def test_what_cannot_be_written_is_one_sentence() -> None:
+    with pytest.raises(InputError, match=r"--to: unknown format 'bill-cvs'; allowed: .*; did you mean 'bill-csv'\?"):
+        write_as("bill-cvs", drawn("dense-1k", 0))
+    with pytest.raises(InputError, match="trains no language model"):
+        write_as("deepspeed", drawn("llama3-70b-serving", 0))
+    several = drawn("mixed-models-4k", 0)
+    with pytest.raises(InputError, match=r"several workloads have a plan; name one of .* by --workload"):
+        write_as("deepspeed", several)
+    names = [table.name for table in several.problem.time.tables]
+    assert write_as("deepspeed", replace(several, workload=names[1])).content
+    with pytest.raises(InputError, match="--workload: unknown workload 'gpt'"):
+        write_as("deepspeed", replace(several, workload="gpt"))
 
 
-def check_inventory(design: Exported) -> None:
-    devices, interfaces, cables = (rows(f"netbox-{what}", design) for what in ("devices", "interfaces", "cables"))
-    assert [tuple(some[0]) for some in (devices, interfaces, cables)] == [DEVICES, INTERFACES, CABLES]
-    roles = Counter(row["role"] for row in devices)
-    assert roles["switch"] == bill_of(design, "switch")
-    assert len(cables) == bill_of(design, LINKS)
-    names = [row["name"] for row in devices]
-    assert len(set(names)) == len(names)
-    around = {row["unit"]: row["pieces"] for row in explain(design.problem, design.population).get("system", [])}
-    assert roles["npu"] == around.get("NPU", design.problem.npus)
-    known = {(row["device"], row["name"]) for row in interfaces}
-    assert len(known) == len(interfaces)
-    assert {device for device, _ in known} <= set(names)
-    ends = [(row[f"side_{side}_device"], row[f"side_{side}_name"]) for row in cables for side in "ab"]
-    assert len(set(ends)) == len(ends)
-    assert set(ends) == known
-    assert all(row[column] for row in devices for column in DEVICES if column != "description")
+DESIGN = "dense-1k#SW(8)@nvlink4:450_SW(128)@optics-400g:50"
 
 
-@pytest.mark.parametrize("name", PRICED)
-def test_devices_and_cables_are_those_of_the_bill(name: str) -> None:
-    for design in designs(name):
-        check_inventory(design)
+def test_the_command_prints_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from evo_libra.ui.commands.application import run  # noqa: PLC0415 - the command line takes a while
+
+    assert run(["export", DESIGN, "--to", "bill-csv"]) == 0
+    text = capsys.readouterr().out
+    assert run(["export", DESIGN, "--to", "bill-csv", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["content"] == text
+    out = tmp_path / "bill.xlsx"
+    assert run(["export", DESIGN, "--to", "bill-excel", "-o", str(out)]) == 0
+    assert capsys.readouterr().out == f"wrote {out}\n"
+    assert zipfile.is_zipfile(out)
+    assert run(["export", DESIGN, "--to", "netbox-devices"]) == 0
+    said = capsys.readouterr()
+    assert said.err.startswith("left out: manufacturers")
+    assert "left out" not in said.out
 
 
-def test_spares_are_in_the_bill_and_have_no_cables() -> None:
-    given = ["npus=512", "faults={checkpoint_s: 10, restart_s: 600}", "objectives=[goodput, cost]"]
-    problem = load_problem("moe-4k", given)
-    design = exported(problem, "SW(8)@nvlink4:450_CL(64)@optics-400g:50 spares=16")
-    cost = problem.evaluate(design.population).objectives[1, 0]
-    assert sum(float(row["cost_usd"]) for row in rows("bill-csv", design)) == pytest.approx(cost, rel=1e-12)
-    roles = Counter(row["role"] for row in rows("netbox-devices", design))
-    assert roles == {"npu": 512 + 16, "switch": bill_of(design, "switch")}
-    assert len(rows("netbox-cables", design)) == bill_of(design, LINKS)
-    assert not any(row["side_a_device"].startswith("spare") for row in rows("netbox-cables", design))
+@pytest.mark.parametrize(("words", "sentence"), [
+    ([], "one of --to NAME and --astra-sim FOLDER is needed"),
+    (["--to", "bill-csv", "--astra-sim", "out"], "one of --to NAME and --astra-sim FOLDER is needed"),
+    (["--to", "bill-excel"], "bill-excel is no text; --file names the file to write"),
+    (["--to", "bill-csv", "--file", "no/folder/bill.csv"], "no/folder/bill.csv cannot be written: no such file"),
+    (["--to", "bill-csv", "--time", "astra"], "--time and --set belong to --astra-sim"),
+    (["--astra-sim", "out", "--workload", "a"], "--file and --workload belong to --to"),
+])  # fmt: skip
+def test_what_the_command_cannot_do_is_one_sentence(
+    words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from evo_libra.ui.commands.application import run  # noqa: PLC0415 - likewise
 
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", LARGE)
-def test_devices_and_cables_of_large_networks_are_those_of_the_bill(name: str) -> None:
-    for design in designs(name):
-        check_inventory(design)
-
-
-@pytest.mark.parametrize("name", ["roce-128", "wafer-20", "mixtral-8x7b-256", "dense-4k"])
-def test_graphs_have_the_counts_of_the_bill(name: str) -> None:
-    for design in designs(name, 3):
-        written = writer_named("graphviz").write(design)
-        text = str(written.content)
-        devices = design.problem.npus + bill_of(design, "switch")
-        edges = re.findall(r'^  ("[^"]+") -- ("[^"]+") \[label="(?:(\d+) x )?', text, re.MULTILINE)
-        if devices <= FULL:
-            assert len(re.findall(r'^  "[^"]+"( \[shape=ellipse.*)?;$', text, re.MULTILINE)) == devices
-            assert sum(int(count or 1) for *_, count in edges) == bill_of(design, LINKS)
-            assert written.unsaid == ()
-        else:
-            assert edges == []
-            folded = re.findall(r"([\d,]+) x (?:short )?(?:up)?link", text)
-            assert sum(int(count.replace(",", "")) for count in folded) == bill_of(design, LINKS)
-            assert f"up to {FULL} are" in written.unsaid[0]
-
-
-@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
-def test_graphviz_reads_the_graph() -> None:
-    (design,) = designs("wafer-20", 1)
-    text = str(writer_named("graphviz").write(design).content)
-    found = subprocess.run(["dot", "-Tsvg"], input=text, capture_output=True, text=True, check=True)
-    assert found.stdout.count('class="node"') == 20 + bill_of(design, "switch")
-
-
-def test_problems_without_parts_say_so() -> None:
-    (design,) = designs("gpt3-4k", 1)
-    for name in ("bill-csv", "bill-excel", "netbox-devices", "netbox-interfaces", "netbox-cables"):
-        with pytest.raises(InputError, match="'gpt3-4k' has no bill of parts; it needs a catalogue of parts"):
-            writer_named(name).write(design)
-    assert "npus -- " in str(writer_named("graphviz").write(design).content)
-
-
-def test_the_command_writes_files_and_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from evo_libra.ui.commands.export import export  # noqa: PLC0415 - the command line takes a while
-
-    design = "roce-128#SW(32)@roce-400g.pfc:50_CL(4)@roce-400g.dctcp:50"
-
-    def told(**given: Any) -> Any:
-        assert export(design, **given) == 0
-        return capsys.readouterr()
-
-    text = told(to="deepspeed-json")
-    assert json.loads(text.out)["train_batch_size"] > 0
-    assert "not said: tensor parallelism" in text.err
-    found = json.loads(told(to="deepspeed-json", as_json=True).out)
-    assert found["content"] == text.out
-    assert len(found["not_said"]) == text.err.count("not said")
-    assert "wrote" in told(to="bill-excel", path=tmp_path / "bill.xlsx").out
-    assert (tmp_path / "bill.xlsx").read_bytes().startswith(b"PK")
-    help_text = export.__doc__ or ""
-    assert all(name in help_text for name in writers())
-    for given, words in (
-        ({"to": "bill-excel"}, "bill-excel is no text"),
-        ({"to": "bill-exel"}, "did you mean 'bill-excel'"),
-        ({}, "--to and a format, or --astra-sim and a folder"),
-        ({"to": "bill-csv", "time": "astra"}, "--time and --set belong to --astra-sim"),
-        ({"astra_sim": tmp_path, "path": Path("x")}, "the value of --astra-sim"),
-        ({"astra_sim": tmp_path, "workload": "x"}, "--workload belongs to --to"),
-        ({"to": "bill-csv", "path": tmp_path / "no" / "bill.csv"}, "cannot be written"),
-    ):
-        with pytest.raises(InputError, match=words):
-            told(**given)
+    assert run(["export", DESIGN, *words]) == 2
+    error = capsys.readouterr().err
+    assert sentence in error
+    assert len(error.splitlines()) == 1

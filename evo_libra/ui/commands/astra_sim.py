@@ -1,14 +1,19 @@
-"""To and from ASTRA-sim: a design written for the simulator, a cluster of the simulator read as a problem file."""
+"""A design written for other programs, ASTRA-sim among them, and a cluster of ASTRA-sim read as a problem file."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
 
 from evo_libra.errors import InputError
+from evo_libra.ui.commands.addresses import Addressed, DesignAddress, addressed, is_address, written
 from evo_libra.ui.commands.named_runs import problem_from
 from evo_libra.ui.commands.problem_files import problem_name, write_problem
+from evo_libra.ui.commands.shared import DesignId, Json, MoreAssignments, MovedProblem, TrustCode, app
 from evo_libra.ui.output import new_console, number, print_json, short_design
 
 if TYPE_CHECKING:
@@ -16,18 +21,100 @@ if TYPE_CHECKING:
     from evo_libra.astra_sim.readme import Exported
     from evo_libra.experiment.run.origin import Origin
     from evo_libra.problem.problem import Problem
-    from evo_libra.ui.commands.addresses import Addressed
 
 
-def export_run(
-    found: Addressed, folder: Path, model: str | None, assignments: Sequence[str], *, as_json: bool
-) -> None:  # fmt: skip
-    """Write a design with its workloads for ASTRA-sim, and show what it predicts.
+@app.command
+def export(  # noqa: PLR0913 - each is an option of the command
+    result: DesignAddress | None = None,
+    number: DesignId = None,
+    *,
+    to: str | None = None,
+    file: Annotated[Path | None, Parameter(name=["--file", "-o"])] = None,
+    workload: str | None = None,
+    astra_sim: Path | None = None,
+    design: str | None = None,
+    time: Literal["astra", "themis"] | None = None,
+    problem: MovedProblem = None,
+    assignments: MoreAssignments = (),
+    trust_code: TrustCode = False,
+    as_json: Json = False,
+) -> int:
+    """Write a design for another program: its plan, its bill, its devices, or all of it for ASTRA-sim.
 
     Parameters
     ----------
-    model : the time to export, ``astra`` or ``themis``; None for that of the problem.
+    number:
+        The design's id in the front, after RESULT alone.
+    to:
+        Format: megatron-arguments, deepspeed, bill-csv, bill-excel, graphviz, netbox-devices, netbox-interfaces,
+        netbox-cables, or one of your own.
+    file:
+        File to write; without it, text is printed.
+    workload:
+        Workload whose plan is written, where several have one.
+    astra_sim:
+        Folder to write for ASTRA-sim, new or empty; its time there is predicted to the nanosecond.
+    design:
+        A design of --problem in the notation, instead of one of a result.
+    time:
+        The time model to export, if the problem has LIBRA's time.
     """
+    from evo_libra.experiment.run.origin import origin_of
+
+    if (to is None) == (astra_sim is None):
+        raise InputError("one of --to NAME and --astra-sim FOLDER is needed")
+    if result is not None and design is None and is_address(result) == (number is None):
+        address = result if number is None else f"{result}#{number}"
+        found = addressed(address, problem=problem, trust_code=trust_code)
+    elif result is None and number is None and design is not None and problem is not None:
+        found = written(design, origin_of(problem, []))
+    else:
+        raise InputError("a design is needed: RESULT#ID, or --design and --problem")
+    if astra_sim is not None:
+        if file is not None or workload is not None:
+            raise InputError("--file and --workload belong to --to; --astra-sim writes a folder of all workloads")
+        _export_folder(found, astra_sim, time, assignments, as_json=as_json)
+        return 0
+    if time is not None or assignments:
+        raise InputError("--time and --set belong to --astra-sim; --to writes the design as it was searched")
+    _export_file(found, str(to), file, workload, as_json=as_json)
+    return 0
+
+
+def _export_file(found: Addressed, to: str, file: Path | None, workload: str | None, *, as_json: bool) -> None:
+    from evo_libra.exchange.registry import write_as
+    from evo_libra.exchange.writer import Chosen
+
+    written = write_as(to, Chosen(found.problem, found.problem.read(found.design), workload))
+    text = written.content if isinstance(written.content, str) else None
+    if file is None and text is None:
+        raise InputError(f"{to} is no text; --file names the file to write")
+    if file is not None:
+        content = written.content.encode() if isinstance(written.content, str) else written.content
+        try:
+            file.write_bytes(content)
+        except OSError as error:
+            raise InputError(f"{file} cannot be written: {(error.strerror or '').lower()}") from None
+    if as_json:
+        content_of = {"content": text} if file is None else {"file": str(file)}
+        print_json({"format": to, "design": found.design, **content_of, "left_out": list(written.left)})
+        return
+    if file is None:
+        print(text, end="")
+    else:
+        print(f"wrote {file}")
+    for sentence in written.left:
+        print(f"left out: {sentence}", file=sys.stderr if file is None else sys.stdout)
+
+
+def _export_folder(
+    found: Addressed,
+    astra_sim: Path,
+    time: Literal["astra", "themis"] | None,
+    assignments: Sequence[str],
+    *,
+    as_json: bool,
+) -> None:
     from rich.status import Status
     from rich.text import Text
 
@@ -35,15 +122,15 @@ def export_run(
     from evo_libra.problem.quirks import warnings_of
 
     searched, notation = found.problem, found.design
-    timed = _exported_problem(searched, found.origin, model, assignments)
+    timed = _exported_problem(searched, found.origin, time, assignments)
     with Status("writing and predicting", console=new_console(stderr=True)) as status:
         before = None if found.result is None else searched
-        exported = export_design(timed, notation, folder, before, lambda text: status.update(Text(text)))
+        exported = export_design(timed, notation, astra_sim, before, lambda text: status.update(Text(text)))
     if as_json:
         warnings = [warned.json() for warned in warnings_of(timed, [notation])]
-        print_json({"folder": str(folder), **exported.json(), "warnings": warnings})
+        print_json({"folder": str(astra_sim), **exported.json(), "warnings": warnings})
     else:
-        _show_export(exported, folder)
+        _show_export(exported, astra_sim)
 
 
 def _exported_problem(searched: Problem, origin: Origin, model: str | None, assignments: Sequence[str]) -> Problem:

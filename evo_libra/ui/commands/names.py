@@ -33,8 +33,8 @@ COMMANDS = {
         "Explain a design: why nothing on its front beats it, its bottlenecks and slack, and what each step costs.",
     ),
     "export": (
-        "export",
-        "Write a design for other programs: its plan, bill or network; or for ASTRA-sim, with its predicted time.",
+        "astra_sim",
+        "Write a design for another program: its plan, its bill, its devices, or all of it for ASTRA-sim.",
     ),
     "front": ("front", "Show the front of a result, or a part of it."),
     "import": (
