@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from evo_libra.errors import InputError
 from evo_libra.exchange.devices import device_name, named_cables, wired
 from evo_libra.exchange.writer import Chosen, Writer, Written
 from evo_libra.front.drawn_network import DrawnDimension, DrawnNetwork, bandwidth_text, drawn_network
@@ -83,7 +84,10 @@ def _write(chosen: Chosen) -> Written:
         return Written(network_dot(network), ("parts, which the problem has no catalogue of",))
     devices = network.npus + sum((one.pieces or {}).get("switch", 0) for one in network.dimensions)
     if devices <= FULL:
-        return Written(full_dot(chosen))
+        try:
+            return Written(full_dot(chosen))
+        except InputError as unknown_block:
+            return Written(network_dot(network), (str(unknown_block),))
     left = f"each of the {devices:,} NPUs and switches: a graph of more than {FULL} has a node for each level"
     return Written(network_dot(network), (left,))
 

@@ -19,6 +19,7 @@ from evo_libra.exchange.graphviz import FULL
 from evo_libra.exchange.netbox import CABLES, INTERFACES
 from evo_libra.exchange.registry import write_as
 from evo_libra.exchange.writer import Chosen
+from evo_libra.network.cabling import cables
 
 SMALL = ("roce-128", "mixtral-8x7b-256", "wafer-20", "opt-175b-offload")
 LARGE = ("deepseek-v3-2k", "dense-4k", "moe-4k", "llama3-405b-16k")
@@ -41,16 +42,16 @@ def bought(chosen: Chosen, *items: str) -> int:
 
 
 def check_inventory(chosen: Chosen) -> None:
-    devices, interfaces, cables = (rows(f"netbox-{what}", chosen) for what in ("devices", "interfaces", "cables"))
-    assert (tuple(interfaces[0]), tuple(cables[0])) == (INTERFACES, CABLES)
-    assert len(cables) == bought(chosen, *LINKS)
+    devices, interfaces, laid = (rows(f"netbox-{what}", chosen) for what in ("devices", "interfaces", "cables"))
+    assert (tuple(interfaces[0]), tuple(laid[0])) == (INTERFACES, CABLES)
+    assert len(laid) == bought(chosen, *LINKS)
     assert Counter(row["role"] for row in devices)["switch"] == bought(chosen, "switch")
-    labels = Counter(row["description"].partition(",")[0] for row in cables)
+    labels = Counter(row["description"].partition(",")[0] for row in laid)
     assert labels == {item: count for item in LINKS if (count := bought(chosen, item))}
     known = {(row["device"], row["name"]) for row in interfaces}
     assert len(known) == len(interfaces)
     assert {device for device, _ in known} <= {row["name"] for row in devices}
-    ends = [(row[f"side_{side}_device"], row[f"side_{side}_name"]) for row in cables for side in "ab"]
+    ends = [(row[f"side_{side}_device"], row[f"side_{side}_name"]) for row in laid for side in "ab"]
     assert len(set(ends)) == len(ends)
     assert set(ends) == known
     # Every switch has a cable, and a switch of a dimension is one that the devices have there.
@@ -105,6 +106,16 @@ def test_graphviz_reads_the_graph() -> None:
     text = str(write_as("graphviz", chosen).content)
     found = subprocess.run(["dot", "-Tsvg"], input=text, capture_output=True, text=True, check=True)
     assert found.stdout.count('class="node"') == 20 + bought(chosen, "switch")
+
+
+def test_the_graph_of_a_block_that_nobody_has_wired_is_folded(monkeypatch: pytest.MonkeyPatch) -> None:
+    (chosen,) = designs("wafer-20", 1)
+    monkeypatch.setattr(cables, "_WIRES", {})
+    written = write_as("graphviz", chosen)
+    assert "npus [label=" in str(written.content)
+    assert "are not known one by one" in written.left[0]
+    with pytest.raises(InputError, match="are not known one by one"):
+        write_as("netbox-cables", chosen)
 
 
 def test_problems_without_parts_say_so() -> None:
