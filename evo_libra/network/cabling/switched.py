@@ -106,15 +106,12 @@ def fat_tree(npus: int, kit: Kit, inside: int, ports: int, *, ratios: Ratios, jo
 
 
 def fred(npus: int, kit: Kit, _inside: int, ports: int, *, upper: float) -> Wiring:
-    """Return a tree of first-level switches and one above them, which hold all ports of their NPUs together."""
-    rounds = -(-ports // kit.ports)
+    """Return first-level switches and one above them, which hold all ports that the kit gives an NPU together."""
     if npus <= LEAF:
         return planes(_single(npus), ports, kit.ports)
     sizes = np.full(-(-npus // LEAF), LEAF)
-    each = np.full(len(sizes), int(np.ceil(ports * LEAF * upper - 1e-9)))
+    each = np.full(len(sizes), int(np.ceil(ports * LEAF * upper)))
     found = _tree(_Levels(sizes, each, np.zeros(int(each.sum()), dtype=np.int64), 1, _NONE, 0))
-    if rounds > 1:
-        raise ValueError("a FRED network has one round of switches")
     down = np.tile(found.ends[:, :npus], ports)
     return Wiring(npus, found.tier, np.concatenate([down, found.ends[:, npus:]], axis=1), found.position)
 
