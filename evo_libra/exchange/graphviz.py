@@ -13,7 +13,6 @@ from evo_libra.network.blocks import ITEMS
 
 _CABLES = tuple(item for item in ITEMS if item.endswith("link"))
 
-
 FULL = 256
 """NPUs and switches that are drawn one by one; a network of more is folded."""
 
