@@ -11,6 +11,8 @@ from evo_libra.exchange.writer import Chosen, Writer, Written
 from evo_libra.front.bill_table import bill_csv, bill_table
 
 _CREATED = datetime(2000, 1, 1, tzinfo=UTC)
+_TEXT_STAYS_TEXT = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
+"""Options of a workbook: a name of a part or a source that begins with = is no formula."""
 
 
 def _csv(chosen: Chosen) -> Written:
@@ -22,7 +24,7 @@ def _excel(chosen: Chosen) -> Written:
     from xlsxwriter import Workbook  # noqa: PLC0415 - other writers do without
 
     frame, content = pl.DataFrame(bill_table(chosen.problem, chosen.population), infer_schema_length=None), io.BytesIO()
-    with Workbook(content, {"in_memory": True}) as book:
+    with Workbook(content, _TEXT_STAYS_TEXT) as book:
         book.set_properties({"created": _CREATED})
         frame.write_excel(
             book, "bill", column_totals=["cost_usd", "power_W"], autofit=True, freeze_panes=(1, 0),

@@ -1,14 +1,18 @@
-"""The devices of a fabric as a table that NetBox imports in bulk (fields of the CSV import of devices, NetBox 4)."""
+"""Devices, their interfaces and cables of a fabric as tables that NetBox imports in bulk.
+
+The columns are fields of the CSV import forms of NetBox 4.2 (netbox/dcim/forms/bulk_import.py).
+"""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
 from evo_libra.errors import InputError
+from evo_libra.exchange.devices import device_name, named_cables
 from evo_libra.exchange.writer import Chosen, Writer, Written
 from evo_libra.front.bill_table import bill_table
 from evo_libra.problem.system import bought_npus
@@ -18,9 +22,18 @@ COLUMNS = ("name", "role", "manufacturer", "device_type", "site", "status", "com
 _DEVICES = ("switch", "NPU", "host", "server")
 """Items of a bill that are devices of their own; cables and what is inside a device are in the bill alone."""
 
+INTERFACES = ("device", "name", "type", "speed", "description")
+CABLES = (
+    "side_a_device", "side_a_type", "side_a_name", "side_b_device", "side_b_type", "side_b_name", "status", "label",
+    "description",
+)  # fmt: skip
+
 _UNKNOWN = "not stated"
 _MOST = 200_000
 """Devices of a table; NetBox takes far fewer at a time."""
+
+_PLANNED, _INTERFACE, _OTHER = "planned", "dcim.interface", "other"
+_KBPS = 8.0 / 1e3
 
 
 def _counted(chosen: Chosen) -> list[Mapping[str, Any]]:
@@ -43,8 +56,8 @@ def _devices(chosen: Chosen) -> Iterator[dict[str, str]]:
             for _ in range(round(row["pieces"])):
                 number += 1
                 yield {
-                    "name": f"{item.lower()}-{number:06d}", "role": item.lower(), "manufacturer": _UNKNOWN,
-                    "device_type": str(row["part"]), "site": chosen.problem.name, "status": "planned",
+                    "name": device_name(item, number), "role": item.lower(), "manufacturer": _UNKNOWN,
+                    "device_type": str(row["part"]), "site": chosen.problem.name, "status": _PLANNED,
                     "comments": where,
                 }  # fmt: skip
 
@@ -53,15 +66,50 @@ def _write(chosen: Chosen) -> Written:
     count = sum(round(row["pieces"]) for row in _counted(chosen))
     if count > _MOST:
         raise InputError(f"the design has {count:,} devices, and a table of them has up to {_MOST:,}")
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS)
-    writer.writeheader()
-    writer.writerows(_devices(chosen))
     left = (
         f"manufacturers, which are '{_UNKNOWN}': NetBox needs that one, and every role, device type and site, first",
-        "cables, transceivers and NICs: the bill has them",
+        "transceivers and NICs: the bill has them; netbox-interfaces and netbox-cables have ports and cables",
     )
-    return Written(text.getvalue(), left)
+    return Written(_table(COLUMNS, _devices(chosen)), left)
 
 
-WRITERS = (Writer("netbox-devices", "every switch, NPU, host and server as NetBox's CSV import of devices", _write),)
+def _table(columns: tuple[str, ...], rows: Iterable[Mapping[str, object]]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns)
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def _write_interfaces(chosen: Chosen) -> Written:
+    rows = (
+        {
+            "device": device, "name": name, "type": _OTHER, "speed": round(cable.rate * _KBPS),
+            "description": f"dimension {cable.dimension}, {cable.technology}",
+        }
+        for cable in named_cables(chosen)
+        for device, name in cable.ends
+    )  # fmt: skip
+    return Written(_table(INTERFACES, rows), ("the form of ports, which parts do not say: their type is `other`",))
+
+
+def _write_cables(chosen: Chosen) -> Written:
+    rows = (
+        {
+            "side_a_device": cable.ends[0][0], "side_a_type": _INTERFACE, "side_a_name": cable.ends[0][1],
+            "side_b_device": cable.ends[1][0], "side_b_type": _INTERFACE, "side_b_name": cable.ends[1][1],
+            "status": _PLANNED, "label": cable.part, "description": f"{cable.item}, dimension {cable.dimension}",
+        }
+        for cable in named_cables(chosen)
+    )  # fmt: skip
+    left: tuple[str, ...] = ("types and lengths of cables, which parts do not say",)
+    if chosen.population.spares is not None and chosen.population.spares[0]:
+        left += ("cables of spare NPUs, whose part of the network is a share of its cost",)
+    return Written(_table(CABLES, rows), left)
+
+
+WRITERS = (
+    Writer("netbox-devices", "every switch, NPU, host and server as NetBox's CSV import of devices", _write),
+    Writer("netbox-interfaces", "the ports of these devices that cables end in, likewise", _write_interfaces),
+    Writer("netbox-cables", "every cable, from interface to interface, likewise", _write_cables),
+)

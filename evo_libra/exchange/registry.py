@@ -11,6 +11,7 @@ from evo_libra.exchange import (
     calculon,
     deepspeed,
     deepspeed_writer,
+    graphviz,
     hugging_face,
     megatron,
     megatron_writer,
@@ -31,7 +32,8 @@ Format = TypeVar("Format", Reader, Writer)
 
 PACKAGED = (*calculon.READERS, *hugging_face.READERS, *megatron.READERS, *deepspeed.READERS, *nodes.READERS)
 PACKAGED_WRITERS = (
-    *megatron_writer.WRITERS, *deepspeed_writer.WRITERS, *bill_writers.WRITERS, *netbox.WRITERS,
+    *megatron_writer.WRITERS, *deepspeed_writer.WRITERS, *bill_writers.WRITERS, *graphviz.WRITERS,
+    *netbox.WRITERS,
 )  # fmt: skip
 
 

@@ -46,7 +46,8 @@ def export(  # noqa: PLR0913 - each is an option of the command
     number:
         The design's id in the front, after RESULT alone.
     to:
-        Format: megatron-arguments, deepspeed, bill-csv, bill-excel, netbox-devices, or one of your own.
+        Format: megatron-arguments, deepspeed, bill-csv, bill-excel, graphviz, netbox-devices, netbox-interfaces,
+        netbox-cables, or one of your own.
     file:
         File to write; without it, text is printed.
     workload:
@@ -81,10 +82,13 @@ def export(  # noqa: PLR0913 - each is an option of the command
 
 
 def _export_file(found: Addressed, to: str, file: Path | None, workload: str | None, *, as_json: bool) -> None:
+    from rich.status import Status
+
     from evo_libra.exchange.registry import write_as
     from evo_libra.exchange.writer import Chosen
 
-    written = write_as(to, Chosen(found.problem, found.problem.read(found.design), workload))
+    with Status(f"writing {to}", console=new_console(stderr=True)):
+        written = write_as(to, Chosen(found.problem, found.problem.read(found.design), workload))
     text = written.content if isinstance(written.content, str) else None
     if file is None and text is None:
         raise InputError(f"{to} is no text; --file names the file to write")

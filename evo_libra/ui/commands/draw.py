@@ -33,9 +33,9 @@ def draw(
     ascii_only:
         Print characters of ASCII only.
     """
+    from evo_libra.exchange.graphviz import network_dot
+    from evo_libra.front.drawn_network import drawn_network
     from evo_libra.ui.drawing.characters import network_lines
-    from evo_libra.ui.drawing.graphviz import network_dot
-    from evo_libra.ui.drawing.network import drawn_network
     from evo_libra.ui.drawing.svg import network_svg
 
     writers = {".svg": network_svg, ".dot": network_dot}

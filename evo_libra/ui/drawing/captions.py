@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evo_libra.ui.drawing.network import DrawnDimension, DrawnNetwork
+from evo_libra.front.drawn_network import DrawnDimension, DrawnNetwork
 
 _TIERS = (("switch",), ("leaf", "spine"), ("leaf", "aggregation", "core"))
 
@@ -10,7 +10,7 @@ _TIERS = (("switch",), ("leaf", "spine"), ("leaf", "aggregation", "core"))
 def heading(network: DrawnNetwork) -> str:
     """Return the NPUs of a network as the product of its dimensions.
 
-    >>> from evo_libra.ui.drawing.network import drawn_network
+    >>> from evo_libra.front.drawn_network import drawn_network
     >>> heading(drawn_network("RI(4)_SW(512)"))
     '2,048 NPUs = 4 x 512'
     """
@@ -18,16 +18,10 @@ def heading(network: DrawnNetwork) -> str:
     return f"{network.npus:,} NPUs" + (f" = {product}" if len(network.dimensions) > 1 else "")
 
 
-def bandwidth_text(dimension: DrawnDimension) -> str:
-    """Return the bandwidth of a dimension; empty where it is not known."""
-    bandwidth = dimension.bandwidth_GBps
-    return "" if bandwidth is None else f"{bandwidth:,.4g} GB/s per NPU"
-
-
 def ends_text(dimension: DrawnDimension) -> str:
     """Return what a dimension connects.
 
-    >>> from evo_libra.ui.drawing.network import drawn_network
+    >>> from evo_libra.front.drawn_network import drawn_network
     >>> [ends_text(one) for one in drawn_network("RI(4)_SW(512)").dimensions]
     ['4 NPUs', '512 domains of 4 NPUs, on 4 rails']
     """

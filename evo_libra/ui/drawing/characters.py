@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from evo_libra.ui.drawing.captions import bandwidth_text, counted, ends_text, heading, tier_names
-from evo_libra.ui.drawing.network import DrawnDimension, DrawnNetwork
+from evo_libra.front.drawn_network import DrawnDimension, DrawnNetwork, bandwidth_text
+from evo_libra.ui.drawing.captions import counted, ends_text, heading, tier_names
 
 MIN_WIDTH = 24
 """Columns that a picture needs at least."""
@@ -41,7 +41,7 @@ def network_lines(network: DrawnNetwork, width: int, *, ascii_only: bool = False
 
     A row that is too long ends with dots; its caption has the whole number.
 
-    >>> from evo_libra.ui.drawing.network import drawn_network
+    >>> from evo_libra.front.drawn_network import drawn_network
     >>> print("\n".join(network_lines(drawn_network("RI(4)@package:250_SW(8)@pod:20"), 40)))
     32 NPUs = 4 x 8
     <BLANKLINE>

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from evo_libra.ui.drawing.captions import bandwidth_text, ends_text, heading, pieces_text, tier_names, tiers_text
+from evo_libra.front.drawn_network import DrawnDimension, DrawnNetwork, bandwidth_text
+from evo_libra.ui.drawing.captions import ends_text, heading, pieces_text, tier_names, tiers_text
 from evo_libra.ui.drawing.layout import Layout, cells, layout_of
-from evo_libra.ui.drawing.network import DrawnDimension, DrawnNetwork
 
 # Okabe and Ito's colours, which can be told apart in every kind of colour vision, on white and on black.
 NPU, DOMAIN, SWITCH, LINE = "#0072B2", "#56B4E9", "#E69F00", "#8a8f98"

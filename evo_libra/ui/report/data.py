@@ -12,11 +12,11 @@ import polars as pl
 from evo_libra import __version__
 from evo_libra.errors import InputError
 from evo_libra.front.candidates import candidates_of
+from evo_libra.front.drawn_network import drawn_network
 from evo_libra.front.families import Families, drawn_families, families_of
 from evo_libra.front.front import Front
 from evo_libra.front.recommend import Recommendation, recommend
 from evo_libra.front.references import ReferencePoint
-from evo_libra.ui.drawing.network import drawn_network
 from evo_libra.ui.drawing.svg import network_svg
 from evo_libra.ui.plots.axes import COLOURS
 from evo_libra.ui.report.columns import columns_of, named_column, rounded

@@ -10,8 +10,8 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.front.candidates import candidates_of
+from evo_libra.front.drawn_network import drawn_network
 from evo_libra.ui.drawing.captions import pieces_text
-from evo_libra.ui.drawing.network import drawn_network
 from evo_libra.ui.output import groups_text, number, time_text
 from evo_libra.ui.report.records import BillRow, Detail, Step, Waterfall
 

@@ -16,7 +16,7 @@ from evo_libra.ui.terminal.queue_view import bar, clipped
 
 if TYPE_CHECKING:
     from evo_libra.experiment.results.comparison import Subject
-    from evo_libra.ui.drawing.network import DrawnNetwork
+    from evo_libra.front.drawn_network import DrawnNetwork
 
 
 Line = tuple[tuple[str, str], ...]

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from evo_libra import load_problem
 from evo_libra.errors import InputError
+from evo_libra.front.drawn_network import drawn_network
 from evo_libra.network.blocks import ITEMS, Kit
 from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.network.blocks.switch import switches, tiers
 from evo_libra.problem.problem import Problem
 from evo_libra.ui.drawing.characters import network_lines
 from evo_libra.ui.drawing.layout import MAX_LINKS, cells, layout_of
-from evo_libra.ui.drawing.network import drawn_network
 from evo_libra.ui.drawing.svg import NPU, network_svg
 
 SVG = "{http://www.w3.org/2000/svg}"

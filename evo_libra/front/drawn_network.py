@@ -66,6 +66,12 @@ class DrawnNetwork:
     dimensions: tuple[DrawnDimension, ...]
 
 
+def bandwidth_text(dimension: DrawnDimension) -> str:
+    """Return the bandwidth of a dimension; empty where it is not known."""
+    bandwidth = dimension.bandwidth_GBps
+    return "" if bandwidth is None else f"{bandwidth:,.4g} GB/s per NPU"
+
+
 def _place(code: str) -> int:
     return [block.code for block in BLOCKS].index(code)
 
