@@ -8,7 +8,7 @@ from evo_libra.arrays import BoolArray
 from evo_libra.searching.engines.variation import HashArray
 
 _GENERATIONS, _MAX_SLOTS = 256, 1 << 17
-"""Generations whose designs have a slot, and the most slots: a megabyte, which is copied once a generation."""
+"""Generations whose designs have a slot, and the most slots: a megabyte."""
 _BITS, _OTHER = 64, 24
 """Bits of a hash; where the bits of its second slot end."""
 

@@ -15,6 +15,8 @@ from evo_libra.searching.engines.niching import Niches
 from evo_libra.searching.engines.survival import Crowding
 from evo_libra.searching.engines.variation import Operators, first_of_kind, row_hash, vary
 
+_RECENT = 8
+"""Generations of designs that are kept beside the memory, whose copy costs as much as half a small generation."""
 _ATTEMPTS, _SAMPLES = 8, 2
 """How often children are made until there are enough new ones; the last times they are sampled."""
 _SPARE = 1.03
@@ -62,6 +64,7 @@ class Nsga(Engine):
             "objectives": np.empty((objectives, 0)),
             "violation": np.empty(0),
             "memory": empty_memory(population),
+            "recent": np.empty(0, dtype=np.uint64),
             "asked": np.empty(0, dtype=np.uint64),
         }
         return EngineState(arrays | self._selection.memory(objectives, population), np.random.PCG64(seed).state)
@@ -72,7 +75,7 @@ class Nsga(Engine):
         size, held = int(arrays["size"]), arrays["genes"].shape[1]
         sampling = not arrays["sampled"] and held < size
         missing = size - held if sampling else size
-        seen, share = np.empty(0, dtype=np.uint64), float(arrays["share"])
+        seen, share = arrays["recent"], float(arrays["share"])
         found: list[FloatArray] = []
         for attempt in range(_ATTEMPTS):
             pairs = int(missing / share * _SPARE) // 2 + 1
@@ -87,7 +90,7 @@ class Nsga(Engine):
             if not missing:
                 break
         genes = np.concatenate(found, axis=1) if len(found) > 1 else found[0]
-        known = {"sampled": np.array(1.0), "share": np.array(share), "asked": seen}
+        known = {"sampled": np.array(1.0), "share": np.array(share), "asked": seen[len(arrays["recent"]) :]}
         return genes, EngineState({**arrays, **known}, random.bit_generator.state)
 
     def _children(self, arrays: Arrays, pairs: int, random: np.random.Generator) -> FloatArray:
@@ -105,7 +108,9 @@ class Nsga(Engine):
         kept, memory = self._selection.survivors(old, merged["objectives"], merged["violation"], random)
         population = {name: columns(values, kept) for name, values in merged.items()}
         arrays = {**old, **population, **memory, "asked": np.empty(0, dtype=np.uint64)}
-        arrays["memory"] = remember(old["memory"], hashes)
+        arrays["recent"] = np.concatenate([old["recent"], hashes])
+        if len(arrays["recent"]) >= _RECENT * int(arrays["size"]):
+            arrays |= {"memory": remember(old["memory"], arrays["recent"]), "recent": np.empty(0, dtype=np.uint64)}
         return EngineState(arrays, random.bit_generator.state)
 
 
