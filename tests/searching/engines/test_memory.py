@@ -23,7 +23,7 @@ HASHES = st.lists(st.integers(1, 2**64 - 1), max_size=60, unique=True)
 
 
 @given(HASHES, HASHES, st.integers(4, 2000))
-@settings(max_examples=50)
+@settings(max_examples=25)
 def test_a_memory_knows_only_what_it_was_told_and_what_came_last(old: list[int], new: list[int], size: int) -> None:
     told, later = np.array(old, np.uint64), np.array(new, np.uint64)
     empty = empty_memory(size)
@@ -48,13 +48,13 @@ def test_a_memory_of_a_fifth_of_its_slots_has_lost_next_to_nothing() -> None:
 def test_rows_are_equal_for_equal_designs_alone(name: str) -> None:
     problem = load_problem(name)
     assert isinstance(problem, Problem)
-    genes = problem.genome.sample(np.random.default_rng(0), 3000)
+    genes = problem.genome.sample(np.random.default_rng(0), 600)
     rows = problem.design_rows(genes)
     described = zip(*(map(str, column) for column in problem.describe(genes).values()), strict=True)
     kinds: dict[tuple[str, ...], set[bytes]] = {}
     for row, design in zip(rows.T, described, strict=True):
         kinds.setdefault(design, set()).add(row.tobytes())
-    assert len(kinds) < 3000
+    assert len(kinds) < 600
     assert sum(map(len, kinds.values())) == len(kinds) == len(np.unique(rows, axis=1).T)
 
 
@@ -71,7 +71,7 @@ def test_hardly_a_design_is_evaluated_twice(engine: str) -> None:
     *_, _last = generations(problem, load_engine(engine, problem), **options)
     rows = np.concatenate(had, axis=1)
     assert rows.shape[1] == 1500
-    assert len(np.unique(rows, axis=1).T) >= 1485  # 560 of nsga2 where genes alone tell designs apart
+    assert len(np.unique(rows, axis=1).T) >= 1485  # 723 and 703 where genes alone tell designs apart
 
 
 def test_a_small_space_is_searched_to_its_end() -> None:
@@ -91,7 +91,7 @@ def test_the_genes_are_the_design_where_a_problem_does_not_say() -> None:
     np.testing.assert_array_equal(design_rows_of(SampleProblem())(genes), genes)
     problem = load_problem("moe-4k")
     genes = problem.genome.sample(np.random.default_rng(2), 20)
-    with ExpensiveProblem(problem, 1) as expensive:
+    with ExpensiveProblem(problem, workers=1) as expensive:
         np.testing.assert_array_equal(design_rows_of(expensive)(genes), design_rows_of(problem)(genes))
 
 
