@@ -22,8 +22,8 @@ from pymoo.problems import get_problem
 from scipy.stats import mannwhitneyu
 
 from evo_libra.arrays import FloatArray
-from evo_libra.front.archive import front
 from evo_libra.front.front import Front
+from evo_libra.front.indicators import REFERENCE as REFERENCE_POINT
 from evo_libra.front.indicators import hypervolume
 from evo_libra.problem.file.registry import load_problem, packaged_modules, problem_names
 from evo_libra.problem.protocol import Evaluation, Genome, Objective, SearchProblem, SearchSettings
@@ -35,7 +35,7 @@ DEFAULT, BASELINE = AUTO, "pymoo:nsga2"
 ALGORITHMS = tuple(name for name in ENGINES if name.startswith("pymoo:"))
 TESTS = ("zdt1", "zdt2", "zdt3", "zdt4", "zdt6", *(f"dtlz{number}" for number in range(1, 8)))
 FIRST_SEED, SEEDS = 1000, 20
-"""Seeds from 1,000 on: the engines were tuned with the first ten."""
+"""Seeds from 1,000 on: the engines were tuned with the first ten ones."""
 EVALUATIONS, POPULATION = 5_000, 100
 SIGNIFICANT = 0.05
 _REFERENCE_SEED, _REFERENCE_EVALUATIONS = 999, 200_000
@@ -235,15 +235,16 @@ def _names(runs: Sequence[Run]) -> list[str]:
 def row(one: Comparison) -> list[str]:
     """Return a row of the table."""
     best, median = one.best
-    seeds = min(map(len, [one.ours, *one.others.values()]))
     engine = settle(problem_of(one.problem), evaluations=EVALUATIONS).engine
     return [
         one.problem, engine, f"{np.median(one.ours):.5f}", f"{np.median(one.others[BASELINE]):.5f}", f"{one.p:.1g}",
-        best.removeprefix("pymoo:"), f"{median:.5f}", "yes" if one.not_below else "no", f"{len(one.others)}", f"{seeds}",
+        best.removeprefix("pymoo:"), f"{median:.5f}", "yes" if one.not_below else "no", f"{len(one.others)}",
+        f"{len(one.ours)} / {len(one.others[BASELINE])} / {len(one.others[best])}",
     ]  # fmt: skip
 
 
 HEAD = ("problem", "auto is", "default", "NSGA-II", "p", "best of pymoo's", "its", "not below", "algorithms", "seeds")
+"""Of the table; the last column has the seeds of the default engine, of NSGA-II and of the best algorithm."""
 
 
 def report(runs: Sequence[Run], write: Callable[[str], None] = print) -> None:
