@@ -57,6 +57,8 @@ PLACES = {
     "meaning": "evo_libra.ui.commands.validate.meaning",
     "notes": "evo_libra.ui.commands.validate.notes",
     "not modelled": "evo_libra.validation.sources.NOT_MODELLED",
+    "readers": "evo_libra.exchange.registry.PACKAGED",
+    "writers": "evo_libra.exchange.registry.PACKAGED_WRITERS",
     "JSON files": "evo_libra.experiment.store.folder._FIELDS",
 }
 """Where the program keeps what the tables here are made of."""
@@ -132,6 +134,13 @@ def objectives() -> str:
 
 def _yes(holds: bool) -> str:  # noqa: FBT001 - a cell
     return "yes" if holds else ""
+
+
+def formats(kind: str) -> str:
+    """Return a table of the files of other programs that are read, or of those that are written."""
+    option, does = {"readers": ("--format", "reads"), "writers": ("--to", "writes")}[kind]
+    rows = [[f"`{one.name}`", getattr(one, does)] for one in named(kind)]
+    return table([f"`{option}`", f"what `{'import' if kind == 'readers' else 'export'}` {does}"], rows)
 
 
 def statistics() -> str:
@@ -450,6 +459,7 @@ GENERATORS: Mapping[str, Callable[..., str]] = {
         designs,
         engines,
         failures,
+        formats,
         hosts,
         keys,
         models,

@@ -1,4 +1,4 @@
-"""What any reader must meet, checked by asking it; for the tests of this package and of other people's readers.
+"""What any reader or writer must meet, checked by asking it; for the tests of this package and of other people's.
 
 In a test of your own: ``assert faults(MY_READER) == []``.
 """
@@ -6,10 +6,11 @@ In a test of your own: ``assert faults(MY_READER) == []``.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from evo_libra.errors import InputError
 from evo_libra.exchange.reader import Reader
+from evo_libra.exchange.writer import Chosen, Writer
 from evo_libra.files.source import parse_source
 
 _PIECES = ("", "0", "-1", "null", "true", "[]", "{}", '"', "1e999", "x", "\n", ":", "--", "$", "9" * 30, "auto", "1.5")
@@ -57,3 +58,24 @@ def _fault(reader: Reader, text: str) -> str:
     except Exception as error:  # noqa: BLE001 - the fault that is looked for
         return f"{type(error).__name__} of {text!r:.200}: {error}"
     return ""
+
+
+def faults_of_writer(writer: Writer, designs: Iterable[Chosen]) -> list[str]:
+    """Return what is wrong with a writer, a sentence each: every design is written, always alike, or refused."""
+    found: list[str] = []
+    written = 0
+    for chosen in designs:
+        who = f"{writer.name} of {chosen.problem.name}"
+        try:
+            first, again = writer.write(chosen), writer.write(chosen)
+        except InputError as error:
+            found += [f"{who} is refused in more than a sentence"] if "\n" in str(error) else []
+            continue
+        except Exception as error:  # noqa: BLE001 - the fault that is looked for
+            found.append(f"{who}: {type(error).__name__}: {error}")
+            continue
+        written += 1
+        found += [] if first.content else [f"{who} is empty"]
+        found += [] if first == again else [f"{who} differs when it is written again"]
+        found += [f"{who} leaves out more than a line" for sentence in first.left if "\n" in sentence]
+    return found if written else [*found, f"{writer.name} writes none of the designs"]

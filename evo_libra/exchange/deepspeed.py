@@ -8,7 +8,7 @@ from evo_libra.files.source import Source
 
 _OFFLOAD = ("offload_optimizer", "offload_param")
 _KEYS = ("zero_optimization", "train_batch_size", "train_micro_batch_size_per_gpu")
-_BATCH = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
+BATCH = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
 _STAGES = 3
 _SAMPLE = """{
  "train_batch_size": 512, "train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 4,
@@ -27,10 +27,13 @@ def _size(keys: Keys, name: str) -> int | None:
 
 def _read(source: Source) -> Draft:
     keys = Keys(source)
-    batch, micro, steps = (_size(keys, name) for name in _BATCH)
+    batch, micro, steps = (_size(keys, name) for name in BATCH)
     stage = keys.size("zero_optimization", "stage", least=0)
     if stage is not None and stage > _STAGES:
         keys.wrong(("zero_optimization", "stage"), f"found {stage}; a stage from 0 to {_STAGES} is needed")
+    if keys.raw("activation_checkpointing", "cpu_checkpointing"):
+        why = "is not carried over; `training.optimizer.checkpoints` says it, with hosts in `system`"
+        keys.unsupported(("activation_checkpointing", "cpu_checkpointing"), why)
     for name in _OFFLOAD:
         if keys.raw("zero_optimization", name, "device") not in (None, "none"):
             why = "is not carried over; `training.optimizer.placement` says it, with hosts in `system`"
@@ -39,13 +42,15 @@ def _read(source: Source) -> Draft:
     replicas = None
     if batch and micro and steps:
         if batch % (micro * steps):
-            keys.wrong((_BATCH[0],), f"found {batch}; {micro} sequences x {steps} steps have to divide it")
+            keys.wrong((BATCH[0],), f"found {batch}; {micro} sequences x {steps} steps have to divide it")
         else:
             replicas = batch // (micro * steps)
     overlap = keys.flag("zero_optimization", "overlap_comm")
+    gradients = keys.choice({"fp32": "fp32", "bf16": "bf16", "fp16": "bf16"}, "data_types", "grad_accum_dtype")
     keys.check()
     training = without_none({
         "global_batch": batch, "micro_batch": micro, "zero": stage or 0, "precision": "bf16" if any(half) else None,
+        "gradients": gradients,
         "overlap": None if overlap is None else {"dp": overlap},
     })  # fmt: skip
     parallelism = {} if replicas is None else {"dp": replicas}

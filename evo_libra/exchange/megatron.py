@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +37,11 @@ OPTIONS = {
     "micro_batch": ("micro-batch-size", "micro_batch_size"),
     "vp": ("num-virtual-stages-per-pipeline-rank", "virtual_pipeline_model_parallel_size"),
     "virtual_layers": ("num-layers-per-virtual-pipeline-stage", ""),
+    "query_rank": ("q-lora-rank", "q_lora_rank"),
+    "kv_rank": ("kv-lora-rank", "kv_lora_rank"),
+    "nope_width": ("qk-head-dim", "qk_head_dim"),
+    "rope_width": ("qk-pos-emb-head-dim", "qk_pos_emb_head_dim"),
+    "value_width": ("v-head-dim", "v_head_dim"),
 }
 """Sizes: the name here -> that of Megatron-LM's option, and of NeMo's key."""
 
@@ -51,8 +57,45 @@ FLAGS = {
     "swiglu": ("swiglu", ""),
     "bf16": ("bf16", ""),
     "fp16": ("fp16", ""),
+    "bf16_gradients": ("grad-reduce-in-bf16", ""),
+    "latent": ("multi-latent-attention", "multi_latent_attention"),
+    "pipeline_outside": ("use-tp-pp-dp-mapping", "use_tp_pp_dp_mapping"),
+    "embedding_counted": ("account-for-embedding-in-pipeline-split", "account_for_embedding_in_pipeline_split"),
+    "head_counted": ("account-for-loss-in-pipeline-split", "account_for_loss_in_pipeline_split"),
 }
 """Options that are on or off, likewise."""
+
+LATENT = {"query_rank": None, "kv_rank": 512, "nope_width": 128, "rope_width": 64, "value_width": 128}
+"""Widths of multi-head latent attention, as `OPTIONS` calls them -> what Megatron-LM takes where none is given."""
+
+SHARDING = {"no_shard": 0, "optim": 1, "optim_grads": 2, "optim_grads_params": 3}
+"""What Megatron-LM's FSDP shards -> ZeRO's stage."""
+
+LAYERS = ("moe-layer-freq", "moe_layer_freq")
+STRATEGY = ("data-parallel-sharding-strategy", "")
+DROPOUT = ("hidden-dropout", "hidden_dropout")
+EXPERT_TENSOR = ("expert-tensor-parallel-size", "expert_tensor_parallel_size")
+FP8 = "fp8-format"
+BACKEND = ("attention-backend", "attention_backend")
+BACKENDS = {"flash": "fused", "fused": "fused", "auto": "fused", "unfused": "unfused", "local": "unfused"}
+"""Kernels of attention -> whether they write its scores to memory, as problem files say it."""
+APART = ("no-overlap-p2p-communication", "")
+DATA_OUTERMOST = ("tp", "cp", "pp", "dp")
+"""How groups lie with `pipeline_outside`, the innermost first."""
+
+WITHOUT_EFFECT = (
+    "adam-beta1", "adam-beta2", "adam-eps", "attention-dropout", "bias-gelu-fusion", "ckpt-format", "clip-grad",
+    "data-path", "disable-bias-linear", "distributed-backend", "eval-interval", "eval-iters", "exit-duration-in-mins",
+    "init-method-std", "load", "log-interval", "log-throughput", "lr", "lr-decay-iters", "lr-decay-samples",
+    "lr-decay-style", "lr-warmup-fraction", "lr-warmup-iters", "lr-warmup-samples", "master-addr", "master-port",
+    "max-position-embeddings", "merge-file", "min-lr", "mock-data", "no-load-optim", "no-load-rng", "node-rank",
+    "norm-epsilon", "normalization", "num-workers", "optimizer", "overlap-param-gather", "position-embedding-type",
+    "rdzv-backend", "rdzv-endpoint", "rdzv-id", "rotary-base", "save", "save-interval", "seed", "split",
+    "tensorboard-dir", "tensorboard-log-interval", "tokenizer-model", "tokenizer-type", "train-iters", "train-samples",
+    "use-flash-attn", "use-mcore-models", "use-megatron-fsdp", "vocab-file", "wandb-exp-name", "wandb-project",
+    "weight-decay", "recompute-method", "recompute-num-layers",
+)  # fmt: skip
+"""Options of Megatron-LM that change neither time nor memory nor cost here, or that another option repeats."""
 
 _GRANULARITY = ("recompute-granularity", "activations_checkpoint_granularity")
 _SWIGLU = ("swiglu", "fast-swiglu")
@@ -89,14 +132,29 @@ def _generator(names: _Names, *, gated: bool, tied: bool) -> dict[str, Any]:
         experts = {
             "count": count, "per_token": names.size("per_token") or 2,
             "feed_forward": names.size("expert_width") or max(width, 1),
-            "shared_feed_forward": names.size("shared_width") or 0,
+            "shared_feed_forward": names.size("shared_width") or 0, "dense_layers": _dense_layers(names),
         }  # fmt: skip
     return without_none({
         "layers": names.needed("layers"), "hidden": hidden, "heads": names.needed("heads"),
         "kv_heads": names.size("kv_heads"), "head_width": names.size("head_width"), "feed_forward": max(width, 1),
         "gated": gated, "vocabulary": names.size("vocabulary") or _VOCABULARY, "tied": tied,
-        "sequence": names.needed("sequence"), "experts": experts,
+        "sequence": names.needed("sequence"), "experts": experts, "latent": _latent(names),
     })  # fmt: skip
+
+
+def _latent(names: _Names) -> dict[str, Any] | None:
+    if not names.flag("latent"):
+        return None
+    return without_none({name: names.size(name) or LATENT[name] for name in LATENT})
+
+
+def _dense_layers(names: _Names) -> int:
+    """Return the number of first layers without experts; another pattern of layers is left out."""
+    path = names.path(LAYERS)
+    found = re.fullmatch(r"\[0\]\*([0-9]{1,6})\+\[1\]\*[0-9]{1,6}", str(names.keys.raw(*path)))
+    if found is None and names.keys.raw(*path) not in (None, 1):
+        names.keys.unsupported(path, "is no pattern of first layers without experts, such as [0]*3+[1]*58")
+    return 0 if found is None else int(found[1])
 
 
 def _parallelism(names: _Names, layers: int) -> dict[str, int]:
@@ -115,14 +173,22 @@ def _parallelism(names: _Names, layers: int) -> dict[str, int]:
 def _training(names: _Names, generator: dict[str, Any], *, sharded: bool, low: bool) -> dict[str, Any]:
     granularity = names.keys.choice({"full": "full", "selective": "selective"}, *names.path(_GRANULARITY))
     selective = names.flag("recompute_attention")
-    bf16, fp16, precise = (names.flag(name) for name in ("bf16", "fp16", "fp32_gradients"))
+    bf16, fp16, precise, rounded = (names.flag(name) for name in ("bf16", "fp16", "fp32_gradients", "bf16_gradients"))
+    stage = names.keys.choice(SHARDING, *names.path(STRATEGY)) if STRATEGY[names.column] else None
+    overlap = {"tp": names.flag("overlap_tp"), "dp": names.flag("overlap_dp")}
+    if APART[names.column] and names.keys.flag(*names.path(APART)):
+        overlap["pp"] = False
+    counted = [names.flag(name) for name in ("embedding_counted", "head_counted")]
+    dropout, attention = names.keys.raw(*names.path(DROPOUT)), names.keys.choice(BACKENDS, *names.path(BACKEND))
     return without_none({
         "sequence": generator["sequence"], "global_batch": names.size("global_batch"),
         "micro_batch": names.size("micro_batch"), "precision": "fp8" if low else "bf16",
-        "gradients": "fp32" if bf16 or precise or not fp16 else "bf16",
+        "gradients": "bf16" if rounded or (fp16 and not (bf16 or precise)) else "fp32",
         "recompute": granularity or ("selective" if selective else "none"),
-        "sequence_parallel": names.flag("sequence_parallel"), "zero": int(sharded),
-        "overlap": {"tp": names.flag("overlap_tp"), "dp": names.flag("overlap_dp")},
+        "sequence_parallel": names.flag("sequence_parallel"), "zero": int(sharded) if stage is None else stage,
+        "attention": attention, "overlap": overlap, "balanced": True if all(counted) else None,
+        "dropout": dropout > 0 if type(dropout) in (int, float) else None,
+        "order": list(DATA_OUTERMOST) if names.flag("pipeline_outside") else None,
     })  # fmt: skip
 
 
@@ -143,8 +209,12 @@ def _read_arguments(source: Source) -> Draft:
     tied = not names.flag("untied")
     generator = _generator(names, gated=names.flag("swiglu"), tied=tied)
     names.flag("grouped")
+    for option in WITHOUT_EFFECT:
+        keys.raw(option)
+    if keys.size(*names.path(EXPERT_TENSOR)) not in (None, 1):
+        keys.unsupported(names.path(EXPERT_TENSOR), "is not carried over; experts are whole on their NPUs")
     parallelism = _parallelism(names, generator["layers"])
-    low = keys.raw("fp8-format") is not None or bool(keys.flag("fp8"))
+    low = keys.raw(FP8) is not None or bool(keys.flag("fp8"))
     training = _training(names, generator, sharded=names.flag("distributed_optimizer"), low=low)
     npus = _nodes(keys)
     keys.check()

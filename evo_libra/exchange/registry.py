@@ -1,35 +1,73 @@
-"""The readers by name: those of this package, and those that other packages register."""
+"""The readers and writers by name: those of this package, and those that other packages register."""
 
 from __future__ import annotations
 
 from importlib.metadata import entry_points
+from typing import TypeVar
 
 from evo_libra.errors import InputError, Mistake, unknown
-from evo_libra.exchange import calculon, deepspeed, hugging_face, megatron
+from evo_libra.exchange import (
+    bill_writers,
+    calculon,
+    deepspeed,
+    deepspeed_writer,
+    hugging_face,
+    megatron,
+    megatron_writer,
+    netbox,
+)
 from evo_libra.exchange.reader import Draft, Reader
+from evo_libra.exchange.writer import Chosen, Writer, Written
 from evo_libra.files.source import parse_source
 
 ENTRY_POINTS = "evo_libra.readers"
 """Group under which a package registers its readers: objects of `Reader`, or tuples of them."""
 
+ENTRY_POINTS_OF_WRITERS = "evo_libra.writers"
+"""The same of objects of `Writer`."""
 
-def _registered() -> list[Reader]:
-    found: list[Reader] = []
-    for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
-        loaded = entry.load()
-        for reader in loaded if isinstance(loaded, tuple) else (loaded,):
-            if not isinstance(reader, Reader):
-                raise InputError(f"entry point '{entry.name}' of group {ENTRY_POINTS} is no reader but {reader!r:.80}")
-            found.append(reader)
-    return found
-
+Format = TypeVar("Format", Reader, Writer)
 
 PACKAGED = (*calculon.READERS, *hugging_face.READERS, *megatron.READERS, *deepspeed.READERS)
+PACKAGED_WRITERS = (
+    *megatron_writer.WRITERS, *deepspeed_writer.WRITERS, *bill_writers.WRITERS, *netbox.WRITERS,
+)  # fmt: skip
+
+
+def _registered(group: str, kind: type[Format]) -> list[Format]:
+    found: list[Format] = []
+    for entry in sorted(entry_points(group=group), key=lambda entry: entry.name):
+        loaded = entry.load()
+        for one in loaded if isinstance(loaded, tuple) else (loaded,):
+            if not isinstance(one, kind):
+                raise InputError(
+                    f"entry point '{entry.name}' of group {group} is no {kind.__name__.lower()} but {one!r:.80}"
+                )
+            found.append(one)
+    return found
 
 
 def readers() -> dict[str, Reader]:
     """Return every reader by its name; users cannot replace those of this package."""
-    return {reader.name: reader for reader in (*_registered(), *PACKAGED)}
+    return {reader.name: reader for reader in (*_registered(ENTRY_POINTS, Reader), *PACKAGED)}
+
+
+def writers() -> dict[str, Writer]:
+    """Return every writer by its name, likewise."""
+    return {one.name: one for one in (*_registered(ENTRY_POINTS_OF_WRITERS, Writer), *PACKAGED_WRITERS)}
+
+
+def write_as(name: str, chosen: Chosen) -> Written:
+    """Return a design in a format.
+
+    Raises
+    ------
+    InputError : there is no such format, or the design lacks something.
+    """
+    known = writers()
+    if name not in known:
+        raise InputError(f"--to: {unknown('format', name, known)}")
+    return known[name].write(chosen)
 
 
 def read_text_as(text: str, file: str, name: str | None = None) -> tuple[Reader, Draft]:

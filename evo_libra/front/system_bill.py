@@ -68,6 +68,7 @@ def _row(
         "pieces": pieces,
         "unit_usd": price,
         "cost_usd": None if price is None else pieces * price,
+        "unit_W": watts,
         "power_kW": None if watts is None else (pieces if working is None else working) * watts / _KILO,
         "source": source,
     }

@@ -146,7 +146,7 @@ def test_the_command_writes_a_problem(tmp_path: Path, capsys: pytest.CaptureFixt
     from evo_libra.ui.commands.import_files import import_files  # noqa: PLC0415 - the command line takes a while
 
     script, out = tmp_path / "job.sh", tmp_path / "2024.yaml"
-    script.write_text(NAMED["megatron-arguments"].samples[0])
+    script.write_text(NAMED["megatron-arguments"].samples[0] + " --rampup-batch-size 32")
     assert import_files(script, problem=out) == 0
     assert "left out:" in capsys.readouterr().out
     assert load_problem(str(out)).name == "2024"

@@ -1,13 +1,16 @@
-"""To and from ASTRA-sim: a design written for the simulator, a cluster of the simulator read as a problem file."""
+"""A design written for other programs, ASTRA-sim among them, and a cluster of ASTRA-sim read as a problem file."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
 
 from evo_libra.errors import InputError
-from evo_libra.ui.commands.addresses import DesignAddress, addressed, is_address, written
+from evo_libra.ui.commands.addresses import Addressed, DesignAddress, addressed, is_address, written
 from evo_libra.ui.commands.named_runs import problem_from
 from evo_libra.ui.commands.problem_files import problem_name, write_problem
 from evo_libra.ui.commands.shared import DesignId, Json, MoreAssignments, MovedProblem, TrustCode, app
@@ -21,11 +24,14 @@ if TYPE_CHECKING:
 
 
 @app.command
-def export(
+def export(  # noqa: PLR0913 - each is an option of the command
     result: DesignAddress | None = None,
     number: DesignId = None,
     *,
-    astra_sim: Path,
+    to: str | None = None,
+    file: Annotated[Path | None, Parameter(name=["--file", "-o"])] = None,
+    workload: str | None = None,
+    astra_sim: Path | None = None,
     design: str | None = None,
     time: Literal["astra", "themis"] | None = None,
     problem: MovedProblem = None,
@@ -33,26 +39,29 @@ def export(
     trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> int:
-    """Write a design with its workloads for ASTRA-sim, and predict its time there to the nanosecond.
+    """Write a design for another program: its plan, its bill, its devices, or all of it for ASTRA-sim.
 
     Parameters
     ----------
     number:
         The design's id in the front, after RESULT alone.
+    to:
+        Format: megatron-arguments, deepspeed, bill-csv, bill-excel, netbox-devices, or one of your own.
+    file:
+        File to write; without it, text is printed.
+    workload:
+        Workload whose plan is written, where several have one.
     astra_sim:
-        Folder to write; new or empty.
+        Folder to write for ASTRA-sim, new or empty; its time there is predicted to the nanosecond.
     design:
         A design of --problem in the notation, instead of one of a result.
     time:
         The time model to export, if the problem has LIBRA's time.
     """
-    from rich.status import Status
-    from rich.text import Text
-
-    from evo_libra.astra_sim.export import export_design
     from evo_libra.experiment.run.origin import origin_of
-    from evo_libra.problem.quirks import warnings_of
 
+    if (to is None) == (astra_sim is None):
+        raise InputError("one of --to NAME and --astra-sim FOLDER is needed")
     if result is not None and design is None and is_address(result) == (number is None):
         address = result if number is None else f"{result}#{number}"
         found = addressed(address, problem=problem, trust_code=trust_code)
@@ -60,6 +69,57 @@ def export(
         found = written(design, origin_of(problem, []))
     else:
         raise InputError("a design is needed: RESULT#ID, or --design and --problem")
+    if astra_sim is not None:
+        if file is not None or workload is not None:
+            raise InputError("--file and --workload belong to --to; --astra-sim writes a folder of all workloads")
+        _export_folder(found, astra_sim, time, assignments, as_json=as_json)
+        return 0
+    if time is not None or assignments:
+        raise InputError("--time and --set belong to --astra-sim; --to writes the design as it was searched")
+    _export_file(found, str(to), file, workload, as_json=as_json)
+    return 0
+
+
+def _export_file(found: Addressed, to: str, file: Path | None, workload: str | None, *, as_json: bool) -> None:
+    from evo_libra.exchange.registry import write_as
+    from evo_libra.exchange.writer import Chosen
+
+    written = write_as(to, Chosen(found.problem, found.problem.read(found.design), workload))
+    text = written.content if isinstance(written.content, str) else None
+    if file is None and text is None:
+        raise InputError(f"{to} is no text; --file names the file to write")
+    if file is not None:
+        content = written.content.encode() if isinstance(written.content, str) else written.content
+        try:
+            file.write_bytes(content)
+        except OSError as error:
+            raise InputError(f"{file} cannot be written: {(error.strerror or '').lower()}") from None
+    if as_json:
+        content_of = {"content": text} if file is None else {"file": str(file)}
+        print_json({"format": to, "design": found.design, **content_of, "left_out": list(written.left)})
+        return
+    if file is None:
+        print(text, end="")
+    else:
+        print(f"wrote {file}")
+    for sentence in written.left:
+        print(f"left out: {sentence}", file=sys.stderr if file is None else sys.stdout)
+
+
+def _export_folder(
+    found: Addressed,
+    astra_sim: Path,
+    time: Literal["astra", "themis"] | None,
+    assignments: Sequence[str],
+    *,
+    as_json: bool,
+) -> None:
+    from rich.status import Status
+    from rich.text import Text
+
+    from evo_libra.astra_sim.export import export_design
+    from evo_libra.problem.quirks import warnings_of
+
     searched, notation = found.problem, found.design
     timed = _exported_problem(searched, found.origin, time, assignments)
     with Status("writing and predicting", console=new_console(stderr=True)) as status:
@@ -70,7 +130,6 @@ def export(
         print_json({"folder": str(astra_sim), **exported.json(), "warnings": warnings})
     else:
         _show_export(exported, astra_sim)
-    return 0
 
 
 def _exported_problem(searched: Problem, origin: Origin, model: str | None, assignments: Sequence[str]) -> Problem:

@@ -34,7 +34,7 @@ COMMANDS = {
     ),
     "export": (
         "astra_sim",
-        "Write a design with its workloads for ASTRA-sim, and predict its time there to the nanosecond.",
+        "Write a design for another program: its plan, its bill, its devices, or all of it for ASTRA-sim.",
     ),
     "front": ("front", "Show the front of a result, or a part of it."),
     "import": (

@@ -1,0 +1,37 @@
+"""A bill of materials for spreadsheets."""
+
+from __future__ import annotations
+
+import io
+from datetime import UTC, datetime
+
+import polars as pl
+
+from evo_libra.exchange.writer import Chosen, Writer, Written
+from evo_libra.front.bill_table import bill_csv, bill_table
+
+_CREATED = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+def _csv(chosen: Chosen) -> Written:
+    return Written(bill_csv(bill_table(chosen.problem, chosen.population)))
+
+
+def _excel(chosen: Chosen) -> Written:
+    """Write a workbook whose sums are formulas, so that edited prices add up; it is the same each time."""
+    from xlsxwriter import Workbook  # noqa: PLC0415 - other writers do without
+
+    frame, content = pl.DataFrame(bill_table(chosen.problem, chosen.population), infer_schema_length=None), io.BytesIO()
+    with Workbook(content, {"in_memory": True}) as book:
+        book.set_properties({"created": _CREATED})
+        frame.write_excel(
+            book, "bill", column_totals=["cost_usd", "power_W"], autofit=True, freeze_panes=(1, 0),
+            column_formats={"pieces": "#,##0", "cost_usd": "#,##0.00", "power_W": "#,##0.0"},
+        )  # fmt: skip
+    return Written(content.getvalue())
+
+
+WRITERS = (
+    Writer("bill-csv", "the bill of materials as a table for spreadsheets", _csv),
+    Writer("bill-excel", "the bill of materials as a workbook of Excel", _excel),
+)
