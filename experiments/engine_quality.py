@@ -23,7 +23,6 @@ from scipy.stats import mannwhitneyu
 
 from evo_libra.arrays import FloatArray
 from evo_libra.front.front import Front
-from evo_libra.front.indicators import REFERENCE as REFERENCE_POINT
 from evo_libra.front.indicators import hypervolume
 from evo_libra.problem.file.registry import load_problem, packaged_modules, problem_names
 from evo_libra.problem.protocol import Evaluation, Genome, Objective, SearchProblem, SearchSettings
@@ -150,8 +149,7 @@ def axes_of(problem: SearchProblem) -> Axes:
     if isinstance(problem, TestProblem):
         best = _test_front(problem.name)
     else:
-        options = {"evaluations": _REFERENCE_EVALUATIONS, "seed": _REFERENCE_SEED}
-        best = objectives_of(problem, search(problem, **options))
+        best = objectives_of(problem, search(problem, evaluations=_REFERENCE_EVALUATIONS, seed=_REFERENCE_SEED))
     return Axes(best.min(axis=1).tolist(), best.max(axis=1).tolist())
 
 

@@ -152,9 +152,8 @@ def _options(spec: RunSpec, problem: SearchProblem, observe: Observe | None, *, 
     stagnation = None if spec.stagnation is None else Stagnation(spec.stagnation, spec.growth)
     gap = None if spec.gap is None else Gap(spec.gap, certified_gap(problem), spec.gap_every)
     first = _first_genes(spec, problem) if warm and spec.start_from else None
-    return SearchOptions(
-        Stop(spec.seconds, stagnation, gap), spec.restarts, first, memetic_step(problem, spec.memetic, spec.population), observe
-    )
+    improve = memetic_step(problem, spec.memetic, spec.population)
+    return SearchOptions(Stop(spec.seconds, stagnation, gap), spec.restarts, first, improve, observe)
 
 
 def epoch_runner_of(spec: RunSpec, problem: SearchProblem) -> Callable[[Epoch], Epoch]:
