@@ -5,8 +5,12 @@ In a test of your own: ``assert faults(MY_READER) == []``.
 
 from __future__ import annotations
 
+import copy
+import json
 import random
 from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any
 
 from evo_libra.errors import InputError
 from evo_libra.exchange.reader import Reader
@@ -29,6 +33,53 @@ def mutations(text: str, count: int, seed: int = 0) -> Iterator[str]:
         yield found
 
 
+_VALUES: tuple[Any, ...] = (
+    None,
+    True,
+    0,
+    -1,
+    0.5,
+    10**30,
+    -1e300,
+    float("nan"),
+    float("inf"),
+    "",
+    "x",
+    "auto",
+    [],
+    {},
+    [1],
+    {"x": {}},
+)
+
+
+def structural_mutations(text: str, count: int, seed: int = 0) -> Iterator[str]:
+    """Yield texts of JSON that differ from one of JSON or YAML in kinds: values replaced, nested, moved, gone."""
+    data, chosen = parse_source(text, "sample").data, random.Random(seed)  # noqa: S311 - likewise
+    for _ in range(count):
+        found = copy.deepcopy(data)
+        for _ in range(chosen.randint(1, 3)):
+            parent, key = chosen.choice(list(_places(found)) or [([found], 0)])
+            action = chosen.choice(("gone", "nested", "listed", "moved", "replaced", "replaced"))
+            if action == "gone":
+                del parent[key]
+            elif action == "moved" and isinstance(found, dict):
+                found[str(key)] = copy.deepcopy(parent[key])
+            elif action in ("nested", "listed"):
+                parent[key] = {str(key): parent[key]} if action == "nested" else [parent[key]]
+            else:
+                parent[key] = copy.deepcopy(chosen.choice(_VALUES))
+        yield json.dumps(found)
+
+
+def _places(data: Any) -> Iterator[tuple[Any, Any]]:  # noqa: ANN401 - data of a file
+    """Yield every value of data as what it is in, and its key there."""
+    keys = list(data) if isinstance(data, dict) else range(len(data)) if isinstance(data, list) else ()
+    for key in keys:
+        yield data, key
+        yield from _places(data[key])
+
+
 def faults(reader: Reader, count: int = 100) -> list[str]:
     """Return what is wrong with a reader, a sentence each, on its samples and so many mutations of each."""
     found = [] if reader.samples else [f"{reader.name} has no samples"]
@@ -42,7 +93,9 @@ def faults(reader: Reader, count: int = 100) -> list[str]:
             reader.read(source)
         except InputError as error:
             found.append(f"{who} is refused: {error}")
-        found += [f"{who}: {fault}" for text in mutations(sample, count, place) if (fault := _fault(reader, text))]
+        several = [mutations(sample, count, place)]
+        several += [structural_mutations(sample, count, place)] if reader.parse is None else []
+        found += [f"{who}: {fault}" for text in chain(*several) if (fault := _fault(reader, text))]
     return found
 
 

@@ -57,6 +57,12 @@ def node_design(node: GpuNode, file: str, capability: int | None = None) -> str:
     >>> node_design(GpuNode(8, {}, 18, 90, ()), "node.xml")
     'SW(8)@nvlink4:450'
     """
+    code, technology, bandwidth = node_dimension(node, file, capability)
+    return f"{code}({node.gpus})@{technology}:{bandwidth / GIGA:g}"
+
+
+def node_dimension(node: GpuNode, file: str, capability: int | None = None) -> tuple[str, str, float]:
+    """Return the code of the building block, the technology and each GPU's B/s inside a server; as `node_design`."""
     reached = node.capability or capability
     if reached is None or reached not in GENERATIONS:
         allowed = ", ".join(map(str, GENERATIONS))
@@ -65,7 +71,7 @@ def node_design(node: GpuNode, file: str, capability: int | None = None) -> str:
     code, links = _block(node, file)
     if links > most:
         raise InputError(Mistake(f"found {links} links of a GPU; {technology} has {most} at most", file))
-    return f"{code}({node.gpus})@{technology}:{links * rate / GIGA:g}"
+    return code, technology, links * rate
 
 
 def _block(node: GpuNode, file: str) -> tuple[str, int]:

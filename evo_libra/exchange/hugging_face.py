@@ -8,9 +8,16 @@ from typing import Any
 from evo_libra.exchange.keys import Keys
 from evo_libra.exchange.reader import Draft, Reader, without_none
 from evo_libra.files.source import Source
-from evo_libra.workload.step.hugging_face import decoder_of_source, known_keys
+from evo_libra.workload.step.hugging_face import decoder_and_keys
 
 _LONGEST = 4096
+WITHOUT_EFFECT = (
+    "_name_or_path", "architectures", "attention_bias", "attention_dropout", "bos_token_id", "eos_token_id",
+    "initializer_range", "layer_norm_eps", "max_window_layers", "mlp_bias", "model_type", "pad_token_id",
+    "pretraining_tp", "rms_norm_eps", "rope_scaling", "rope_theta", "torch_dtype", "transformers_version", "use_cache",
+)  # fmt: skip
+"""Keys that change neither time nor memory here."""
+
 _LLAMA = """{"model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336, "num_attention_heads": 32,
  "num_hidden_layers": 32, "num_key_value_heads": 8, "max_position_embeddings": 8192, "vocab_size": 128256,
  "hidden_act": "silu", "rope_theta": 500000.0, "tie_word_embeddings": false}"""
@@ -24,10 +31,11 @@ def _recognise(source: Source) -> bool:
 
 
 def _read(source: Source) -> Draft:
-    model = decoder_of_source(source)
+    model, read = decoder_and_keys(source)
     keys = Keys(source)
-    for path in known_keys(source):
-        keys.taken.add(path)
+    keys.taken.update(read)
+    for key in WITHOUT_EFFECT:
+        keys.raw(key)
     values: dict[str, Any] = without_none(asdict(model))
     del values["name"], values["source"]
     if model.latent is not None:
@@ -37,4 +45,21 @@ def _read(source: Source) -> Draft:
     return Draft(values, {"sequence": sequence}, left=tuple(keys.left()), assumed=(assumed,))
 
 
-READERS = (Reader("hugging-face", "a `config.json` of Hugging Face: a model", _recognise, _read, (_LLAMA, _MIXTRAL)),)
+_DEEPSEEK = """{"architectures": ["DeepseekV3ForCausalLM"], "model_type": "deepseek_v3", "hidden_size": 7168,
+ "intermediate_size": 18432, "moe_intermediate_size": 2048, "num_hidden_layers": 61, "num_attention_heads": 128,
+ "num_key_value_heads": 128, "n_routed_experts": 256, "n_shared_experts": 1, "num_experts_per_tok": 8,
+ "first_k_dense_replace": 3, "moe_layer_freq": 1, "kv_lora_rank": 512, "q_lora_rank": 1536, "qk_nope_head_dim": 128,
+ "qk_rope_head_dim": 64, "v_head_dim": 128, "vocab_size": 129280, "max_position_embeddings": 163840,
+ "hidden_act": "silu", "tie_word_embeddings": false, "n_group": 8, "topk_group": 4}"""
+_QWEN = """{"architectures": ["Qwen3MoeForCausalLM"], "model_type": "qwen3_moe", "hidden_size": 4096,
+ "intermediate_size": 12288, "moe_intermediate_size": 1536, "num_hidden_layers": 94, "num_attention_heads": 64,
+ "num_key_value_heads": 4, "head_dim": 128, "num_experts": 128, "num_experts_per_tok": 8, "decoder_sparse_step": 1,
+ "mlp_only_layers": [], "vocab_size": 151936, "max_position_embeddings": 40960, "hidden_act": "silu"}"""
+_OPT = """{"architectures": ["OPTForCausalLM"], "model_type": "opt", "hidden_size": 9216, "ffn_dim": 36864,
+ "num_hidden_layers": 64, "num_attention_heads": 72, "vocab_size": 50272, "max_position_embeddings": 2048,
+ "activation_function": "relu"}"""
+_GPT2 = """{"architectures": ["GPT2LMHeadModel"], "model_type": "gpt2", "n_embd": 1600, "n_layer": 48, "n_head": 25,
+ "n_positions": 1024, "vocab_size": 50257, "activation_function": "gelu_new"}"""
+
+_SAMPLES = (_LLAMA, _MIXTRAL, _DEEPSEEK, _QWEN, _OPT, _GPT2)
+READERS = (Reader("hugging-face", "a `config.json` of Hugging Face: a model", _recognise, _read, _SAMPLES),)

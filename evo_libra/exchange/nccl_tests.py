@@ -77,13 +77,18 @@ def _row(words: list[str], file: str, line: int) -> NcclRow:
     return NcclRow(int(words[_SIZE]), values[0] * _MICRO, values[1] * _GIGA)
 
 
+def large_messages(table: NcclTable, least: float = 30e6) -> list[NcclRow]:
+    """Return the messages of `least` bytes and more."""
+    return [row for row in table.rows if row.size >= least]
+
+
 def bus_efficiencies(table: NcclTable, wire: float, least: float = 30e6) -> tuple[float, float, float]:
     """Return the median, least and largest bus bandwidth over `wire` B/s, of messages of `least` bytes and more.
 
     The median is what ``time: {efficiency: {TECHNOLOGY: ...}}`` of a problem file says. Raises `InputError` where no
     message is that large.
     """
-    shares = [row.bus / wire for row in table.rows if row.size >= least]
+    shares = [row.bus / wire for row in large_messages(table, least)]
     if not shares:
         raise InputError(f"no message of {least / 1e6:g} MB and more was found")
     return float(np.median(shares)), min(shares), max(shares)

@@ -10,6 +10,8 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from evo_libra.errors import InputError, printable
+from evo_libra.exchange.gpu_node import GpuNode
+from evo_libra.exchange.node_fabric import NodeFabric, fabric_of, npu_of
 from evo_libra.exchange.reader import PARTS, Draft
 
 _NPU = "h100-80gb"
@@ -32,13 +34,16 @@ class Made:
     assumed: tuple[str, ...]
 
 
-def made_of(drafts: Mapping[str, Draft], name: str, npus: int | None = None, npu: str | None = None) -> Made:
+def made_of(
+    drafts: Mapping[str, Draft], name: str, npus: int | None = None, npu: str | None = None, nodes: int | None = None
+) -> Made:
     """Return the problem that files say together.
 
     Parameters
     ----------
     drafts : what each file says, by its name.
     npus, npu : replace what the files say.
+    nodes : how many servers there are, where a file describes one.
 
     Raises
     ------
@@ -51,13 +56,35 @@ def made_of(drafts: Mapping[str, Draft], name: str, npus: int | None = None, npu
     machine: dict[str, Any] = {}
     for file, draft in drafts.items():
         _merge(machine, {key: value for key in ("npus", "npu") if (value := getattr(draft, key)) is not None}, file)
+    node = _node(drafts)
+    if nodes is not None:
+        if node is None or npus is not None:
+            raise InputError("--nodes counts servers that a file describes; give --npus, or a topology of a server")
+        npus = nodes * node[1].gpus
     machine |= {key: value for key, value in (("npus", npus), ("npu", npu)) if value is not None}
     assumed = [sentence for draft in drafts.values() for sentence in draft.assumed]
     if not parts["generator"]:
         raise InputError(f"{', '.join(drafts)}: no model; give a file that has one, such as a config.json, too")
-    _complete(machine, parts, assumed)
+    _complete(machine, parts, assumed, None if node is None else node[1])
+    around = None if node is None else _around(drafts, *node, machine)
+    assumed += [] if around is None else around.assumed
     left = tuple(sentence for draft in drafts.values() for sentence in draft.left)
-    return Made(_problem(name, machine, parts, ", ".join(drafts)), left, tuple(assumed))
+    return Made(_problem(name, machine, parts, ", ".join(drafts), around), left, tuple(assumed))
+
+
+def _node(drafts: Mapping[str, Draft]) -> tuple[str, GpuNode] | None:
+    """Return the server that a file describes, and the file."""
+    found = [(file, draft.node) for file, draft in drafts.items() if draft.node is not None]
+    if len(found) > 1:
+        raise InputError(f"{found[0][0]} and {found[1][0]} describe a server each; one is needed")
+    return found[0] if found else None
+
+
+def _around(drafts: Mapping[str, Draft], file: str, node: GpuNode, machine: Mapping[str, Any]) -> NodeFabric:
+    if machine["npus"] % node.gpus:
+        raise InputError(f"{file}: found {machine['npus']} NPUs; servers of {node.gpus} GPUs are needed, all of each")
+    buses = [(name, *draft.bus) for name, draft in drafts.items() if draft.bus is not None]
+    return fabric_of(node, file, machine["npu"], buses)
 
 
 def _merge(into: dict[str, Any], values: Mapping[str, Any], where: str) -> None:
@@ -72,17 +99,21 @@ def _merge(into: dict[str, Any], values: Mapping[str, Any], where: str) -> None:
             into[key] = value
 
 
-def _complete(machine: dict[str, Any], parts: dict[str, dict[str, Any]], assumed: list[str]) -> None:
+def _complete(
+    machine: dict[str, Any], parts: dict[str, dict[str, Any]], assumed: list[str], node: GpuNode | None
+) -> None:
     degrees = parts["parallelism"]
     shared = degrees.get("tp", 1) * degrees.get("cp", 1) * degrees.get("pp", 1)
     if "npus" not in machine and "dp" in degrees:
         machine["npus"] = shared * degrees["dp"]
     if "npus" not in machine:
-        raise InputError("no file says how many NPUs there are; give --npus")
+        more = "" if node is None else " or --nodes"
+        raise InputError(f"no file says how many NPUs there are; give --npus{more}")
     if "npu" not in machine:
-        machine["npu"] = _NPU
-        assumed.append(f"the accelerator {_NPU}, as no file names one; --npu names another one")
-    assumed.append("the networks that are searched, and an efficiency of their optics")
+        machine["npu"] = (node and npu_of(node)) or _NPU
+        assumed.append(f"the accelerator {machine['npu']}, as no file names one; --npu names another one")
+    outside = "" if node is None else " outside of the server"
+    assumed.append(f"the networks that are searched{outside}, and an efficiency of their optics")
     training = parts["training"]
     if "global_batch" not in training:
         replicas = max(machine["npus"] // shared, 1)
@@ -90,14 +121,19 @@ def _complete(machine: dict[str, Any], parts: dict[str, dict[str, Any]], assumed
         assumed.append(f"a global batch of {training['global_batch']}, a microbatch of each replica")
 
 
-def _problem(name: str, machine: Mapping[str, Any], parts: Mapping[str, Any], files: str) -> dict[str, Any]:
+def _problem(
+    name: str, machine: Mapping[str, Any], parts: Mapping[str, Any], files: str, around: NodeFabric | None
+) -> dict[str, Any]:
     fabric: dict[str, Any] = {"catalog": "parts-2024", **_FABRICS.get(machine["npu"], {}), "max_dimensions": 3}
+    if around is not None:
+        fabric = dict(around.fabric)
     generator = {"kind": "decoder", **parts["generator"], "source": printable(files)}
     workload = {"name": name, "generator": generator, "training": parts["training"]}
     if parts["parallelism"]:
         workload["parallelism"] = parts["parallelism"]
     optics = [name for name in fabric.get("technologies", ()) if name.startswith("optics")]
-    time = {"model": "libra", "efficiency": dict.fromkeys(optics, _EFFICIENCY)} if optics else "libra"
+    efficiency = {**dict.fromkeys(optics, _EFFICIENCY), **(around.efficiency if around else {})}
+    time = {"model": "libra", "efficiency": efficiency} if efficiency else "libra"
     return {
         "version": 1, "name": name, "npus": machine["npus"], "npu": machine["npu"], "fabric": fabric,
         "workloads": [workload], "time": time, "objectives": ["time", "cost"], "bandwidth": "ports",

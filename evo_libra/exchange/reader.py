@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from evo_libra.exchange.gpu_node import GpuNode
 from evo_libra.files.source import Source
 
 PARTS = ("generator", "training", "parallelism")
@@ -20,6 +21,8 @@ class Draft:
     ----------
     generator, training, parallelism : keys of these parts of a workload.
     npus, npu : how many NPUs there are, and which accelerator of the catalogue they are; None where it is not said.
+    node : a server of GPUs, which is the first dimension of the network.
+    bus : ranks, and bus bandwidth in B/s that their collectives reach with large messages.
     left : keys that were left out, a sentence each.
     assumed : figures that the file leaves to its program, a sentence each.
     """
@@ -29,6 +32,8 @@ class Draft:
     parallelism: Mapping[str, int] = field(default_factory=dict)
     npus: int | None = None
     npu: str | None = None
+    node: GpuNode | None = None
+    bus: tuple[int, float] | None = None
     left: tuple[str, ...] = ()
     assumed: tuple[str, ...] = ()
 
@@ -44,6 +49,7 @@ class Reader:
     recognise : whether a source is of this format, by its content. It gets any data and raises nothing.
     read : reads a source; an `InputError` names line and key of every mistake.
     parse : makes a source of text and the name of its file; None for YAML and JSON.
+    mark : what a text has that is meant to be of this format, so that a mistake in it is told; None where any may be.
     samples : small texts of this format, for `evo_libra.exchange.conformance`.
     """
 
@@ -53,6 +59,7 @@ class Reader:
     read: Callable[[Source], Draft]
     samples: tuple[str, ...]
     parse: Callable[[str, str], Source] | None = None
+    mark: str | None = None
 
 
 def without_none(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from evo_libra.exchange import (
     megatron,
     megatron_writer,
     netbox,
+    nodes,
 )
 from evo_libra.exchange.reader import Draft, Reader
 from evo_libra.exchange.writer import Chosen, Writer, Written
@@ -28,7 +29,7 @@ ENTRY_POINTS_OF_WRITERS = "evo_libra.writers"
 
 Format = TypeVar("Format", Reader, Writer)
 
-PACKAGED = (*calculon.READERS, *hugging_face.READERS, *megatron.READERS, *deepspeed.READERS)
+PACKAGED = (*calculon.READERS, *hugging_face.READERS, *megatron.READERS, *deepspeed.READERS, *nodes.READERS)
 PACKAGED_WRITERS = (
     *megatron_writer.WRITERS, *deepspeed_writer.WRITERS, *bill_writers.WRITERS, *netbox.WRITERS,
 )  # fmt: skip
@@ -89,6 +90,8 @@ def read_text_as(text: str, file: str, name: str | None = None) -> tuple[Reader,
         try:
             source = (reader.parse or parse_source)(text, file)
         except InputError as error:
+            if reader.mark is not None and reader.mark in text:
+                raise
             wrong = wrong or error
             continue
         if name is not None or reader.recognise(source):

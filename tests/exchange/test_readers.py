@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from node_samples import matrix, table, topology
 
 from evo_libra.errors import InputError
 from evo_libra.exchange.conformance import faults
@@ -18,6 +20,7 @@ from evo_libra.exchange.reader import Draft, Reader
 from evo_libra.exchange.registry import PACKAGED, read_text_as, readers
 from evo_libra.files.source import parse_source
 from evo_libra.problem.file.registry import load_problem
+from evo_libra.searching.generations import search
 from evo_libra.validation.training import seconds_of, setup_of, training_rows, without_factor
 
 NAMED = {reader.name: reader for reader in PACKAGED}
@@ -156,3 +159,75 @@ def test_the_command_writes_a_problem(tmp_path: Path, capsys: pytest.CaptureFixt
         import_files()
     with pytest.raises(InputError, match="did you mean 'nemo'"):
         import_files(script, file_format="nemoo")
+
+
+def texts(**named: str) -> dict[str, Draft]:
+    return {name: read_text_as(text, name)[1] for name, text in named.items()}
+
+
+def test_a_model_a_server_and_its_collectives_make_a_problem_that_is_searched() -> None:
+    model = NAMED["hugging-face"].samples[0]
+    data = made_of(texts(model=model, node=topology(), tests=table()), "own", nodes=16).data
+    pin = {"dimension": 0, "npus": 8, "block": "switch", "technology": "nvlink4", "bandwidth_GBps": 450.0}
+    assert (data["npus"], data["fabric"]["pin"]) == (128, [pin])
+    assert data["time"]["efficiency"] == {"nvlink4": pytest.approx(360 / 450, abs=0.02), "optics-400g": 0.85}
+    front = search(load_problem(dict(data)), evaluations=500, seed=0)
+    assert len(front)
+    assert all(text.startswith("SW(8)@nvlink4:450_") for text in front.frame["design"].to_list())
+
+
+def test_collectives_between_servers_are_those_of_the_optics() -> None:
+    model, many = NAMED["hugging-face"].samples[0], table(bus_GBps=300.0)
+    many += "".join(f"#  Rank {at} Group  0 Pid 7 on other device {at - 8}\n" for at in range(8, 16))
+    made_ = made_of(texts(model=model, node=topology(), tests=many), "own", nodes=4)
+    assert made_.data["time"]["efficiency"]["optics-400g"] == pytest.approx(300 / 400, abs=0.02)
+    assert any("pass every interface" in sentence for sentence in made_.assumed)
+
+
+def test_a_matrix_has_the_links_of_the_accelerator() -> None:
+    drafts = texts(model=NAMED["hugging-face"].samples[0], node=matrix("NV12", 4))
+    fabric = made_of(drafts, "own", nodes=2, npu="a100-80gb").data["fabric"]
+    assert fabric["technologies"] == ["nvlink3", "optics-400g"]
+    with pytest.raises(InputError, match=r"node: found 18 links of a GPU; nvlink3 has 12"):
+        made_of(texts(model=NAMED["hugging-face"].samples[0], node=matrix("NV9", 3)), "own", nodes=2, npu="a100-80gb")
+
+
+@pytest.mark.parametrize(("given", "sentence"), [
+    ({"npus": 12}, "node: found 12 NPUs; servers of 8 GPUs are needed, all of each"),
+    ({"nodes": 2, "npus": 16}, "--nodes counts servers that a file describes; give --npus"),
+    ({}, "no file says how many NPUs there are; give --npus or --nodes"),
+])  # fmt: skip
+def test_servers_that_do_not_fit_are_refused(given: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=re.escape(sentence)):
+        made_of(texts(model=NAMED["hugging-face"].samples[0], node=topology()), "own", **given)
+
+
+def test_measurements_that_do_not_fit_the_server_are_refused() -> None:
+    model = NAMED["hugging-face"].samples[0]
+    with pytest.raises(
+        InputError, match=r"tests: Rank: found 8 ranks; servers of 4 GPUs|tests: Rank: found 8 ranks, of"
+    ):
+        made_of(texts(model=model, node=matrix("NV12", 4), tests=table()), "own", nodes=2)
+    with pytest.raises(InputError, match=r"another file measures nvlink4, too"):
+        made_of(texts(model=model, node=topology(), a=table(), b=table(10.0)), "own", nodes=2)
+    with pytest.raises(InputError, match=r"node and more describe a server each"):
+        made_of(texts(model=model, node=topology(), more=topology()), "own", nodes=2)
+
+
+def test_a_model_of_an_unknown_architecture_is_refused_and_not_guessed() -> None:
+    text = NAMED["hugging-face"].samples[0].replace('"llama"', '"lama"')
+    with pytest.raises(
+        InputError, match=r"config.json:1:\d+: model_type: unknown model_type 'lama'.* 'llama'\?; write"
+    ):
+        read_text_as(text, "config.json")
+
+
+def test_keys_of_a_model_that_matter_and_were_not_read_are_listed() -> None:
+    draft = read_text_as(NAMED["hugging-face"].samples[2], "config.json")[1]
+    assert draft.left == tuple(f"config.json: {key}: has no counterpart" for key in ("n_group", "topk_group"))
+
+
+def test_a_mistake_in_a_text_of_a_format_is_told_with_its_line() -> None:
+    wrong = topology().replace('sm="90"', 'sm="h100"', 1)
+    with pytest.raises(InputError, match=r"node.xml:\d+.*gpu.sm: found 'h100'"):
+        read_text_as(wrong, "node.xml")

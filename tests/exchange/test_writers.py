@@ -32,6 +32,7 @@ from evo_libra.problem.problem import Problem
 FOLDER = Path(__file__).parents[2] / "problems"
 TRAINED = ("llama3-405b-16k", "deepseek-v3-2k", "mixtral-8x7b-256", "gpt3-175b-1536", "megatron-1t-3072")
 OTHERS = ("dense-1k", "gpt3-4k", "opt-175b-offload", "transformer-1t-memory", "llama3-70b-serving", "mixed-models-4k")
+FEW = costly(25, phases=[Phase.explicit, Phase.generate])
 MANY = costly(50, phases=[Phase.explicit, Phase.generate])
 
 
@@ -84,7 +85,7 @@ def test_a_writer_that_fails_is_found_out() -> None:
 
 
 @given(st.sampled_from(TRAINED), st.integers(0, 10**6))
-@MANY
+@FEW
 def test_arguments_of_megatron_are_read_as_the_plan_that_was_written(name: str, seed: int) -> None:
     chosen = drawn(name, seed)
     written = write_as("megatron-arguments", chosen)

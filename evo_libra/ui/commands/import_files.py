@@ -21,12 +21,13 @@ def import_files(
     file_format: Annotated[str | None, Parameter(name="--format")] = None,
     npus: int | None = None,
     npu: str | None = None,
+    nodes: int | None = None,
     network: Path | None = None,
     system: Path | None = None,
     problem: Path | None = None,
     as_json: Json = False,
 ) -> int:
-    """Read files of other programs as a problem file: models, launch scripts, plans, clusters of ASTRA-sim.
+    """Read files of other programs as a problem file: models, launch scripts, servers, clusters of ASTRA-sim.
 
     Parameters
     ----------
@@ -38,6 +39,8 @@ def import_files(
         Number of NPUs, where no file says it or another one is wanted.
     npu:
         Accelerator of the catalogue, likewise.
+    nodes:
+        Number of servers, where a file describes one.
     network:
         ASTRA-sim's network file.
     system:
@@ -46,22 +49,26 @@ def import_files(
         Problem file to write; of ASTRA-sim with the network pinned, and a catalogue beside it.
     """
     if network is not None and system is not None and not files:
-        if any(option is not None for option in (file_format, npus, npu)):
-            raise InputError("--format, --npus and --npu belong to FILES; --network and --system say all of a cluster")
+        if any(option is not None for option in (file_format, npus, npu, nodes)):
+            raise InputError("--format, --npus, --npu and --nodes belong to FILES; --network and --system say the rest")
         from evo_libra.ui.commands.astra_sim import import_cluster
 
         import_cluster(network, system, problem, as_json=as_json)
         return 0
     if not files or network is not None or system is not None:
         raise InputError("files are needed: FILES of other programs, or --network and --system of ASTRA-sim")
-    _import_made(files, file_format, npus, npu, problem, as_json=as_json)
+    _import_made(files, file_format, (npus, npu, nodes), problem, as_json=as_json)
     return 0
 
 
 def _import_made(
-    files: tuple[Path, ...], file_format: str | None, npus: int | None, npu: str | None, problem: Path | None, *,
+    files: tuple[Path, ...],
+    file_format: str | None,
+    machine: tuple[int | None, str | None, int | None],
+    problem: Path | None,
+    *,
     as_json: bool,
-) -> None:  # fmt: skip
+) -> None:
     from evo_libra.exchange.problem_text import made_of, problem_text
     from evo_libra.exchange.registry import read_text_as
     from evo_libra.files.source import read_text
@@ -70,7 +77,7 @@ def _import_made(
 
     found = {str(path): read_text_as(read_text(path, MAX_BYTES), str(path), file_format) for path in files}
     formats = {file: reader.name for file, (reader, _) in found.items()}
-    made = made_of({file: draft for file, (_, draft) in found.items()}, problem_name(problem or files[0]), npus, npu)
+    made = made_of({file: draft for file, (_, draft) in found.items()}, problem_name(problem or files[0]), *machine)
     text = problem_text(made.data, _comments(formats, made))
     written = [] if problem is None else write_problem(problem, {problem: text})
     if as_json:

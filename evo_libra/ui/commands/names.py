@@ -39,7 +39,7 @@ COMMANDS = {
     "front": ("front", "Show the front of a result, or a part of it."),
     "import": (
         "import_files",
-        "Read files of other programs as a problem file: models, launch scripts, plans, clusters of ASTRA-sim.",
+        "Read files of other programs as a problem file: models, launch scripts, servers, clusters of ASTRA-sim.",
     ),
     "init": ("init", "Write a commented problem file to start from."),
     "optimize": (

@@ -7,24 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from evo_libra.errors import InputError, Mistake
+from evo_libra.errors import InputError, Mistake, unknown
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import Source, read_source
 from evo_libra.workload.step.decoder import Decoder, DecoderSpec, ExpertsSpec, LatentAttentionSpec, decoder_of
 
 _MAX = 10**9
-_KNOWN = frozenset({
-    "activation_function", "d_model", "decoder_sparse_step", "experts_per_token", "ffn_dim", "first_k_dense_replace",
-    "head_dim", "hidden_act", "hidden_activation", "hidden_size", "interleave_moe_layer_step", "intermediate_size",
-    "is_encoder_decoder", "kv_lora_rank", "max_position_embeddings", "max_seq_len", "mlp_only_layers", "model_type",
-    "moe_intermediate_size", "moe_layer_freq", "multi_query", "n_ctx", "n_embd", "n_embed", "n_head", "n_heads",
-    "n_inner", "n_layer", "n_layers", "n_positions", "n_routed_experts", "n_shared_experts",
-    "new_decoder_architecture", "num_attention_heads", "num_experts", "num_experts_per_tok", "num_heads",
-    "num_hidden_layers", "num_key_value_heads", "num_kv_heads", "num_layers", "num_local_experts", "q_lora_rank",
-    "qk_nope_head_dim", "qk_rope_head_dim", "shared_expert_intermediate_size", "tie_word_embeddings", "v_head_dim",
-    "vocab_size",
-})  # fmt: skip
-"""Every key that is read below."""
 
 
 def read_decoder(path: Path) -> Decoder:
@@ -39,17 +27,18 @@ def read_decoder(path: Path) -> Decoder:
 
 def decoder_of_source(source: Source) -> Decoder:
     """Return the model of a configuration that has been read; errors and names are as for `read_decoder`."""
+    return decoder_and_keys(source)[0]
+
+
+def decoder_and_keys(source: Source) -> tuple[Decoder, list[KeyPath]]:
+    """Return the model of a configuration, and the paths of the keys that it was made from."""
     if not isinstance(source.data, dict):
         raise InputError(source.mistake((), "a mapping is needed, as in a Hugging Face config.json"))
     path = Path(source.file)
     name = path.parent.name if path.stem == "config" and path.parent.name else path.stem
-    return _decoder_of_config(name, _Config(source))
-
-
-def known_keys(source: Source) -> list[KeyPath]:
-    """Return the paths of the keys of a configuration that a model may be made from."""
     config = _Config(source)
-    return [(*config.path, key) for key in _KNOWN if key in config.data]
+    model = _decoder_of_config(name, config)
+    return model, [(*config.path, key) for key in sorted(config.read) if key in config.data]
 
 
 @dataclass(frozen=True)
@@ -57,10 +46,12 @@ class _Config:
     """Keys of a Hugging Face configuration; the language model of one with several models is under ``text_config``.
 
     Keys that are missing or wrong are gathered in `mistakes`, and the smallest size stands for theirs until `check`.
+    Those that were asked for are kept in `read`.
     """
 
     source: Source
     mistakes: list[Mistake] = field(default_factory=list)
+    read: set[str] = field(default_factory=set)
 
     @property
     def path(self) -> KeyPath:
@@ -73,9 +64,14 @@ class _Config:
         found: Mapping[str, Any] = self.source.data["text_config"] if self.path else self.source.data
         return found
 
+    def value(self, key: str, default: Any = None) -> Any:  # noqa: ANN401 - whatever the file has
+        """Return the value of a key, and keep that it was read."""
+        self.read.add(key)
+        return self.data.get(key, default)
+
     def find(self, *keys: str) -> str | None:
         """Return the first of some keys that has a value."""
-        return next((key for key in keys if self.data.get(key) is not None), None)
+        return next((key for key in keys if self.value(key) is not None), None)
 
     def size(self, *keys: str, least: int = 1) -> int | None:
         """Return the whole number under the first of some keys that has a value; None where none has."""
@@ -124,6 +120,39 @@ _PLAIN_MODELS = (
     "gpt_bigcode",
     "starcoder2",
 )
+_GATED_MODELS = (
+    "baichuan",
+    "cohere",
+    "deepseek_v2",
+    "deepseek_v3",
+    "gemma",
+    "gemma2",
+    "gemma3_text",
+    "glm",
+    "glm4",
+    "granite",
+    "granitemoe",
+    "internlm2",
+    "kimi_k2",
+    "llama",
+    "llama4_text",
+    "ministral",
+    "mistral",
+    "mixtral",
+    "olmo",
+    "olmo2",
+    "olmoe",
+    "phi3",
+    "phimoe",
+    "qwen2",
+    "qwen2_moe",
+    "qwen3",
+    "qwen3_moe",
+    "seed_oss",
+    "smollm3",
+    "stablelm",
+)
+"""Models whose layers are those of Llama, with experts or narrow attention where their keys say so."""
 _NOT_DECODERS = ("bert", "roberta", "t5", "bart", "vit", "whisper", "mamba", "mamba2", "rwkv", "jamba", "dbrx")
 _TIED_MODELS = (
     "gpt2",
@@ -159,7 +188,7 @@ def _decoder_of_config(name: str, config: _Config) -> Decoder:
         "gated": gated,
         "vocabulary": config.needed("the number of tokens of the vocabulary", "vocab_size"),
         "sequence": config.size("max_position_embeddings", "n_positions", "n_ctx", "max_seq_len"),
-        "tied": bool(config.data.get("tie_word_embeddings", config.data.get("model_type") in _TIED_MODELS)),
+        "tied": bool(config.value("tie_word_embeddings", config.value("model_type") in _TIED_MODELS)),
         "source": f"{config.source.file}, a Hugging Face configuration",
     }
     latent = _latent_of(config)
@@ -168,26 +197,30 @@ def _decoder_of_config(name: str, config: _Config) -> Decoder:
 
 
 def _refuse_unsupported(config: _Config) -> None:
-    kind = config.data.get("model_type")
-    if config.data.get("is_encoder_decoder") is True or kind in _NOT_DECODERS:
+    kind = config.value("model_type")
+    if config.value("is_encoder_decoder") is True or kind in _NOT_DECODERS:
         raise config.mistake("model_type", f"'{kind}' is not supported; a decoder whose layers are equal is expected")
-    if config.data.get("mlp_only_layers"):
+    if kind is not None and kind not in (*_GATED_MODELS, *_PLAIN_MODELS):
+        rest = "write that of a model with the same layers, such as llama, or a generator of kind decoder"
+        known = unknown("model_type", kind, (*_GATED_MODELS, *_PLAIN_MODELS))
+        raise config.mistake("model_type", f"{known}; {rest}")
+    if config.value("mlp_only_layers"):
         raise config.mistake("mlp_only_layers", "found layers without experts; only the first layers may lack them")
     for key in ("decoder_sparse_step", "interleave_moe_layer_step", "moe_layer_freq"):
-        if config.data.get(key, 1) != 1:
+        if config.value(key, 1) != 1:
             raise config.mistake(key, f"found {config.data[key]!r}; only 1, experts in every layer, is supported")
 
 
 def _is_gated(config: _Config) -> bool:
     """Return whether feed-forward blocks have three matrices, as all that use SiLU have and few that use GELU."""
-    if config.data.get("model_type") in _PLAIN_MODELS:
+    if config.value("model_type") in _PLAIN_MODELS:
         return False
     activation = config.find("hidden_act", "hidden_activation", "activation_function")
     return activation is None or config.data[activation] in _GATED_ACTIVATIONS
 
 
 def _kv_heads(config: _Config, heads: int) -> int:
-    if config.data.get("multi_query") is True and not config.data.get("new_decoder_architecture"):
+    if config.value("multi_query") is True and not config.value("new_decoder_architecture"):
         return 1
     return config.size("num_key_value_heads", "num_kv_heads") or heads
 

@@ -1,0 +1,105 @@
+"""The networks around a server that exists: its own links are fixed, and what is outside of it is searched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evo_libra.arrays import GIGA
+from evo_libra.errors import InputError, Mistake
+from evo_libra.exchange.gpu_node import GENERATIONS, GpuNode, node_dimension
+from evo_libra.network.blocks.registry import BLOCKS
+from evo_libra.network.catalog.accelerators import load_accelerators
+
+_NAMES = {block.code: block.name for block in BLOCKS}
+_COMMON = 80e9
+"""Bytes of memory that an accelerator has at least; a topology does not say it."""
+
+_GIGABIT = 1e9 / 8
+_OPTICS = (100, 200, 400, 800)
+"""Gb/s of the optics of the catalogue."""
+
+
+@dataclass(frozen=True)
+class NodeFabric:
+    """The fabric of a problem file, what traffic reaches of its technologies, and what no file said."""
+
+    fabric: Mapping[str, Any]
+    efficiency: Mapping[str, float]
+    assumed: tuple[str, ...]
+
+
+def npu_of(node: GpuNode) -> str | None:
+    """Return an accelerator of the catalogue with the NVLink of a server; None where the file does not say which."""
+    technology, *_ = GENERATIONS.get(node.capability or 0, (None,))
+    fitting = {name: npu for name, npu in load_accelerators().items() if technology in npu.ports}
+    return next((name for name, npu in fitting.items() if npu.memory_capacity >= _COMMON), None)
+
+
+def fabric_of(node: GpuNode, file: str, npu: str, buses: Sequence[tuple[str, int, float]]) -> NodeFabric:
+    """Return the fabric around a server.
+
+    Parameters
+    ----------
+    file : of the server, for its mistakes.
+    npu : the accelerator, whose NVLink counts where the file does not say its generation.
+    buses : measured collectives: file, ranks, bus bandwidth in B/s.
+
+    Raises
+    ------
+    InputError : no building block is wired as the server, or a measurement is of no whole number of servers.
+    """
+    code, inner, bandwidth = node_dimension(node, file, _capability(npu))
+    outer, assumed = _optics(node)
+    pin = {
+        "dimension": 0, "npus": node.gpus, "block": _NAMES[code], "technology": inner,
+        "bandwidth_GBps": bandwidth / GIGA,
+    }  # fmt: skip
+    fabric = {
+        "catalog": "parts-2024", "technologies": [inner, outer], "domains": {inner: [node.gpus]},
+        "blocks": list(dict.fromkeys([_NAMES[code], "switch", "fat-tree"])), "max_dimensions": 3, "pin": [pin],
+    }  # fmt: skip
+    efficiency: dict[str, float] = {}
+    for measured, ranks, bus in buses:
+        name, wire = _measured(node, measured, ranks, (inner, bandwidth), outer)
+        if name in efficiency:
+            raise InputError(Mistake(f"another file measures {name}, too; one of the two is needed", measured))
+        if bus > wire:
+            assumed.append(f"{measured}: collectives reach all of {name}; found {bus / wire:.3f} of it")
+        if ranks > node.gpus:
+            assumed.append(f"{measured}: rings between servers pass every interface of each once")
+        efficiency[name] = min(bus / wire, 1.0)
+    return NodeFabric(fabric, efficiency, tuple(assumed))
+
+
+def _capability(npu: str) -> int | None:
+    ports = load_accelerators()[npu].ports if npu in load_accelerators() else {}
+    return next((sm for sm, (technology, *_) in GENERATIONS.items() if technology in ports), None)
+
+
+def _optics(node: GpuNode) -> tuple[str, list[str]]:
+    """Return the technology outside of a server: that of its fastest interfaces, or the next faster one."""
+    known = [rate for rate in node.nics if rate is not None]
+    if not known:
+        return "optics-400g", ["optics of 400 Gb/s outside of the server, as no file says the rate of its interfaces"]
+    rate = max(known) / _GIGABIT
+    chosen = next((one for one in _OPTICS if one >= rate), _OPTICS[-1])
+    return f"optics-{chosen}g", [] if chosen == rate else [f"optics of {chosen} Gb/s for interfaces of {rate:g} Gb/s"]
+
+
+def _measured(node: GpuNode, file: str, ranks: int, inner: tuple[str, float], outer: str) -> tuple[str, float]:
+    """Return which technology a measurement is of, and the B/s of an NPU's bus that its wires have.
+
+    Rings between servers pass all interfaces of each server, one after the other, so that the bus of every GPU has the
+    bandwidth of all of them (nccl-tests' PERFORMANCE.md: the bus bandwidth is that of the slowest link).
+    """
+    if ranks == node.gpus:
+        return inner
+    if ranks % node.gpus or ranks < node.gpus:
+        message = f"found {ranks} ranks; servers of {node.gpus} GPUs are needed, all of each"
+        raise InputError(Mistake(message, file, key="Rank"))
+    if node.scale_out is None:
+        message = f"found {ranks} ranks, of several servers, whose interfaces no file has; a topology of NCCL has them"
+        raise InputError(Mistake(message, file, key="Rank"))
+    return outer, min(node.scale_out * node.gpus, inner[1])
