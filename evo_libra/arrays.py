@@ -102,9 +102,9 @@ class Population:
         how = () if schedule is None else (schedule.chunks, schedule.scheduler, schedule.algorithm)
         spares = () if self.spares is None else (self.spares,)
         parts = [self.npus, self.block, self.technology, self.bandwidth, self.plans, *how, *spares]
-        # An axis of length 1 holds for all designs, and tells none of them from another.
-        told = [np.atleast_2d(part) for part in parts if part.shape[-1] == len(self)]
-        return np.concatenate([part.astype(np.float64) for part in told])
+        # An axis of length 1 holds for all designs.
+        each = [np.broadcast_to(part, (*part.shape[:-1], len(self))) for part in map(np.atleast_2d, parts)]
+        return np.concatenate(each).astype(np.float64)
 
     def select(self, designs: Sequence[int] | IntArray | slice) -> Population:
         """Return the named designs, in that order."""

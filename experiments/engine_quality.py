@@ -37,6 +37,8 @@ FIRST_SEED, SEEDS = 1000, 20
 """Seeds from 1,000 on: the engines were tuned with the first ten ones."""
 EVALUATIONS, POPULATION = 5_000, 100
 SIGNIFICANT = 0.05
+MIN_SEEDS = 5
+"""Fewer say nothing of a median: the table leaves out an algorithm that has fewer on a problem."""
 _REFERENCE_SEED, _REFERENCE_EVALUATIONS = 999, 200_000
 _SAME = 1e-9
 _DECADE = 100.0
@@ -216,11 +218,12 @@ class Comparison:
 
 
 def compare(runs: Sequence[Run]) -> list[Comparison]:
-    """Return a comparison for each problem with runs of the default engine and of pymoo's NSGA-II."""
+    """Return a comparison for each problem with `MIN_SEEDS` runs of the default engine and of pymoo's NSGA-II."""
     found = []
     for problem in dict.fromkeys(run.problem for run in runs):
         mine = [run for run in runs if run.problem == problem]
         by = {name: np.array([run.hypervolume for run in mine if run.engine == name]) for name in _names(mine)}
+        by = {name: values for name, values in by.items() if len(values) >= MIN_SEEDS}
         if DEFAULT in by and BASELINE in by:
             found.append(Comparison(problem, by.pop(DEFAULT), by))
     return found

@@ -1,7 +1,7 @@
 """Engine time of nsga2 beside pygmo's in small populations: ``python tests/benchmarks/small_populations.py [SIZE]``.
 
-Microseconds of the processor per design, all but its evaluation, the least of five runs in turns. pygmo, which has to be
-installed by hand, gets all genes of a generation in one call (`bfe`). Its NSGA-II keeps no archive; ours is
+Microseconds of the processor per design, all but its evaluation, the least of five runs in turns. pygmo, which has to
+be installed by hand, gets all genes of a generation in one call (`bfe`). Its NSGA-II keeps no archive; ours is
 timed with the archive and the loop of a search, and without.
 """
 
