@@ -96,6 +96,16 @@ class Population:
         """(w, n) places of plans; w is 0 where none is open."""
         return no_plans(len(self)) if self.plan is None else self.plan
 
+    def rows(self) -> FloatArray:
+        """Return (r, n) numbers that are equal for equal designs of one problem, and for no others."""
+        schedule = self.schedule
+        how = () if schedule is None else (schedule.chunks, schedule.scheduler, schedule.algorithm)
+        spares = () if self.spares is None else (self.spares,)
+        parts = [self.npus, self.block, self.technology, self.bandwidth, self.plans, *how, *spares]
+        # An axis of length 1 holds for all designs.
+        each = [np.broadcast_to(part, (*part.shape[:-1], len(self))) for part in map(np.atleast_2d, parts)]
+        return np.concatenate(each).astype(np.float64)
+
     def select(self, designs: Sequence[int] | IntArray | slice) -> Population:
         """Return the named designs, in that order."""
         return Population(

@@ -176,6 +176,10 @@ class Problem:
         """Return the designs of (g, n) legal genes; every one has the problem's number of NPUs."""
         return self.sections.decode(genes).population
 
+    def design_rows(self, genes: FloatArray) -> FloatArray:
+        """Return (r, n) numbers that are equal for (g, n) genes of equal designs."""
+        return self.decode(genes).rows()
+
     def encode(
         self, structure: IntArray, block: IntArray, bandwidth: FloatArray, budget: FloatArray,
         plan: IntArray | None = None, collectives: IntArray | None = None, spares: IntArray | None = None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -89,8 +89,8 @@ def genome_of(sections: Sequence[tuple[int, Sequence[Gene]]]) -> Genome:
 
 
 __all__ = [
-    "COST", "TIME", "Configurable", "Evaluation", "HasReferences", "HasTraces", "Objective", "Reference",
-    "SearchProblem", "SearchSettings",
+    "COST", "TIME", "Configurable", "Evaluation", "HasDesignRows", "HasReferences", "HasTraces", "Objective",
+    "Reference", "SearchProblem", "SearchSettings", "design_rows_of",
 ]  # fmt: skip
 
 
@@ -156,6 +156,19 @@ class SearchProblem(Protocol):
 
     def identity(self) -> Mapping[str, Any]:
         """Return JSON-able data that changes whenever results would."""
+
+
+@runtime_checkable
+class HasDesignRows(Protocol):
+    """A problem that knows which genes stand for one design, so that no search evaluates the design twice."""
+
+    def design_rows(self, genes: FloatArray) -> FloatArray:
+        """Return (r, n) numbers that are equal for (g, n) legal genes of equal designs, and for no others."""
+
+
+def design_rows_of(problem: object) -> Callable[[FloatArray], FloatArray]:
+    """Return the function that tells designs apart: the problem's own, else the genes are the design."""
+    return problem.design_rows if isinstance(problem, HasDesignRows) else np.asarray
 
 
 @runtime_checkable

@@ -18,7 +18,8 @@ from evo_libra.searching.loop import NO_OPTIONS, MemeticStep, SearchLoop, Search
 from evo_libra.searching.registry import ENGINES, load_engine
 
 STEP = 250
-"""Designs per memetic step. A batch takes as long as its largest part: it should have hundreds of designs."""
+"""Most designs of a memetic step, which has half as many as a population: a batch takes as long as its largest part and
+should have hundreds of designs, but a search with a small population learns from them sooner."""
 MAX_SHARE = 0.5
 """Largest share of the evaluations for memetic steps."""
 
@@ -61,8 +62,8 @@ def kept_difference(problem: SearchProblem, engine: str, epsilon: float | None =
     return EPSILON if numbers and not (entry is not None and entry.deterministic) else 0.0
 
 
-def memetic_step(problem: SearchProblem, share: float) -> MemeticStep | None:
-    """Return the step that takes a share of the evaluations; None for a share of 0.
+def memetic_step(problem: SearchProblem, share: float, population: int) -> MemeticStep | None:
+    """Return the step that takes a share of the evaluations of a search; None for a share of 0.
 
     Raises `InputError` if the share is out of range, or the problem has no exact bandwidths.
     """
@@ -76,7 +77,8 @@ def memetic_step(problem: SearchProblem, share: float) -> MemeticStep | None:
             f"memetic: '{problem.name}' has no exact bandwidths to improve designs by; that takes a problem file with "
             "bandwidths that are searched, time: libra, and the objectives time and cost"
         )
-    return MemeticStep(better, max(round(STEP / share), 1), STEP)
+    count = min(STEP, population // 2)
+    return MemeticStep(better, max(round(count / share), 1), count)
 
 
 @dataclass(frozen=True)
@@ -181,7 +183,7 @@ def search(
         raise InputError("evaluations of at least 1, a population of at least 4 and a seed of at least 0 are needed")
     chosen = load_engine(settings.engine, problem) if engine is None or isinstance(engine, str) else engine
     if options.improve is None:
-        options = replace(options, improve=memetic_step(problem, settings.memetic or 0.0))
+        options = replace(options, improve=memetic_step(problem, settings.memetic or 0.0, settings.population))
     loop = Generations(problem, chosen, settings.population, settings.seed, options)
     for snapshot in loop.snapshots(settings.evaluations):
         last = snapshot

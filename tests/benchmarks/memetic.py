@@ -34,7 +34,8 @@ def main(seeds, engine, names):
         best, _ = exact(problem)
         low, high = best.min(axis=1), best.max(axis=1)
         largest = hypervolume(best, low, high)
-        steps = {"none": None, "bandwidths": memetic_step(problem, memetic_share(problem, engine))}
+        step = memetic_step(problem, memetic_share(problem, engine), problem.settings.population)
+        steps = {"none": None, "bandwidths": step}
         for label, options in ((label, SearchOptions(improve=step)) for label, step in steps.items()):
             missed, spent, reached = [], [], []
             for seed in range(seeds):

@@ -11,6 +11,7 @@ from evo_libra import load_problem, search
 from evo_libra.arrays import FloatArray
 from evo_libra.front.archive import Archive
 from evo_libra.problem.protocol import Genome, SearchProblem
+from evo_libra.searching.conformance import SampleProblem
 from evo_libra.searching.engine import EngineState
 from evo_libra.searching.generations import generations
 from evo_libra.searching.loop import Snapshot
@@ -21,7 +22,7 @@ MIXED = Genome(
 )
 
 
-PROBLEM = load_problem("gpt3-4k")
+PROBLEM = SampleProblem()  # its genes are its designs, as those of MIXED are
 SAMPLING = ("nsga2", "nsga3", "random")
 
 

@@ -92,7 +92,7 @@ def test_one_island_is_a_search_with_a_seed_of_its_own(problem: Problem, engine:
 
 
 def short(problem: Problem) -> MemeticStep:
-    rule = memetic_step(problem, memetic_share(problem, "nsga2"))
+    rule = memetic_step(problem, memetic_share(problem, "nsga2"), POPULATION)
     assert rule is not None
     # More evaluations than an island has in an epoch.
     return replace(rule, every=POPULATION * EPOCH + 100, count=10)

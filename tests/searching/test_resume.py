@@ -76,6 +76,6 @@ def test_each_option_alone_resumes_to_the_same_front(name: str, options: SearchO
 def test_exhaustive_and_exact_bandwidths_resume_to_the_same_front() -> None:
     problem = load_problem("gpt3-4k")
     check(problem, "exhaustive", SearchOptions())
-    step = memetic_step(problem, memetic_share(problem, "nsga2"))
+    step = memetic_step(problem, memetic_share(problem, "nsga2"), POPULATION)
     assert step is not None
     check(problem, "nsga2", SearchOptions(improve=replace(step, every=40, count=8)))

@@ -70,7 +70,7 @@ def check(spec: RunSpec, problem: SearchProblem) -> None:
     problem = with_processes(spec, problem, None, retry=False)
     _check_method(spec, expensive=isinstance(problem, ExpensiveProblem))
     load_engine(spec.engine, problem).start(problem.genome, len(problem.objectives), spec.population, spec.seed)
-    memetic_step(problem, spec.memetic)
+    memetic_step(problem, spec.memetic, spec.population)
     if spec.gap is not None:
         certified_gap(problem)
     if spec.start_from:
@@ -152,14 +152,13 @@ def _options(spec: RunSpec, problem: SearchProblem, observe: Observe | None, *, 
     stagnation = None if spec.stagnation is None else Stagnation(spec.stagnation, spec.growth)
     gap = None if spec.gap is None else Gap(spec.gap, certified_gap(problem), spec.gap_every)
     first = _first_genes(spec, problem) if warm and spec.start_from else None
-    return SearchOptions(
-        Stop(spec.seconds, stagnation, gap), spec.restarts, first, memetic_step(problem, spec.memetic), observe
-    )
+    improve = memetic_step(problem, spec.memetic, spec.population)
+    return SearchOptions(Stop(spec.seconds, stagnation, gap), spec.restarts, first, improve, observe)
 
 
 def epoch_runner_of(spec: RunSpec, problem: SearchProblem) -> Callable[[Epoch], Epoch]:
     """Return the function that runs epochs of a run's islands."""
-    improve = memetic_step(problem, spec.memetic)
+    improve = memetic_step(problem, spec.memetic, spec.population)
     return epoch_runner(problem, spec.engine, spec.population, improve, observed=spec.keep == "designs")
 
 

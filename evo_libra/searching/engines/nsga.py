@@ -8,13 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evo_libra.arrays import FloatArray, IntArray, columns
-from evo_libra.problem.protocol import Genome, SearchProblem
+from evo_libra.problem.protocol import Genome, SearchProblem, design_rows_of
 from evo_libra.searching.engine import Arrays, Engine, EngineState
+from evo_libra.searching.engines.memory import empty_memory, remember, remembers
 from evo_libra.searching.engines.niching import Niches
 from evo_libra.searching.engines.survival import Crowding
 from evo_libra.searching.engines.variation import Operators, first_of_kind, row_hash, vary
 
-_ATTEMPTS = 20
+_RECENT = 8
+"""Generations of designs that are kept beside the memory, whose copy costs as much as half a small generation."""
+_ATTEMPTS, _SAMPLES = 8, 2
+"""How often children are made until there are enough new ones; the last times they are sampled."""
 _SPARE = 1.03
 _MIN_SHARE = 0.25
 
@@ -35,12 +39,18 @@ class Selection(Protocol):
 
 
 class Nsga(Engine):
-    """An evolution with constraint domination; what the population holds already is not asked for again."""
+    """An evolution with constraint domination.
+
+    A design that the search has had is not asked for again, whatever genes stand for it, as long as the engine
+    remembers the design; see `evo_libra.searching.engines.memory`. Where parents have hardly any new children left,
+    the rest of a generation is a random sample.
+    """
 
     _genome: Genome
 
-    def __init__(self, selection: Selection, operators: Operators) -> None:
+    def __init__(self, selection: Selection, operators: Operators, problem: SearchProblem | None = None) -> None:
         self._selection, self._operators = selection, operators
+        self._rows = design_rows_of(problem)
         self._random = np.random.Generator(np.random.PCG64(0))
 
     def start(self, genome: Genome, objectives: int, population: int, seed: int) -> EngineState:
@@ -53,7 +63,8 @@ class Nsga(Engine):
             "genes": np.empty((len(genome), 0)),
             "objectives": np.empty((objectives, 0)),
             "violation": np.empty(0),
-            "hash": np.empty(0, dtype=np.uint64),
+            "memory": empty_memory(population),
+            "recent": np.empty(0, dtype=np.uint64),
             "asked": np.empty(0, dtype=np.uint64),
         }
         return EngineState(arrays | self._selection.memory(objectives, population), np.random.PCG64(seed).state)
@@ -64,13 +75,14 @@ class Nsga(Engine):
         size, held = int(arrays["size"]), arrays["genes"].shape[1]
         sampling = not arrays["sampled"] and held < size
         missing = size - held if sampling else size
-        seen, share = arrays["hash"], float(arrays["share"])
+        seen, share = arrays["recent"], float(arrays["share"])
         found: list[FloatArray] = []
-        for _ in range(_ATTEMPTS):
+        for attempt in range(_ATTEMPTS):
             pairs = int(missing / share * _SPARE) // 2 + 1
-            tried = self._genome.sample(random, 2 * pairs) if sampling else self._children(arrays, pairs, random)
-            hashes = row_hash(tried)
-            new = np.flatnonzero(first_of_kind(hashes, seen))
+            sampled = sampling or attempt >= _ATTEMPTS - _SAMPLES
+            tried = self._genome.sample(random, 2 * pairs) if sampled else self._children(arrays, pairs, random)
+            hashes = row_hash(self._rows(tried))
+            new = np.flatnonzero(first_of_kind(hashes, seen) & ~remembers(arrays["memory"], hashes))
             share = max(len(new) / len(hashes), _MIN_SHARE)
             new = new[:missing]
             found, seen = [*found, columns(tried, new)], np.concatenate([seen, hashes[new]])
@@ -78,7 +90,7 @@ class Nsga(Engine):
             if not missing:
                 break
         genes = np.concatenate(found, axis=1) if len(found) > 1 else found[0]
-        known = {"sampled": np.array(1.0), "share": np.array(share), "asked": seen[len(arrays["hash"]) :]}
+        known = {"sampled": np.array(1.0), "share": np.array(share), "asked": seen[len(arrays["recent"]) :]}
         return genes, EngineState({**arrays, **known}, random.bit_generator.state)
 
     def _children(self, arrays: Arrays, pairs: int, random: np.random.Generator) -> FloatArray:
@@ -90,23 +102,26 @@ class Nsga(Engine):
     def tell(self, state: EngineState, genes: FloatArray, objectives: FloatArray, violation: FloatArray) -> EngineState:
         """Return the state with the survivors of the population and of designs, asked for or not."""
         old, random = state.arrays, state.generator(self._random)
-        hashes = old["asked"][: genes.shape[1]] if len(old["asked"]) else row_hash(genes)
-        new = {"genes": genes, "objectives": objectives, "violation": violation, "hash": hashes}
+        hashes = old["asked"][: genes.shape[1]] if len(old["asked"]) else row_hash(self._rows(genes))
+        new = {"genes": genes, "objectives": objectives, "violation": violation}
         merged = {name: np.concatenate([old[name], values], axis=-1) for name, values in new.items()}
         kept, memory = self._selection.survivors(old, merged["objectives"], merged["violation"], random)
         population = {name: columns(values, kept) for name, values in merged.items()}
         arrays = {**old, **population, **memory, "asked": np.empty(0, dtype=np.uint64)}
+        arrays["recent"] = np.concatenate([old["recent"], hashes])
+        if len(arrays["recent"]) >= _RECENT * int(arrays["size"]):
+            arrays |= {"memory": remember(old["memory"], arrays["recent"]), "recent": np.empty(0, dtype=np.uint64)}
         return EngineState(arrays, random.bit_generator.state)
 
 
-def nsga2(_problem: SearchProblem | None = None) -> Nsga:
+def nsga2(problem: SearchProblem | None = None) -> Nsga:
     """Return NSGA-II."""
-    return Nsga(Crowding(), Operators())
+    return Nsga(Crowding(), Operators(), problem)
 
 
-def nsga3(_problem: SearchProblem | None = None) -> Nsga:
+def nsga3(problem: SearchProblem | None = None) -> Nsga:
     """Return NSGA-III. Its front is that of the archive: its population holds few points of an irregular front."""
-    return Nsga(Niches(), Operators())
+    return Nsga(Niches(), Operators(), problem)
 
 
 class RandomEngine(Engine):

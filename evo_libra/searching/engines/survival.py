@@ -18,6 +18,8 @@ ENDS = 1e300
 
 _PAIR = 2
 _MAX_COUNTED = 2**16 - 1
+_UNFILTERED = 2000
+"""Designs of which the front of three objectives and more is found sooner than a filter is made for them."""
 
 
 class Crowding:
@@ -192,12 +194,19 @@ def _first_front(objectives: FloatArray) -> IntArray:
     """Return which designs nothing dominates, of equal ones the first, sorted by the first objective."""
     if len(objectives) == _PAIR:
         return front(objectives)
-    # The first half is the population, as a rule: it tells of most children that they are dominated.
-    half = objectives.shape[1] // 2
-    children = half + np.flatnonzero(pareto_filter(objectives[:, :half]).passes(objectives[:, half:]))
-    able = np.concatenate([np.arange(half), children])
+    able = np.arange(objectives.shape[1]) if objectives.shape[1] <= _UNFILTERED else _able(objectives)
     able = able[stable_order(columns(objectives[0], able))]
     return np.asarray(able[moocore.is_nondominated(np.ascontiguousarray(columns(objectives[::-1], able).T))])
+
+
+def _able(objectives: FloatArray) -> IntArray:
+    """Return the designs without most of those that are dominated.
+
+    The first half is the population, as a rule: it tells of most children that they are dominated.
+    """
+    half = objectives.shape[1] // 2
+    children = half + np.flatnonzero(pareto_filter(objectives[:, :half]).passes(objectives[:, half:]))
+    return np.concatenate([np.arange(half), children])
 
 
 def along(objectives: FloatArray) -> FloatArray:

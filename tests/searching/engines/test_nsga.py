@@ -19,7 +19,7 @@ from pymoo.util.ref_dirs import get_reference_directions
 from evo_libra.arrays import BoolArray, FloatArray
 from evo_libra.front.archive import Archive, Collection, front, non_dominated, stable_order
 from evo_libra.problem.file.registry import load_problem
-from evo_libra.searching.engines import niching
+from evo_libra.searching.engines import niching, survival
 from evo_libra.searching.engines.niching import Niches, Scale, chosen_by_niche, nearest, reference_directions, rescale
 from evo_libra.searching.engines.survival import (
     ENDS,
@@ -331,3 +331,15 @@ def test_a_tree_finds_the_nearest_direction_as_a_look_at_all_does(objectives: in
     near = np.einsum("nm,nm->n", points, unit[which]) >= all_reach - 1e-15
     assert near.all()
     assert which[-1] == 0
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(3, 4), st.integers(2, 30))
+@settings(max_examples=40)
+def test_a_filter_of_dominated_designs_leaves_the_first_front_as_it_is(seed: int, rows: int, values: int) -> None:
+    random = np.random.default_rng(seed)
+    objectives = random.integers(0, values, (rows, int(random.integers(2, 120)))).astype(float)
+    with pytest.MonkeyPatch.context() as patch:
+        plain = survival._first_front(objectives)  # noqa: SLF001 - both ways to find it
+        patch.setattr(survival, "_UNFILTERED", 0)
+        np.testing.assert_array_equal(survival._first_front(objectives), plain)  # noqa: SLF001
+    assert len(plain) == len(np.unique(objectives[:, plain], axis=1).T)
