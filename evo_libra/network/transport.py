@@ -6,6 +6,8 @@ aims at. `evo_libra.timing.transport` simulates the control laws to see how far 
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 PAYLOAD, HEADERS = 1000, 62
@@ -60,3 +62,17 @@ TRANSPORTS = {
     )
 }
 """Every scheme, by its name. Those after PFC are end to end; DCQCN and TIMELY run on links that PFC pauses."""
+
+_USED = re.compile(rf"@[^@:_\s]+\.({'|'.join(map(re.escape, TRANSPORTS))}):")
+
+
+def approximation(designs: Iterable[str]) -> dict[str, str]:
+    """Return what an output says of designs in the notation under ``approximation``, where one has a transport.
+
+    >>> approximation(["SW(8)@nvlink4:450_SW(16)@roce-400g.dcqcn:50"])["approximation"][:50]
+    'times under a congestion control of RoCE: approxim'
+    >>> approximation(["SW(8)@nvlink4:450"])
+    {}
+    """
+    used = any(_USED.search(design) for design in designs)
+    return {"approximation": f"times under a congestion control of RoCE: {APPROXIMATION}"} if used else {}

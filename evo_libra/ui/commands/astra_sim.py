@@ -46,8 +46,7 @@ def export(  # noqa: PLR0913 - each is an option of the command
     number:
         The design's id in the front, after RESULT alone.
     to:
-        Format: megatron-arguments, deepspeed, bill-csv, bill-excel, graphviz, netbox-devices, netbox-interfaces,
-        netbox-cables, or one of your own.
+        Format, such as megatron-arguments, bill-excel or netbox-devices; an unknown name lists all of them.
     file:
         File to write; without it, text is printed.
     workload:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from evo_libra.errors import InputError, counted
+from evo_libra.network.transport import approximation
 from evo_libra.ui.commands.named_runs import origin_of_result, problem_from, run_folder
 from evo_libra.ui.commands.shared import Assignments, Json, MovedProblem, RunName, TrustCode, app
-from evo_libra.ui.output import new_console, number, print_json, time_text
+from evo_libra.ui.output import new_console, number, print_folded, print_json, time_text
 
 if TYPE_CHECKING:
     from evo_libra.front.front import Front
@@ -69,6 +70,7 @@ def certify(
         print_json(_certificate_json(found, front, folder.path))
     else:
         _show_certificate(found, front, certified)
+        print_folded(*approximation(front.frame["design"].to_list()).values())
     return _INTERRUPTED if stopped else 0
 
 
@@ -84,6 +86,7 @@ def _prove(problem: Problem, front: Front, result: Path, seconds: float | None, 
         print_json(_proof_json(found, front, result))
     else:
         _show_proof(found, front, problem)
+        print_folded(*approximation(front.frame["design"].to_list()).values())
     return 0
 
 
@@ -97,6 +100,7 @@ def _proof_json(found: FrontProof, front: Front, result: Path) -> dict[str, Any]
         "missing_designs": found.missing,
         "designs": _factors(found, front),
         "complete": not found.waiting,
+        **approximation(front.frame["design"].to_list()),
         "rests_on": {
             "plans": found.plans, "networks": found.networks, "looked_at": found.timed, "waiting": found.waiting,
         },
@@ -140,6 +144,7 @@ def _certificate_json(found: Certificate, front: Front, result: Path) -> dict[st
         "designs": _factors(found, front),
         "fastest_ms": found.fastest * 1e3,
         "complete": not found.waiting,
+        **approximation(front.frame["design"].to_list()),
         "rests_on": {
             "structures": found.structures,
             "plans": found.plans,

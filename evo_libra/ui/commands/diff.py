@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InputError
+from evo_libra.network.transport import approximation
 from evo_libra.ui.commands.addresses import Addressed, DesignAddress, addressed
 from evo_libra.ui.commands.shared import Json, MovedProblem, TrustCode, app
 from evo_libra.ui.output import money_unit, number, print_folded, print_json, print_table, time_unit
@@ -61,6 +62,7 @@ def difference_of(one: Addressed, two: Addressed) -> dict[str, Any]:
         "first": {"name": _name(one), "design": one.design, **figures[0]},
         "second": {"name": _name(two), "design": two.design, **figures[1]},
         "second_is": compared_with(other, mine),
+        **approximation([one.design, two.design]),
         "network": network_rows(one.design, two.design),
         "plan": plan_words(one.design, two.design),
         "time": time_rows(breakdowns[0], breakdowns[1]),
@@ -136,6 +138,7 @@ def _batch(one: Addressed, two: Addressed, factor: float) -> dict[str, Any]:
 def _show(found: Mapping[str, Any]) -> None:
     names = [found["first"]["name"], found["second"]["name"]]
     print_folded(f"first   {names[0]}", f"second  {names[1]}: {found['second_is']}")
+    print_folded(*(found[key] for key in ("approximation",) if key in found))
     _show_network(found)
     _show_rows("where the time goes", found["time"], "ms", found["first"]["time_ms"])
     _show_rows("busy time over bandwidth, overlap not taken out", found["busy"], "ms", found["first"]["time_ms"])

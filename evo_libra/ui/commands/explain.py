@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from evo_libra.network.transport import approximation
 from evo_libra.ui.commands.addresses import Addressed, DesignAddress, addressed, is_address
 from evo_libra.ui.commands.shared import Json, MovedProblem, TrustCode, app
 from evo_libra.ui.commands.training import show_streams
@@ -56,7 +57,7 @@ def explanation(one: Addressed) -> dict[str, Any]:
         why = beaten_by(one.front, figures) if one.row is None else standing(one.front, one.row)
     steps = neighbour_rows(neighbours(one.problem, one.design), figures)
     return {
-        "name": one.name, "design": one.design, **figures, "standing": why,
+        "name": one.name, "design": one.design, **figures, "standing": why, **approximation([one.design]),
         "dimensions": _dimensions(one, population, breakdown), "steps": steps, "better_steps": _better(steps, figures),
         **({"optimizer_streams": streams} if (streams := _streams(breakdown)) else {}),
     }  # fmt: skip
@@ -102,6 +103,7 @@ def _show(found: Mapping[str, Any]) -> None:
     print_folded(f"{found['name']} {head}" if found["name"] != found["design"] else head)
     print_folded(f"  {short_design(found['design'])}")
     print_folded(*(f"  {sentence}" for sentence in found["standing"]))
+    print_folded(*(f"  {found[key]}" for key in ("approximation",) if key in found))
     _show_dimensions(found)
     print_folded(*bottleneck_sentences(found["dimensions"]))
     for workload, streams in found.get("optimizer_streams", {}).items():

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InputError, counted
+from evo_libra.network.transport import approximation
 from evo_libra.ui.commands.named_runs import given_of, origin_of_result, run_folder
 from evo_libra.ui.commands.shared import Json, MovedProblem, RunName, TrustCode, app
 from evo_libra.ui.output import money_text, new_console, print_folded, print_json
@@ -64,10 +65,13 @@ def recommend(
     picks = recommended(found)
     sure = _certainty(built, front, seconds)
     rows = _rows(front, found, picks, built, sure, folder.read_references())
+    label = approximation(front.frame["design"].to_list() if "design" in front.frame.columns else ())
     if as_json:
-        print_json({"result": str(folder.path), "limits": limits, "designs": len(front), "recommended": rows, **sure})
+        head = {"result": str(folder.path), "limits": limits, "designs": len(front), **label}
+        print_json({**head, "recommended": rows, **sure})
     else:
         _show(front, found, picks, rows, sure)
+        print_folded(*label.values())
     return 0
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from evo_libra.errors import InputError, counted
+from evo_libra.network.transport import approximation
 from evo_libra.ui.commands.named_runs import given_of, origin_of_result, problem_from, run_folder
 from evo_libra.ui.commands.shared import (
     FrontRows,
@@ -121,6 +122,7 @@ def prices(
         print_json({
             "result": str(folder.path), "score": score, "scenarios": scenarios, "seed": seed,
             "designs": found.frame.to_dicts(), "prices": str(folder.path / _PRICES),
+            **approximation(front.frame["design"].to_list()),
         })  # fmt: skip
     else:
         _show_prices(found, score, rows)
@@ -131,6 +133,7 @@ def prices(
                 "These are costs of the network. Prices of NPUs have no part in them; the key `uncertainty` of the "
                 "problem file varies both."
             )
+        print_folded(*approximation(front.frame["design"].to_list()).values())
         print(f"prices  {folder.path / _PRICES}")
     return 0
 

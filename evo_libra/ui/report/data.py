@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from evo_libra.front.families import Families, drawn_families, families_of
 from evo_libra.front.front import Front
 from evo_libra.front.recommend import Recommendation, recommend
 from evo_libra.front.references import ReferencePoint
+from evo_libra.network.transport import approximation
 from evo_libra.ui.drawing.svg import network_svg
 from evo_libra.ui.plots.axes import COLOURS
 from evo_libra.ui.report.columns import columns_of, named_column, rounded
@@ -96,9 +97,15 @@ def report_document(
         rule=rule,
         charts=list(charts),
         commands=COMMANDS if any(source.address for source in sources) else {},
-        notes=[*notes, *_thinning(sources, thinned)],
+        notes=[*notes, *approximation(_notations(sources)).values(), *_thinning(sources, thinned)],
         colours=list(COLOURS),
     )
+
+
+def _notations(sources: Sequence[Source]) -> Iterator[str]:
+    for source in sources:
+        if "design" in source.front.frame.columns:
+            yield from map(str, source.front.frame["design"].to_list())
 
 
 COMMANDS: Mapping[str, str] = {

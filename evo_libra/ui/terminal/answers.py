@@ -46,12 +46,17 @@ def why(found: Mapping[str, Any]) -> Answer:
         for step in found["steps"]
     ]
     return [
-        (f"{found['name']} {short_network(found['design'])}", _text(found["standing"])),
+        (f"{found['name']} {short_network(found['design'])}", _text([*found["standing"], *_labels(found)])),
         ("dimensions", _table([("", "busy ms", "slack %", "ms per GB/s"), *dimensions])),
         ("", _text(bottleneck_sentences(found["dimensions"]))),
         ("one step away", _table([("", *heads, ""), *steps])),
         ("", _text(cheapest_ms(found))),
     ]
+
+
+def _labels(found: Mapping[str, Any]) -> list[str]:
+    """Return what is to be known about the figures."""
+    return [found[key] for key in ("approximation",) if key in found]
 
 
 def against(found: Mapping[str, Any]) -> Answer:
@@ -65,7 +70,7 @@ def against(found: Mapping[str, Any]) -> Answer:
     time, cost = time_unit(found["first"]["time_ms"]), money_unit(found["first"]["cost_usd"])
     names = f"first: {found['first']['name']}", f"second: {found['second']['name']}, {found['second_is']}"
     return [
-        ("", _text(names)),
+        ("", _text([*names, *_labels(found)])),
         ("what differs", _text(f"{name}\n    {first}\n    {second}" for name, first, second in rows) or "nothing"),
         (f"where the time goes [{time[0]}]", _table(list(_changes(found["time"], "ms", time[1])))),
         (f"where the money goes [{cost[0]}]", _table(list(_changes(found["money"], "usd", cost[1])))),

@@ -10,6 +10,7 @@ import numpy as np
 from evo_libra.arrays import Population
 from evo_libra.errors import EvoLibraError, InputError
 from evo_libra.experiment.store.folder import MANIFEST, RunFolder
+from evo_libra.network.transport import approximation
 from evo_libra.ui.terminal.details import Breakdown, Design
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ def break_down(folder: RunFolder, design: Design) -> Breakdown:
         network = drawn_network(design.notation, problem)
     except EvoLibraError as error:
         return Breakdown(note=str(error))
-    notes = " ".join(filter(None, (_STALE if is_stale(folder.read_json(MANIFEST)) else "", note)))
+    stale = _STALE if is_stale(folder.read_json(MANIFEST)) else ""
+    notes = " ".join(filter(None, (stale, note, *approximation([design.notation]).values())))
     return Breakdown(parts, equal, notes, design.notation, tuple(sentences_of_run(folder)), network)
 
 
