@@ -14,6 +14,7 @@ from evo_libra.exchange import (
     hugging_face,
     megatron,
     megatron_writer,
+    nemo,
     netbox,
     nodes,
 )
@@ -29,7 +30,7 @@ ENTRY_POINTS_OF_WRITERS = "evo_libra.writers"
 
 Format = TypeVar("Format", Reader, Writer)
 
-PACKAGED = (*calculon.READERS, *hugging_face.READERS, *megatron.READERS, *deepspeed.READERS, *nodes.READERS)
+PACKAGED = (*calculon.READERS, *hugging_face.READERS, *megatron.READERS, *nemo.READERS, *deepspeed.READERS, *nodes.READERS)
 PACKAGED_WRITERS = (
     *megatron_writer.WRITERS, *deepspeed_writer.WRITERS, *bill_writers.WRITERS, *netbox.WRITERS,
 )  # fmt: skip
