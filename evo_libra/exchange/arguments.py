@@ -11,6 +11,7 @@ from evo_libra.files.source import Source
 from evo_libra.files.yaml_reader import Position
 
 _COMMENT = re.compile(r"(^|\s)#[^\n]*")
+_QUOTED = re.compile(r"\S*[\"']\S*")
 _PUNCTUATION = re.compile(r"\\(?=\s)|[\"'();]")
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)\+?=(.*)", re.DOTALL)
 _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)(?::?-([^}]*))?\}|([A-Za-z_]\w*))")
@@ -37,7 +38,7 @@ def parse_arguments(text: str, file: str) -> Source:
     InputError : there is no option.
     """
     blank = _COMMENT.sub(lambda match: match[1] + " " * (len(match[0]) - len(match[1])), text)
-    blank = _PUNCTUATION.sub(" ", blank)
+    blank = _PUNCTUATION.sub(" ", _QUOTED.sub(_without_quotes, blank))
     known: dict[str, str] = {}
     data: dict[str, Any] = {}
     places: dict[KeyPath, Position] = {(): Position(file, 1, 1)}
@@ -59,6 +60,15 @@ def parse_arguments(text: str, file: str) -> Source:
     if not data:
         raise InputError(Mistake("has no options such as --num-layers 32", file))
     return Source(file, data, places)
+
+
+def _without_quotes(match: re.Match[str]) -> str:
+    """Return a word whose quotes end in it without them, as wide as before; quotes around several words part them."""
+    word = match[0]
+    if any(word.count(quote) % 2 for quote in "\"'"):
+        return word
+    inner = word.replace('"', "").replace("'", "")
+    return (" " * word.startswith(('"', "'")) + inner).ljust(len(word))
 
 
 def _put(data: dict[str, Any], places: dict[KeyPath, Position], name: str, value: str | float, at: Position) -> None:

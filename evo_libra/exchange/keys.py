@@ -85,6 +85,19 @@ class Keys:
         self.taken.discard(path)
         self.reasons[path] = why
 
+    def pass_over(self, *paths: KeyPath) -> None:
+        """Take keys that change nothing here."""
+        for path in paths:
+            self.raw(*path)
+
+    def expect(self, usual: Mapping[KeyPath, tuple[Any, ...]]) -> None:
+        """Take keys with values that change nothing here, of which the first is assumed; leave out those with others."""
+        for path, values in usual.items():
+            value = self.raw(*path)
+            if value is None or any(type(value) is type(one) and value == one for one in values):
+                continue
+            self.unsupported(path, f"found {value!r:.60}; {values[0]!r} is assumed")
+
     def wrong(self, path: KeyPath, message: str) -> None:
         """Keep a mistake at a path."""
         self.mistakes.append(self.source.mistake(path, message))

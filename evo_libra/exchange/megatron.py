@@ -1,4 +1,4 @@
-"""Launch arguments of Megatron-LM, and the YAML of NeMo, which has the same options under `model`."""
+"""Launch arguments of Megatron-LM; `evo_libra.exchange.nemo` has the same options under `model`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from evo_libra.errors import InputError
 from evo_libra.exchange.arguments import parse_arguments
 from evo_libra.exchange.keys import Keys
 from evo_libra.exchange.reader import Draft, Reader, without_none
+from evo_libra.exchange.samples import MEGATRON_GPT3, MEGATRON_LLAMA3
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import Source
 
@@ -84,25 +84,42 @@ DATA_OUTERMOST = ("tp", "cp", "pp", "dp")
 """How groups lie with `pipeline_outside`, the innermost first."""
 
 WITHOUT_EFFECT = (
-    "adam-beta1", "adam-beta2", "adam-eps", "attention-dropout", "bias-gelu-fusion", "ckpt-format", "clip-grad",
-    "data-path", "disable-bias-linear", "distributed-backend", "eval-interval", "eval-iters", "exit-duration-in-mins",
-    "init-method-std", "load", "log-interval", "log-throughput", "lr", "lr-decay-iters", "lr-decay-samples",
-    "lr-decay-style", "lr-warmup-fraction", "lr-warmup-iters", "lr-warmup-samples", "master-addr", "master-port",
-    "max-position-embeddings", "merge-file", "min-lr", "mock-data", "no-load-optim", "no-load-rng", "node-rank",
-    "norm-epsilon", "normalization", "num-workers", "optimizer", "overlap-param-gather", "position-embedding-type",
-    "rdzv-backend", "rdzv-endpoint", "rdzv-id", "rotary-base", "save", "save-interval", "seed", "split",
-    "tensorboard-dir", "tensorboard-log-interval", "tokenizer-model", "tokenizer-type", "train-iters", "train-samples",
-    "use-flash-attn", "use-mcore-models", "use-megatron-fsdp", "vocab-file", "wandb-exp-name", "wandb-project",
-    "weight-decay", "recompute-method", "recompute-num-layers",
+    "adam-beta1", "adam-beta2", "adam-eps", "apply-layernorm-1p", "apply-query-key-layer-scaling", "attention-dropout",
+    "attention-softmax-in-fp32", "bias-gelu-fusion", "calculate-per-token-loss", "ckpt-format", "clip-grad",
+    "cross-entropy-loss-fusion", "data-cache-path", "data-path", "dataloader-type", "decoupled-lr", "decoupled-min-lr",
+    "disable-bias-linear", "distributed-backend", "distributed-timeout-minutes", "eval-interval", "eval-iters",
+    "exit-duration-in-mins", "exit-interval", "exit-signal-handler", "finetune", "fp8-amax-compute-algo",
+    "fp8-amax-history-len", "fp8-interval", "fp8-margin", "hysteresis", "init-method-std", "initial-loss-scale", "load",
+    "log-interval", "log-num-zeros-in-grad", "log-params-norm", "log-throughput", "log-timers-to-tensorboard",
+    "loss-scale", "loss-scale-window", "lr", "lr-decay-iters", "lr-decay-samples", "lr-decay-style",
+    "lr-warmup-fraction", "lr-warmup-iters", "lr-warmup-samples", "make-vocab-size-divisible-by", "manual-gc",
+    "manual-gc-interval", "master-addr", "master-port", "max-position-embeddings", "merge-file", "min-loss-scale",
+    "min-lr", "mock-data", "moe-aux-loss-coeff", "moe-grouped-gemm", "moe-router-load-balancing-type",
+    "moe-z-loss-coeff", "no-bias-dropout-fusion", "no-bias-gelu-fusion", "no-create-attention-mask-in-dataloader",
+    "no-load-optim", "no-load-rng", "no-masked-softmax-fusion", "no-mmap-bin-files", "no-position-embedding",
+    "no-query-key-layer-scaling", "no-save-optim", "no-save-rng", "node-rank", "norm-epsilon", "normalization",
+    "num-workers", "overlap-param-gather", "position-embedding-type", "profile", "profile-ranks", "profile-step-end",
+    "profile-step-start", "qk-layernorm", "rdzv-backend", "rdzv-endpoint", "rdzv-id", "rotary-base", "rotary-percent",
+    "save", "save-interval", "seed", "split", "tensorboard-dir", "tensorboard-log-interval", "tiktoken-pattern",
+    "timing-log-level", "tokenizer-model", "tokenizer-type", "train-iters", "train-samples", "transformer-impl",
+    "use-flash-attn", "use-mcore-models", "use-megatron-fsdp", "use-rotary-position-embeddings", "vocab-file",
+    "wandb-exp-name", "wandb-project", "weight-decay",
 )  # fmt: skip
 """Options of Megatron-LM that change neither time nor memory nor cost here, or that another option repeats."""
 
+USUAL = {
+    ("moe-token-dispatcher-type",): ("alltoall", "alltoall_seq", "flex"),
+    ("optimizer",): ("adam",),
+    ("recompute-method",): ("uniform",),
+    ("recompute-num-layers",): (1,),
+}
+"""Options whose values here change nothing, while others do."""
+
 _GRANULARITY = ("recompute-granularity", "activations_checkpoint_granularity")
-_SWIGLU = ("swiglu", "fast-swiglu")
 
 
 @dataclass(frozen=True)
-class _Names:
+class Names:
     """Where the options of one of the two formats are: a column of the tables, and the path before the names."""
 
     keys: Keys
@@ -122,7 +139,7 @@ class _Names:
         return self.keys.needed(*self.path(OPTIONS[name])) or 1
 
 
-def _generator(names: _Names, *, gated: bool, tied: bool) -> dict[str, Any]:
+def generator_of(names: Names, *, gated: bool, tied: bool) -> dict[str, Any]:
     hidden = names.needed("hidden")
     width = names.size("feed_forward")
     if width is None:  # Megatron-LM gives SwiGLU two thirds of four times the width, in whole tiles.
@@ -142,13 +159,13 @@ def _generator(names: _Names, *, gated: bool, tied: bool) -> dict[str, Any]:
     })  # fmt: skip
 
 
-def _latent(names: _Names) -> dict[str, Any] | None:
+def _latent(names: Names) -> dict[str, Any] | None:
     if not names.flag("latent"):
         return None
     return without_none({name: names.size(name) or LATENT[name] for name in LATENT})
 
 
-def _dense_layers(names: _Names) -> int:
+def _dense_layers(names: Names) -> int:
     """Return the number of first layers without experts; another pattern of layers is left out."""
     path = names.path(LAYERS)
     found = re.fullmatch(r"\[0\]\*([0-9]{1,6})\+\[1\]\*[0-9]{1,6}", str(names.keys.raw(*path)))
@@ -157,7 +174,7 @@ def _dense_layers(names: _Names) -> int:
     return 0 if found is None else int(found[1])
 
 
-def _parallelism(names: _Names, layers: int) -> dict[str, int]:
+def parallelism_of(names: Names, layers: int) -> dict[str, int]:
     found = {name: names.size(name) or 1 for name in ("tp", "cp", "pp", "ep")}
     stages, deep = names.size("vp"), names.size("virtual_layers")
     if deep is not None:
@@ -170,7 +187,7 @@ def _parallelism(names: _Names, layers: int) -> dict[str, int]:
     return {name: degree for name, degree in found.items() if degree > 1}
 
 
-def _training(names: _Names, generator: dict[str, Any], *, sharded: bool, low: bool) -> dict[str, Any]:
+def training_of(names: Names, generator: dict[str, Any], *, sharded: bool, low: bool) -> dict[str, Any]:
     granularity = names.keys.choice({"full": "full", "selective": "selective"}, *names.path(_GRANULARITY))
     selective = names.flag("recompute_attention")
     bf16, fp16, precise, rounded = (names.flag(name) for name in ("bf16", "fp16", "fp32_gradients", "bf16_gradients"))
@@ -192,7 +209,7 @@ def _training(names: _Names, generator: dict[str, Any], *, sharded: bool, low: b
     })  # fmt: skip
 
 
-def _assumed(names: _Names) -> tuple[str, ...]:
+def assumed_of(names: Names) -> tuple[str, ...]:
     known = names.path(OPTIONS["vocabulary"]) in names.keys.taken
     return () if known else (f"a vocabulary of {_VOCABULARY}, which the file leaves to the tokenizer",)
 
@@ -204,44 +221,21 @@ def _nodes(keys: Keys) -> int | None:
 
 
 def _read_arguments(source: Source) -> Draft:
-    names = _Names(Keys(source), 0, ())
+    names = Names(Keys(source), 0, ())
     keys = names.keys
     tied = not names.flag("untied")
-    generator = _generator(names, gated=names.flag("swiglu"), tied=tied)
+    generator = generator_of(names, gated=names.flag("swiglu"), tied=tied)
     names.flag("grouped")
-    for option in WITHOUT_EFFECT:
-        keys.raw(option)
+    keys.pass_over(*((option,) for option in WITHOUT_EFFECT))
+    keys.expect(USUAL)
     if keys.size(*names.path(EXPERT_TENSOR)) not in (None, 1):
         keys.unsupported(names.path(EXPERT_TENSOR), "is not carried over; experts are whole on their NPUs")
-    parallelism = _parallelism(names, generator["layers"])
+    parallelism = parallelism_of(names, generator["layers"])
     low = keys.raw(FP8) is not None or bool(keys.flag("fp8"))
-    training = _training(names, generator, sharded=names.flag("distributed_optimizer"), low=low)
+    training = training_of(names, generator, sharded=names.flag("distributed_optimizer"), low=low)
     npus = _nodes(keys)
     keys.check()
-    return Draft(generator, training, parallelism, npus, left=tuple(keys.left()), assumed=_assumed(names))
-
-
-def _read_nemo(source: Source) -> Draft:
-    if not isinstance(source.data.get("model"), dict):
-        raise InputError(source.mistake(("model",), "a mapping is needed"))
-    names = _Names(Keys(source), 1, ("model",))
-    keys = names.keys
-    gated = keys.raw("model", "activation") in _SWIGLU
-    generator = _generator(
-        names, gated=gated, tied=keys.flag("model", "share_embeddings_and_output_weights") is not False
-    )
-    parallelism = _parallelism(names, generator["layers"])
-    sharded = keys.raw("model", "optim", "name") == "distributed_fused_adam"
-    training = _training(names, generator, sharded=sharded, low=bool(keys.flag("model", "fp8")))
-    each, nodes = keys.size("trainer", "devices"), keys.size("trainer", "num_nodes")
-    keys.check()
-    npus = each * (nodes or 1) if each else None
-    return Draft(generator, training, parallelism, npus, left=tuple(keys.left()), assumed=_assumed(names))
-
-
-def _is_nemo(source: Source) -> bool:
-    model = source.data.get("model") if isinstance(source.data, dict) else None
-    return isinstance(model, dict) and any(names[1] in model for names in OPTIONS.values() if names[1])
+    return Draft(generator, training, parallelism, npus, left=tuple(keys.left()), assumed=assumed_of(names))
 
 
 def _is_arguments(source: Source) -> bool:
@@ -260,26 +254,7 @@ torchrun --nproc_per_node 8 --nnodes ${NODES:-16} pretrain_gpt.py ${MODEL_ARGS[@
     --num-layers-per-virtual-pipeline-stage 3 --recompute-granularity selective \\
     --micro-batch-size 1 --global-batch-size 256 --bf16 --use-distributed-optimizer --lr 6.0e-5
 """
-_NEMO = """trainer: {devices: 8, num_nodes: 16, precision: bf16}
-model:
-  num_layers: 32
-  hidden_size: 4096
-  ffn_hidden_size: 14336
-  num_attention_heads: 32
-  num_query_groups: 8
-  encoder_seq_length: 8192
-  activation: fast-swiglu
-  share_embeddings_and_output_weights: false
-  tensor_model_parallel_size: 4
-  pipeline_model_parallel_size: 2
-  micro_batch_size: 1
-  global_batch_size: 512
-  sequence_parallel: true
-  optim: {name: distributed_fused_adam, lr: 0.0001}
-"""
-
 READERS = (
     Reader("megatron-arguments", "a launch script or an argument line of Megatron-LM", _is_arguments, _read_arguments,
-           (_SCRIPT,), parse_arguments),
-    Reader("nemo", "a YAML file of NeMo with `model` and `trainer`", _is_nemo, _read_nemo, (_NEMO,)),
+           (_SCRIPT, MEGATRON_GPT3, MEGATRON_LLAMA3), parse_arguments),
 )  # fmt: skip

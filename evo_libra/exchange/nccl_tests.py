@@ -10,11 +10,14 @@ import numpy as np
 
 from evo_libra.errors import InputError, Mistake
 
-_PREFIX = re.compile(r"^\s*\[[0-9,]+\]<stdout>:\s?")
+_PREFIX = re.compile(r"^\s*\[[0-9,]+\]<stdout>:\s?|^\s+(?=#)")
 _NUMBER = re.compile(r"[0-9]{1,18}(\.[0-9]{1,9})?")
 _RANK = re.compile(r"#\s+Rank\s+[0-9]+\s")
-_WHOLE, _LEAST_COLUMNS = 18, 8
-_SIZE, _TIME, _BUS = 0, 5, 7
+_WHOLE = 18
+_SIZE, _TIME, _BUS = 0, -8, -6
+"""Columns; those of times are counted from the end, as older versions lack `root` or `redop` before them."""
+
+_COLUMNS = (11, 12, 13)
 _MICRO, _GIGA = 1e-6, 1e9
 
 
@@ -54,7 +57,8 @@ def read_nccl_tests(text: str, file: str) -> NcclTable:
         words = line.split()
         if not words or not words[0].isascii() or not words[0].isdigit():
             continue
-        rows.append(_row(words, file, at))
+        row = _row(words, file, at)
+        rows += [row] if row.size else []  # messages of less than a word of each rank move nothing
     if not rows:
         raise InputError(Mistake("no row of nccl-tests was found: size, count, type, redop, root, time, ...", file))
     sizes = [row.size for row in rows]
@@ -64,8 +68,8 @@ def read_nccl_tests(text: str, file: str) -> NcclTable:
 
 
 def _row(words: list[str], file: str, line: int) -> NcclRow:
-    if len(words) < _LEAST_COLUMNS or len(words[_SIZE]) > _WHOLE:
-        message = f"found {len(words)} columns; size, count, type, redop, root, time, algbw and busbw are needed"
+    if len(words) not in _COLUMNS or len(words[_SIZE]) > _WHOLE:
+        message = f"found {len(words)} columns; size, count, type, redop, root and twice time, algbw, busbw, #wrong are needed"
         raise InputError(Mistake(message, file, line))
     values = []
     for key, place in (("time", _TIME), ("busbw", _BUS)):

@@ -15,6 +15,7 @@ from evo_libra.exchange import (
     hugging_face,
     megatron,
     megatron_writer,
+    nemo,
     netbox,
     nodes,
 )
@@ -30,7 +31,7 @@ ENTRY_POINTS_OF_WRITERS = "evo_libra.writers"
 
 Format = TypeVar("Format", Reader, Writer)
 
-PACKAGED = (*calculon.READERS, *hugging_face.READERS, *megatron.READERS, *deepspeed.READERS, *nodes.READERS)
+PACKAGED = (*calculon.READERS, *hugging_face.READERS, *megatron.READERS, *nemo.READERS, *deepspeed.READERS, *nodes.READERS)
 PACKAGED_WRITERS = (
     *megatron_writer.WRITERS, *deepspeed_writer.WRITERS, *bill_writers.WRITERS, *graphviz.WRITERS,
     *netbox.WRITERS,
