@@ -2,14 +2,42 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from evo_libra.exchange.keys import Keys
 from evo_libra.exchange.reader import Draft, Reader, without_none
+from evo_libra.exchange.samples import DEEPSPEED_AUTO
+from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import Source
 
 _OFFLOAD = ("offload_optimizer", "offload_param")
 _KEYS = ("zero_optimization", "train_batch_size", "train_micro_batch_size_per_gpu")
 BATCH = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
 _STAGES = 3
+_WITHOUT_EFFECT = {
+    (): (
+        "comms_logger", "csv_monitor", "dump_state", "flops_profiler", "gradient_clipping", "memory_breakdown",
+        "prescale_gradients", "scheduler", "steps_per_print", "tensorboard", "wall_clock_breakdown", "wandb",
+        "zero_allow_untested_optimizer",
+    ),
+    ("fp16",): (
+        "auto_cast", "hysteresis", "initial_scale_power", "loss_scale", "loss_scale_window", "min_loss_scale",
+    ),
+    ("optimizer",): ("params",),
+    ("zero_optimization",): (
+        "allgather_bucket_size", "allgather_partitions", "contiguous_gradients", "ignore_unused_parameters",
+        "reduce_bucket_size", "reduce_scatter", "round_robin_gradients", "stage3_gather_16bit_weights_on_model_save",
+        "stage3_max_live_parameters", "stage3_max_reuse_distance", "stage3_param_persistence_threshold",
+        "stage3_prefetch_bucket_size", "sub_group_size",
+    ),
+    ("zero_optimization", "offload_optimizer"): ("pin_memory",),
+    ("zero_optimization", "offload_param"): ("pin_memory",),
+}  # fmt: skip
+"""Keys that change neither time nor memory nor cost here, by where they are."""
+
+_USUAL: dict[KeyPath, tuple[Any, ...]] = {("optimizer", "type"): ("Adam", "AdamW", "FusedAdam", "DeepSpeedCPUAdam")}
+"""Keys whose values here change nothing, while others do."""
+
 _SAMPLE = """{
  "train_batch_size": 512, "train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 4,
  "bf16": {"enabled": true}, "gradient_clipping": 1.0,
@@ -17,12 +45,16 @@ _SAMPLE = """{
 }"""
 
 
+def _automatic(keys: Keys, path: KeyPath) -> bool:
+    """Return whether a value is `auto`, which leaves it to another program."""
+    if keys.raw(*path) != "auto":
+        return False
+    keys.unsupported(path, "is `auto`, which another program fills in")
+    return True
+
+
 def _size(keys: Keys, name: str) -> int | None:
-    """Return a size; `auto` leaves it to another program."""
-    if keys.raw(name) == "auto":
-        keys.unsupported((name,), "is `auto`, which another program fills in")
-        return None
-    return keys.size(name)
+    return None if _automatic(keys, (name,)) else keys.size(name)
 
 
 def _read(source: Source) -> Draft:
@@ -38,7 +70,9 @@ def _read(source: Source) -> Draft:
         if keys.raw("zero_optimization", name, "device") not in (None, "none"):
             why = "is not carried over; `training.optimizer.placement` says it, with hosts in `system`"
             keys.unsupported(("zero_optimization", name, "device"), why)
-    half = [keys.flag(name, "enabled") for name in ("bf16", "fp16")]
+    keys.expect(_USUAL)
+    keys.pass_over(*((*above, name) for above, names in _WITHOUT_EFFECT.items() for name in names))
+    half = [_automatic(keys, (name, "enabled")) or keys.flag(name, "enabled") for name in ("bf16", "fp16")]
     replicas = None
     if batch and micro and steps:
         if batch % (micro * steps):
@@ -60,5 +94,5 @@ def _read(source: Source) -> Draft:
 READERS = (
     Reader("deepspeed", "a JSON configuration of DeepSpeed, together with a model",
            lambda source: isinstance(source.data, dict) and any(key in source.data for key in _KEYS), _read,
-           (_SAMPLE,)),
+           (_SAMPLE, DEEPSPEED_AUTO)),
 )  # fmt: skip

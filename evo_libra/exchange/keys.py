@@ -55,6 +55,16 @@ class Keys:
             return None
         return float(value)
 
+    def share(self, *path: str | int) -> float | None:
+        """Return the number from 0 to 1 at a path; None where there is none."""
+        value = self.raw(*path)
+        if value is None:
+            return None
+        if type(value) not in (int, float) or not 0 <= value <= 1:
+            self.wrong(path, f"found {value!r:.60}; a number from 0 to 1 is needed")
+            return None
+        return float(value)
+
     def flag(self, *path: str | int) -> bool | None:
         """Return true or false at a path; None where there is none."""
         value = self.raw(*path)
@@ -91,7 +101,7 @@ class Keys:
             self.raw(*path)
 
     def expect(self, usual: Mapping[KeyPath, tuple[Any, ...]]) -> None:
-        """Take keys with values that change nothing here, of which the first is assumed; leave out those with others."""
+        """Take keys whose values change nothing here; leave out those with others, for which the first is assumed."""
         for path, values in usual.items():
             value = self.raw(*path)
             if value is None or any(type(value) is type(one) and value == one for one in values):

@@ -107,7 +107,7 @@ WITHOUT_EFFECT = (
 )  # fmt: skip
 """Options of Megatron-LM that change neither time nor memory nor cost here, or that another option repeats."""
 
-USUAL = {
+USUAL: dict[KeyPath, tuple[Any, ...]] = {
     ("moe-token-dispatcher-type",): ("alltoall", "alltoall_seq", "flex"),
     ("optimizer",): ("adam",),
     ("recompute-method",): ("uniform",),
@@ -127,19 +127,24 @@ class Names:
     above: KeyPath
 
     def path(self, names: tuple[str, str]) -> KeyPath:
+        """Return where an option is."""
         return (*self.above, names[self.column])
 
     def size(self, name: str) -> int | None:
+        """Return a size of `OPTIONS`; None where the format or the file has none."""
         return self.keys.size(*self.path(OPTIONS[name])) if OPTIONS[name][self.column] else None
 
     def flag(self, name: str) -> bool:
+        """Return whether an option of `FLAGS` is on."""
         return bool(FLAGS[name][self.column] and self.keys.flag(*self.path(FLAGS[name])))
 
     def needed(self, name: str) -> int:
+        """Return a size of `OPTIONS` that has to be there."""
         return self.keys.needed(*self.path(OPTIONS[name])) or 1
 
 
 def generator_of(names: Names, *, gated: bool, tied: bool) -> dict[str, Any]:
+    """Return the model."""
     hidden = names.needed("hidden")
     width = names.size("feed_forward")
     if width is None:  # Megatron-LM gives SwiGLU two thirds of four times the width, in whole tiles.
@@ -175,6 +180,7 @@ def _dense_layers(names: Names) -> int:
 
 
 def parallelism_of(names: Names, layers: int) -> dict[str, int]:
+    """Return the degrees of the plan that are more than 1."""
     found = {name: names.size(name) or 1 for name in ("tp", "cp", "pp", "ep")}
     stages, deep = names.size("vp"), names.size("virtual_layers")
     if deep is not None:
@@ -188,6 +194,7 @@ def parallelism_of(names: Names, layers: int) -> dict[str, int]:
 
 
 def training_of(names: Names, generator: dict[str, Any], *, sharded: bool, low: bool) -> dict[str, Any]:
+    """Return how the model is trained, with the states `sharded`, and linear layers in a `low` precision, or not."""
     granularity = names.keys.choice({"full": "full", "selective": "selective"}, *names.path(_GRANULARITY))
     selective = names.flag("recompute_attention")
     bf16, fp16, precise, rounded = (names.flag(name) for name in ("bf16", "fp16", "fp32_gradients", "bf16_gradients"))
@@ -196,7 +203,7 @@ def training_of(names: Names, generator: dict[str, Any], *, sharded: bool, low: 
     if APART[names.column] and names.keys.flag(*names.path(APART)):
         overlap["pp"] = False
     counted = [names.flag(name) for name in ("embedding_counted", "head_counted")]
-    dropout, attention = names.keys.raw(*names.path(DROPOUT)), names.keys.choice(BACKENDS, *names.path(BACKEND))
+    dropout, attention = names.keys.share(*names.path(DROPOUT)), names.keys.choice(BACKENDS, *names.path(BACKEND))
     return without_none({
         "sequence": generator["sequence"], "global_batch": names.size("global_batch"),
         "micro_batch": names.size("micro_batch"), "precision": "fp8" if low else "bf16",
@@ -204,12 +211,13 @@ def training_of(names: Names, generator: dict[str, Any], *, sharded: bool, low: 
         "recompute": granularity or ("selective" if selective else "none"),
         "sequence_parallel": names.flag("sequence_parallel"), "zero": int(sharded) if stage is None else stage,
         "attention": attention, "overlap": overlap, "balanced": True if all(counted) else None,
-        "dropout": dropout > 0 if type(dropout) in (int, float) else None,
+        "dropout": None if dropout is None else dropout > 0,
         "order": list(DATA_OUTERMOST) if names.flag("pipeline_outside") else None,
     })  # fmt: skip
 
 
 def assumed_of(names: Names) -> tuple[str, ...]:
+    """Return what the file leaves to its program."""
     known = names.path(OPTIONS["vocabulary"]) in names.keys.taken
     return () if known else (f"a vocabulary of {_VOCABULARY}, which the file leaves to the tokenizer",)
 

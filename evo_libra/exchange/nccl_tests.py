@@ -69,7 +69,8 @@ def read_nccl_tests(text: str, file: str) -> NcclTable:
 
 def _row(words: list[str], file: str, line: int) -> NcclRow:
     if len(words) not in _COLUMNS or len(words[_SIZE]) > _WHOLE:
-        message = f"found {len(words)} columns; size, count, type, redop, root and twice time, algbw, busbw, #wrong are needed"
+        needed = "size, count, type, redop, root, and time, algbw, busbw, #wrong twice"
+        message = f"found {len(words)} columns; {needed} are needed"
         raise InputError(Mistake(message, file, line))
     values = []
     for key, place in (("time", _TIME), ("busbw", _BUS)):

@@ -11,6 +11,13 @@ from evo_libra.exchange.gpu_matrix import read_gpu_matrix
 from evo_libra.exchange.nccl_tests import large_messages, read_nccl_tests
 from evo_libra.exchange.nccl_topology import read_nccl_topology
 from evo_libra.exchange.reader import Draft, Reader
+from evo_libra.exchange.samples import (
+    MATRIX_A800,
+    NCCL_ALL_GATHER,
+    NCCL_BEFORE_OPERATIONS,
+    NCCL_BEFORE_ROOTS,
+    TOPOLOGY_A100,
+)
 from evo_libra.files.source import Source
 from evo_libra.files.yaml_reader import Position
 
@@ -71,9 +78,10 @@ _OUTPUT = """# nThread 1 nGpus 2
 
 READERS = (
     Reader("nccl-topology", "the XML that NCCL writes to `NCCL_TOPO_DUMP_FILE`: a server", _has(_NODE), _read_node,
-           (_TOPOLOGY,), _parser(_NODE, read_nccl_topology), "<system"),
+           (_TOPOLOGY, TOPOLOGY_A100), _parser(_NODE, read_nccl_topology), "<system"),
     Reader("nvidia-smi", "what `nvidia-smi topo -m` prints: a server", _has(_NODE), _read_node,
-           (_MATRIX,), _parser(_NODE, read_gpu_matrix), "GPU0"),
+           (_MATRIX, MATRIX_A800), _parser(_NODE, read_gpu_matrix), "GPU0"),
     Reader("nccl-tests", "the output of one of the nccl-tests: what collectives reach of a bandwidth", _has(_TESTS),
-           _read_tests, (_OUTPUT,), _parser(_TESTS, read_nccl_tests), "busbw"),
+           _read_tests, (_OUTPUT, NCCL_ALL_GATHER, NCCL_BEFORE_ROOTS, NCCL_BEFORE_OPERATIONS),
+           _parser(_TESTS, read_nccl_tests), "busbw"),
 )  # fmt: skip

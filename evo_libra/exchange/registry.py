@@ -31,7 +31,14 @@ ENTRY_POINTS_OF_WRITERS = "evo_libra.writers"
 
 Format = TypeVar("Format", Reader, Writer)
 
-PACKAGED = (*calculon.READERS, *hugging_face.READERS, *megatron.READERS, *nemo.READERS, *deepspeed.READERS, *nodes.READERS)
+PACKAGED = (
+    *calculon.READERS,
+    *hugging_face.READERS,
+    *megatron.READERS,
+    *nemo.READERS,
+    *deepspeed.READERS,
+    *nodes.READERS,
+)
 PACKAGED_WRITERS = (
     *megatron_writer.WRITERS, *deepspeed_writer.WRITERS, *bill_writers.WRITERS, *graphviz.WRITERS,
     *netbox.WRITERS,
