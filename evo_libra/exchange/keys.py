@@ -85,10 +85,9 @@ class Keys:
 
     def needed(self, *path: str | int) -> int | None:
         """Return the whole number at a path, which has to be there."""
-        value = self.size(*path)
-        if value is None and path not in self.taken:
+        if self.raw(*path) is None:
             self.wrong(path, "this key is required, a whole number")
-        return value
+        return self.size(*path)
 
     def unsupported(self, path: KeyPath, why: str) -> None:
         """Leave a key out for a reason."""

@@ -176,10 +176,14 @@ class Driver:
         lines = self.app.screen._compositor.render_strips()  # noqa: SLF001 - there is no other way to read a screen
         return "\n".join(line.text.rstrip() for line in lines)
 
+    def _drawn(self) -> bool:
+        """Return whether the screen is laid out: one that has just come has no text, one of a single cell never has."""
+        return not self.app.is_running or self.app.size.area == 1 or bool(self.text.strip())
+
     async def until(self, what: Callable[[], object]) -> None:
-        """Wait for something; that it does not come is a failure."""
+        """Wait for something and for a screen with a text; that it does not come is a failure."""
         for _ in range(LOOKS):
-            if what():
+            if what() and self._drawn():
                 return
             await self.pilot.pause(0.02)
         raise AssertionError(f"it never comes:\n{self.text}")
@@ -199,8 +203,7 @@ class Driver:
         """Press keys."""
         await self.pilot.press(*keys)
         await self.pilot.pause()
-        # A screen that has just come has no text before it is laid out; one of a single cell never has any.
-        await self.until(lambda: not self.app.is_running or self.app.size.area == 1 or self.text.strip())
+        await self.until(self._drawn)
 
     async def type(self, text: str) -> None:
         """Type a text."""

@@ -56,8 +56,7 @@ def test_a_baseline_is_what_a_design_stands_beside(drive: Drive) -> None:
         await driver.until(lambda: isinstance(driver.app.screen, Reading))
         run = RunFolder(driver.main.board.run.folder)
         ids = run.read_front().frame["id"]
-        assert f"first: #{ids[0]} " in driver.text
-        assert f"second: #{ids[-1]} " in driver.text
+        await driver.until(lambda: f"first: #{ids[0]} " in driver.text and f"second: #{ids[-1]} " in driver.text)
 
     drive(look, size=(120, 60))
 
