@@ -187,7 +187,7 @@ def test_a_large_space_is_searched_and_its_proof_gets_tighter(monkeypatch: pytes
     assert len(np.unique(np.vstack([npus, technology]), axis=1).T) == len(counted)
     fits = problem.time.fits(npus)
     assert fits.sum() == len(table.structures)
-    front = search(problem, evaluations=2000, seed=1)
+    front = search(problem, evaluations=10_000, seed=1)
     assert (np.prod([front.frame[f"npus[{d}]"] for d in range(6)], axis=0) == 65536).all()
     missed = []
     for proof in certificates(problem, front):
