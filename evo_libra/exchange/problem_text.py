@@ -115,6 +115,9 @@ def _complete(
     outside = "" if node is None else " outside of the server"
     assumed.append(f"the networks that are searched{outside}, and an efficiency of their optics")
     training = parts["training"]
+    if "recompute" not in training:
+        training["recompute"] = "none"
+        assumed.append("that no activations are computed again, as no file says it")
     if "global_batch" not in training:
         replicas = max(machine["npus"] // shared, 1)
         training["global_batch"] = replicas * training.get("micro_batch", 1)

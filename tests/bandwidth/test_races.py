@@ -71,7 +71,9 @@ def test_the_answer_is_proven(seed: int) -> None:
     # Bandwidths may break a row by a rounding error, which makes them a little faster than any that meet it.
     assert (optimum.bound <= optimum.objective * (1 + 1e-10)).all()
     assert (optimum.bound <= drawn.program.objective(drawn.feasible) * (1 + ROUNDING)).all()
-    assert (optimum.gap() <= 1e-6).mean() >= 0.99
+    # Of 24,000 programs one has a gap of more, of 1.2e-6: there may be one among these few, and none is far off.
+    assert (optimum.gap() > 1e-6).sum() <= 1
+    assert (optimum.gap() <= 1e-5).all()
 
 
 @given(SEEDS)

@@ -209,8 +209,27 @@ def _report(
         print(f"evo-libra: interrupted; what was found is kept in {folder}; --resume continues", file=sys.stderr)
         return _INTERRUPTED
     if not len(front):
-        raise InfeasibleError(
-            f"no design meets the constraints among {report.figures.evaluations:,} evaluated ones; "
-            "loosen them, or give more --evaluations"
-        )
+        raise InfeasibleError(_infeasible(problem, report.figures.evaluations, end.get("ended") == EXHAUSTED))
     return 0
+
+
+_DRAWN = 200
+"""Designs that are drawn to see what is wrong with the one that is nearest to the constraints."""
+
+
+def _infeasible(problem: SearchProblem, evaluations: int, whole: bool) -> str:  # noqa: FBT001 - not of a user
+    """Return that a search found nothing, and what the nearest of some designs breaks where that can be told."""
+    from numpy.random import default_rng
+
+    from evo_libra.problem.designs import violations
+    from evo_libra.problem.problem import Problem
+
+    looked = "" if whole else f" among {evaluations:,} evaluated ones"
+    advice = "loosen them" if whole else "loosen them, or give more --evaluations"
+    if not isinstance(problem, Problem):
+        return f"no design meets the constraints{looked}; {advice}"
+    drawn = problem.decode(problem.genome.sample(default_rng(0), _DRAWN))
+    nearest = drawn.select([int(problem.evaluate(drawn).violation.argmin())])
+    broken = violations(problem, nearest)
+    named = f"; the nearest of {_DRAWN} random designs, {problem.fabrics(nearest)[0]}: {'; '.join(broken)}"
+    return f"no design meets the constraints{looked}{named if broken else ''}; {advice}"
