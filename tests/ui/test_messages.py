@@ -383,3 +383,19 @@ def test_a_plan_counts_what_starting_takes(say: Say, capsys: pytest.CaptureFixtu
     assert run(["plan", "exp.yaml", "--json"]) == 0
     done = json.loads(capsys.readouterr().out)
     assert (done["to_run"], done["wall_s"]) == (0, 0)
+
+
+def test_a_search_that_finds_nothing_says_what_the_nearest_design_breaks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for engine, looked in (("exhaustive", ""), ("nsga2", " among 650 evaluated ones")):
+        asked = ["search", "dense-1k", "--set", "constraints=[time <= 0.001 ms]", "--engine", engine]
+        assert run([*asked, "--evaluations", "650", "--out", str(tmp_path / engine)]) == 1
+        error = capsys.readouterr().err.splitlines()[-1]
+        assert error.startswith(
+            f"evo-libra: no design meets the constraints{looked}; the nearest of 200 random designs, "
+        )
+        assert "the constraint 'time <= 0.001 ms' is broken: " in error
+        assert error.endswith(
+            "; loosen them" if engine == "exhaustive" else "; loosen them, or give more --evaluations"
+        )
