@@ -59,6 +59,8 @@ def warnings_of(problem: SearchProblem, designs: Population | Sequence[str]) -> 
     """
     if not isinstance(problem, Problem) or not len(designs):
         return []
+    if problem.time.fidelity is None and not any(technology.transport for technology in problem.catalog.technologies):
+        return []  # Designs in the notation need not be read: a large front of them takes as long as half a search.
     population = designs if isinstance(designs, Population) else problem.read(designs)
     approximate = _under_transports(problem, population)
     return [*approximate, *(_of_astra(problem, population) if problem.time.fidelity is not None else ())]
