@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, columns_or_shared
+from evo_libra.bandwidth.floors import with_floors
 from evo_libra.bandwidth.program import BandwidthProgram, Multipliers
 
 MAX_PATTERNS = 2
@@ -33,15 +34,15 @@ def closed_form(program: BandwidthProgram) -> tuple[FloatArray, Multipliers, Boo
     The program must be one that `has_closed_form` admits. Idle dimensions stand at their floor.
     """
     price, limit = program.rows[0], program.limit[0]
-    rate, share, pressure = _rates(program, price, limit)
-    wish = _wish(program, rate)
+    rate, share, pressure = _rates(program)
+    wish = (program.traffic * rate[: len(program.traffic), None]).max(axis=0, initial=0.0)
     bandwidth = np.clip(wish, program.low, program.high)
     short = (price * bandwidth).sum(axis=0) > limit * (1.0 + _ROUNDING)
     if short.any():
         chosen = np.flatnonzero(short)
-        part, floor = program.select(chosen), wish[:, chosen] < program.low[:, chosen]
-        found = _with_floors(part, floor)
-        _, share[..., chosen], pressure[chosen], bandwidth[:, chosen], short[chosen] = found
+        part = program.select(chosen)
+        bandwidth[:, chosen], share[..., chosen], pressure[chosen] = with_floors(part)
+        short[chosen] = (part.rows[0] * bandwidth[:, chosen]).sum(axis=0) > part.limit[0] * (1.0 + _ROUNDING)
     if program.equality[0]:
         short |= _fill(program, bandwidth, (price * bandwidth).sum(axis=0))
     race = np.empty((*program.chains.shape, len(program)))
@@ -52,43 +53,10 @@ _Answer = tuple[FloatArray, FloatArray, FloatArray]
 """Rates (2, n), how much each dimension holds up each pattern (2, d, n), seconds per unit of the budget (n,)."""
 
 
-def _wish(program: BandwidthProgram, rate: FloatArray) -> FloatArray:
-    wish = program.traffic[0] * rate[0]
-    return np.asarray(wish if len(program.traffic) == 1 else np.maximum(wish, program.traffic[1] * rate[1]))
-
-
-def _with_floors(
-    program: BandwidthProgram, floor: BoolArray
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, BoolArray]:
-    """Take dimensions at their floor out of the budget until no other one falls below its own."""
-    # Where they would still be at their floors, the answer is the optimum: the budget without them is a relaxation
-    # whose solution is feasible.
-    for _ in range(len(floor)):
-        price = np.where(floor, 0.0, program.rows[0])
-        limit = program.limit[0] - (program.rows[0] * program.low * floor).sum(axis=0)
-        answer = _rates(program, price, limit)
-        wish = _wish(program, answer[0])
-        below = wish < program.low
-        if not (below & ~floor).any():
-            break
-        floor = floor | below
-    bandwidth = np.clip(wish, program.low, program.high)
-    short = ~((program.rows[0] * bandwidth).sum(axis=0) <= program.limit[0] * (1.0 + _ROUNDING))
-    # A pattern that the floors alone carry is held up where it is slowest.
-    for g, traffic in enumerate(program.traffic):
-        # One without bytes may have no bandwidth.
-        with np.errstate(divide="ignore"):
-            slowness = np.divide(traffic, bandwidth, out=np.zeros_like(traffic), where=traffic > 0)
-        alone = ~answer[1][g].any(axis=0)
-        answer[1][g][slowness.argmax(axis=0)[alone], np.flatnonzero(alone)] = 1.0
-    return *answer, bandwidth, short
-
-
-def _rates(program: BandwidthProgram, price: FloatArray, limit: FloatArray) -> _Answer:
+def _rates(program: BandwidthProgram) -> _Answer:
+    price, limit = program.rows[0], program.limit[0]
     count, patterns = len(program), len(program.traffic)
     alive = program.traffic.any(axis=1) & (program.size > 0)
-    paid = (price * program.traffic).any(axis=1)
-    alive &= paid & (limit > 0)
     if patterns == MAX_PATTERNS and alive.all():
         return _two(program.traffic, program.size, price, limit, program.high)
     answer = np.zeros((2, count)), np.zeros((2, *price.shape)), np.zeros(count)

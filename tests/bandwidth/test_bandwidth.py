@@ -242,6 +242,31 @@ def test_closed_forms_agree_with_the_interior_point(seed: int, boxes: bool, equa
     assert (apart <= 1e-8).all()
 
 
+@given(SEEDS, st.booleans())
+@costly(30)
+def test_closed_forms_prove_every_optimum_at_floors(seed: int, twins: bool) -> None:  # noqa: FBT001
+    rng = np.random.default_rng(seed)
+    drawn = budget_case(seed, patterns=int(rng.integers(1, 3)))
+    program, shape = drawn.program, drawn.feasible.shape
+    traffic = program.traffic * (rng.random(program.traffic.shape) < rng.choice([0.6, 1.0]))
+    traffic[:, 0] = np.where(traffic.any(axis=1), traffic[:, 0], 1.0)
+    low = drawn.feasible * rng.uniform(0.0, 1.0, shape) ** rng.choice([0.2, 1.0]) * (rng.random(shape) < 0.9)
+    high = np.where(rng.random(shape) < rng.choice([0.5, 1.0]), np.inf, drawn.feasible * rng.uniform(1.0, 5.0, shape))
+    if twins:
+        # Dimensions that are alike leave their floors, and pass from pattern to pattern, at once.
+        traffic[:, -1], low[-1], high[-1], drawn.price[-1] = traffic[:, 0], low[0], high[0], drawn.price[0]
+    limit = np.maximum(program.limit, (drawn.price * low).sum(axis=0) * 1.01)
+    program = replace(program, traffic=traffic, low=low, high=high, rows=drawn.price[None], limit=limit)
+    assert has_closed_form(program).all()
+    bandwidth, multipliers, short = closed_form(program)
+    objective = program.objective(bandwidth)
+    assert not short.any()
+    assert (violation(program, bandwidth) <= 1e-12).all()
+    assert (objective - lower_bound(program, multipliers) <= 1e-9 * objective).all()
+    iterated, _ = interior_point(program, ACCURACY)
+    assert (objective <= program.objective(iterated) * (1 + 1e-8)).all()
+
+
 @given(SEEDS)
 @costly(10)
 def test_interior_point_agrees_with_clarabel(seed: int) -> None:
