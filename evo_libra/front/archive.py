@@ -110,7 +110,7 @@ class Archive:
 
     def spread(self, most: int) -> IntArray:
         """Return at most so many of the designs, in even steps along the first objective's order, ends included."""
-        return np.unique(np.linspace(0, len(self) - 1, min(most, len(self))).round().astype(np.int64))
+        return _even_steps(len(self), most)
 
     def thinned(self, epsilon: float) -> Archive:
         """Return one design of each box whose objectives differ by a factor below 1 + epsilon; all of them for 0.
@@ -122,10 +122,14 @@ class Archive:
         if not epsilon or not len(self):
             return self
         logarithms = np.log(self.objectives)
-        boxes = np.floor(logarithms / np.log1p(epsilon))
-        order = np.lexsort([logarithms.sum(axis=0), *boxes])
-        first = np.append(True, (np.diff(columns(boxes, order), axis=1) != 0).any(axis=0))
-        kept = np.union1d(order[first], self.objectives.argmin(axis=1))
+        boxes, product = np.floor(logarithms / np.log1p(epsilon)), logarithms.sum(axis=0)
+        # Two objectives: designs of a box are neighbours.
+        order = np.arange(len(self)) if len(boxes) == _PAIR else np.lexsort(boxes)
+        first = np.flatnonzero(np.append(True, (np.diff(columns(boxes, order), axis=1) != 0).any(axis=0)))
+        least = np.repeat(np.minimum.reduceat(product[order], first), np.diff(first, append=len(order)))
+        best = np.flatnonzero(product[order] == least)
+        _, each = np.unique(np.searchsorted(first, best, side="right"), return_index=True)
+        kept = np.union1d(order[best[each]], self.objectives.argmin(axis=1))
         return Archive(columns(self.genes, kept), columns(self.objectives, kept))
 
     @cached_property
@@ -189,6 +193,27 @@ class Collection:
         """All non-dominated designs, whatever the order of merging."""
         waiting = (*self.waiting, self._candidates()) if self.fresh else self.waiting
         return _merged(self.settled, waiting) if waiting else self.settled
+
+    def sample(self, most: int) -> FloatArray:
+        """Return the (g, k) genes of those designs of the archive that its `spread` names.
+
+        The archive is not made for that: moving the genes of all its designs takes most of the time of a merge.
+        """
+        waiting = (*self.waiting, self._candidates()) if self.fresh else self.waiting
+        genes, objectives = zip((self.settled.genes, self.settled.objectives), *waiting, strict=True)
+        kept = front(np.concatenate(objectives, axis=1))
+        chosen = kept[_even_steps(len(kept), most)]
+        ends = np.cumsum([part.shape[1] for part in genes])
+        found, part = np.empty((len(genes[0]), len(chosen))), np.searchsorted(ends, chosen, side="right")
+        for place in np.unique(part).tolist():
+            mine = part == place
+            found[:, mine] = columns(genes[place], chosen[mine] - ends[place] + genes[place].shape[1])
+        return found
+
+
+def _even_steps(count: int, most: int) -> IntArray:
+    """Return at most so many places of a sequence, in even steps, its ends included."""
+    return np.unique(np.linspace(0, count - 1, min(most, count)).round().astype(np.int64))
 
 
 def _merged(settled: Archive, waiting: Sequence[tuple[FloatArray, FloatArray]]) -> Archive:

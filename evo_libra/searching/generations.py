@@ -94,7 +94,7 @@ class Generations(SearchLoop):
             return now
         now = self.learn(now, genes[:, :left])
         if step is not None and passes_multiple(before, now.evaluations, step.every):
-            better = step.improve(now.archive, before + left - now.evaluations)
+            better = step.improve(now.found, before + left - now.evaluations)
             now = self.learn(now, better) if better.shape[1] else now
         return now
 

@@ -153,10 +153,10 @@ class MemeticStep:
     every: int = 5_000
     count: int = 250
 
-    def improve(self, archive: Archive, max_count: int) -> FloatArray:
-        """Return (g, k) better genes of designs of the archive, k at most `max_count`."""
-        count = min(self.count, max_count, len(archive))
-        return self.better(np.take(archive.genes, archive.spread(count), axis=1)) if count else archive.genes[:, :0]
+    def improve(self, found: Collection, max_count: int) -> FloatArray:
+        """Return (g, k) better genes of designs of an archive, k at most `max_count`."""
+        genes = found.sample(min(self.count, max_count))
+        return self.better(genes) if genes.shape[1] else genes
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evo_libra.front.archive import pareto_filter, stable_order
+from evo_libra.front.archive import Archive, Collection, pareto_filter, stable_order
 
 
 @given(
@@ -44,3 +44,18 @@ def test_order_is_that_of_a_stable_sort(values: list[float], ulps: int) -> None:
         for _ in range(ulps):
             data[::3] = np.nextafter(data[::3], np.inf)
     np.testing.assert_array_equal(stable_order(data), np.argsort(data, kind="stable"))
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1), objectives=st.integers(2, 3), most=st.integers(0, 12), steps=st.integers(0, 8),
+)  # fmt: skip
+@settings(max_examples=40)
+def test_a_sample_is_of_the_archive_whatever_waits(*, seed: int, objectives: int, most: int, steps: int) -> None:
+    random = np.random.default_rng(seed)
+    found = Collection(Archive.empty(3, objectives))
+    for size in random.integers(1, 3000, steps):
+        found = found.add(
+            random.random((3, size)), random.integers(1, 10**4, (objectives, size)) * 1.0, random.random(size) - 0.5
+        )
+    archive = found.archive
+    np.testing.assert_array_equal(found.sample(most), archive.genes[:, archive.spread(most)])

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evo_libra import load_problem, search
-from evo_libra.front.archive import Archive
+from evo_libra.front.archive import Archive, Collection
 from evo_libra.front.indicators import hypervolume
 from evo_libra.problem.designs import best_bandwidths
 from evo_libra.problem.file.registry import load_problem as load_search_problem
@@ -53,11 +53,11 @@ def test_there_is_none_where_there_is_nothing_exact_to_gain() -> None:
 
 
 def test_designs_that_are_improved_are_spread_over_the_archive() -> None:
-    archive = Archive(np.arange(100.0)[None], np.stack([np.arange(100.0), -np.arange(100.0)]))
+    found = Collection(Archive(np.arange(100.0)[None], np.stack([np.arange(100.0), -np.arange(100.0)])))
     rule = MemeticStep(lambda genes: -genes, count=5)
-    np.testing.assert_array_equal(rule.improve(archive, 50), -np.array([[0.0, 25, 50, 74, 99]]))
-    assert rule.improve(archive, 2).tolist() == [[-0.0, -99.0]]
-    assert rule.improve(archive, 0).shape == rule.improve(Archive.empty(1, 2), 9).shape == (1, 0)
+    np.testing.assert_array_equal(rule.improve(found, 50), -np.array([[0.0, 25, 50, 74, 99]]))
+    assert rule.improve(found, 2).tolist() == [[-0.0, -99.0]]
+    assert rule.improve(found, 0).shape == rule.improve(Collection(Archive.empty(1, 2)), 9).shape == (1, 0)
 
 
 @pytest.mark.slow
