@@ -134,7 +134,7 @@ def _proof(
     its cap holds up its pattern without money.
     """
     money = program.rows[0] * bandwidth
-    seconds = np.where(size > 0, size / rate, 0.0)
+    seconds = np.where(rate > 0, size / rate, 0.0)
     tight = (traffic > 0) & (traffic * rate[:, None] >= bandwidth * (1.0 - _TIE))
     full = tight & (bandwidth >= program.high * (1.0 - _TIE))
     lowest = bandwidth <= program.low * (1.0 + _TIE)
