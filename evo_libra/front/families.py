@@ -17,9 +17,6 @@ from evo_libra.front.front import Front
 from evo_libra.network.blocks.registry import CODE
 from evo_libra.network.fabric import NPU
 
-ALL = "all designs"
-"""The one family of a problem that is written in Python, whose designs have no notation."""
-
 _DIMENSION = re.compile(rf"(?P<block>(?:{CODE.pattern})?)\((?P<npus>\d+)\)(?:@(?P<technology>.*))?")
 
 
@@ -58,13 +55,13 @@ def families_of(front: Front) -> Families:
     A name has the codes of blocks and the sizes; technologies and accelerator are in it where another family would
     have the same name without them.
     """
-    topologies, of = _topologies(front)
+    topologies, of = front.topologies
     return Families(tuple(_distinct(topologies, "_")), topologies, of)
 
 
 def structures_of(front: Front) -> Families:
     """Return designs by sizes and technologies of the dimensions, and the accelerator, such as ``4 x 32``."""
-    topologies, of = _topologies(front)
+    topologies, of = front.topologies
     labels = _distinct([re.sub(rf"{CODE.pattern}\(", "(", topology) for topology in topologies], " x ")
     names = list(dict.fromkeys(labels))
     first = tuple(topologies[labels.index(name)] for name in names)
@@ -129,18 +126,6 @@ def short_plans(plans: Sequence[str]) -> tuple[list[str], str]:
     return [" ".join(w for w in each if w not in shared) for each in words], " ".join(
         word for word in words[0] if word in shared
     )
-
-
-def _topologies(front: Front) -> tuple[tuple[str, ...], IntArray]:
-    """Return the topologies of a front in the notation, and the place of that of each design among them."""
-    if "design" not in front.frame.columns:
-        return (ALL,), np.zeros(len(front), dtype=np.int64)
-    texts = front.frame["design"].str.split(" ").list.first().str.replace_all(r":[^_]*", "")
-    if "npu" in front.frame.columns:
-        texts = texts + f" {NPU}=" + front.frame["npu"]
-    names = texts.unique(maintain_order=True).to_list()
-    places = texts.replace_strict(names, list(range(len(names))), return_dtype=pl.Int64) if names else texts
-    return tuple(names), np.array(places.to_list(), dtype=np.int64)
 
 
 def _parts(topology: str) -> tuple[list[tuple[str, str, str]], str]:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 import polars as pl
 
-from evo_libra.arrays import FloatArray
+from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.errors import InputError, InvalidFrontError
 from evo_libra.files.integrity import BLANK, CHECKSUM, DamagedError, check_table, read_bytes, seal_table
 from evo_libra.front.archive import Archive
+from evo_libra.network.fabric import NPU
 from evo_libra.problem.designs import genes_of, violations
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchProblem
@@ -48,6 +50,11 @@ def parse_table(path: Path, raw: bytes) -> tuple[pl.DataFrame, Mapping[str, str]
         raise DamagedError(f"{path} is no Parquet file") from None
 
 
+_DESIGN = "design"
+
+ALL = "all designs"
+"""The one family of a problem that is written in Python, whose designs have no notation."""
+
 NOISE = 1e-9
 """Relative difference of an objective that is rounding: times of solved bandwidths are exact to about that."""
 
@@ -77,6 +84,21 @@ class Front:
 
     def __str__(self) -> str:
         return f"Front of {len(self)} designs\n{self.frame}"
+
+    @cached_property
+    def topologies(self) -> tuple[tuple[str, ...], IntArray]:
+        """The topologies in the notation, and (n,) the place of that of each design among them.
+
+        Designs of a problem that is written in Python have no notation, and are all of one family.
+        """
+        if _DESIGN not in self.frame.columns:
+            return (ALL,), np.zeros(len(self), dtype=np.int64)
+        texts = self.frame[_DESIGN].str.split(" ").list.first().str.replace_all(r":[^_]*", "")
+        if NPU in self.frame.columns:
+            texts = texts + f" {NPU}=" + self.frame[NPU]
+        names = texts.unique(maintain_order=True).to_list()
+        places = texts.replace_strict(names, list(range(len(names))), return_dtype=pl.Int64) if names else texts
+        return tuple(names), np.array(places.to_list(), dtype=np.int64)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the designs as dictionaries."""
@@ -230,9 +252,6 @@ def _without_noise(archive: Archive) -> Archive:
         if not dropped.any():
             return Archive(archive.genes[:, kept], archive.objectives[:, kept])
         kept = kept[~dropped]
-
-
-_DESIGN = "design"
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from evo_libra.arrays import TILE, FloatArray, IntArray, Population, columns
+from evo_libra.arrays import TILE, FloatArray, IntArray, Population, cases, columns
 from evo_libra.errors import InputError
 from evo_libra.network.bill import inner_npus
 from evo_libra.network.catalog.technologies import Catalog, again
@@ -320,9 +320,12 @@ class Problem:
     def unbuildable(self, designs: Population) -> FloatArray:
         """Return (n,) the number of dimensions that cannot be built: too large, or not in whole ports."""
         inside = inner_npus(designs.npus)
-        places = np.stack([designs.technology, designs.npus, inside]).reshape(3, -1)
-        some, kind = np.unique(places, axis=1, return_inverse=True)
-        permitted = [n < 2 or self.catalog.technologies[t].permits(n, i) for t, n, i in some.T.tolist()]  # noqa: PLR2004
+        if not len(designs):
+            return np.zeros(0)
+        places = [each.ravel() for each in (designs.technology, designs.npus, inside)]
+        first, kind = cases(*places)
+        some = zip(*(each[first].tolist() for each in places), strict=True)
+        permitted = [n < 2 or self.catalog.technologies[t].permits(n, i) for t, n, i in some]  # noqa: PLR2004
         wrong = ~np.array(permitted)[kind.reshape(designs.npus.shape)] | again(self.catalog, designs)
         return np.asarray((wrong | self.pricing.misfits(designs)[1]).sum(axis=0), dtype=np.float64)
 

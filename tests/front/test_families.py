@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evo_libra import load_problem, search
-from evo_libra.front.families import ALL, drawn_families, families_of, family_rows, short_plans, structures_of
-from evo_libra.front.front import Front
+from evo_libra.front.families import drawn_families, families_of, family_rows, short_plans, structures_of
+from evo_libra.front.front import ALL, Front
 from evo_libra.network.fabric import parse_fabric
 
 
