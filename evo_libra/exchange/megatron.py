@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from evo_libra.exchange.arguments import parse_arguments
@@ -198,6 +199,8 @@ def training_of(names: Names, generator: dict[str, Any], *, sharded: bool, low: 
     granularity = names.keys.choice({"full": "full", "selective": "selective"}, *names.path(_GRANULARITY))
     selective = names.flag("recompute_attention")
     bf16, fp16, precise, rounded = (names.flag(name) for name in ("bf16", "fp16", "fp32_gradients", "bf16_gradients"))
+    if fp16 and not bf16:
+        names.keys.unsupported(names.path(FLAGS["fp16"]), "is read as bf16, which takes as long")
     stage = names.keys.choice(SHARDING, *names.path(STRATEGY)) if STRATEGY[names.column] else None
     overlap = {"tp": names.flag("overlap_tp"), "dp": names.flag("overlap_dp")}
     if APART[names.column] and names.keys.flag(*names.path(APART)):
@@ -264,5 +267,6 @@ torchrun --nproc_per_node 8 --nnodes ${NODES:-16} pretrain_gpt.py ${MODEL_ARGS[@
 """
 READERS = (
     Reader("megatron-arguments", "a launch script or an argument line of Megatron-LM", _is_arguments, _read_arguments,
-           (_SCRIPT, MEGATRON_GPT3, MEGATRON_LLAMA3), parse_arguments),
+           (_SCRIPT, MEGATRON_GPT3, MEGATRON_LLAMA3),
+           partial(parse_arguments, flags=frozenset(name for name, _ in FLAGS.values()))),
 )  # fmt: skip
