@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Any
 
 from evo_libra.errors import InputError, Mistake
@@ -26,18 +27,24 @@ def _value(text: str) -> Any:  # noqa: ANN401 - text or a number
     return float(text) if _NUMBER.fullmatch(text) else text
 
 
-def parse_arguments(text: str, file: str) -> Source:
+def parse_arguments(text: str, file: str, flags: Collection[str] = ()) -> Source:
     """Return the options of a command line or script: ``--a-b 1`` and ``--a_b=1`` are the key ``a-b``, flags are true.
 
     Variables that the same script has set before are replaced; of those of the environment their default is taken.
     Of an option that is given twice the last one counts, as in argparse.
-    What the shell would compute stays as written. Quotes, brackets and continuations only part words.
+    What the shell would compute stays as written. Quotes, brackets and continuations only part words. The value of an
+    option is on its own line, or on the next one where a backslash joins both.
+
+    Parameters
+    ----------
+    flags : options that take no value, whatever word is behind them: the next program of a script, or ``2>&1``.
 
     Raises
     ------
     InputError : there is no option.
     """
     blank = _COMMENT.sub(lambda match: match[1] + " " * (len(match[0]) - len(match[1])), text)
+    joined = [line.rstrip().endswith("\\") for line in blank.split("\n")]
     blank = _PUNCTUATION.sub(" ", _QUOTED.sub(_without_quotes, blank))
     known: dict[str, str] = {}
     data: dict[str, Any] = {}
@@ -54,9 +61,10 @@ def parse_arguments(text: str, file: str) -> Source:
                 _put(data, places, named, found, place)
             elif assigned := _ASSIGNED.fullmatch(word):
                 known[assigned[1]], option = assigned[2], ""
-            elif option:
+            elif option and option not in flags:
                 data[option] = _value(word)
                 option = ""
+        option = option if joined[number - 1] else ""
     if not data:
         raise InputError(Mistake("has no options such as --num-layers 32", file))
     return Source(file, data, places)

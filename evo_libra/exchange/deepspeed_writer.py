@@ -26,7 +26,7 @@ def _config(of: TrainedPlan) -> dict[str, Any]:
     found: dict[str, Any] = {**dict(zip(BATCH, sizes, strict=True)), "bf16": {"enabled": True}}
     found["data_types"] = {"grad_accum_dtype": "fp32" if of.setup.gradient_bytes > 2 else "bf16"}  # noqa: PLR2004 - bytes of bf16
     found["zero_optimization"] = zero
-    if of.setup.offload is not None and of.setup.offload.checkpoints == HOST:
+    if of.setup.offload is not None and of.setup.offload.checkpoints:
         found["activation_checkpointing"] = {"cpu_checkpointing": True}
     return found
 
@@ -43,6 +43,8 @@ def _left(of: TrainedPlan) -> Iterator[str]:
         yield "fp8 in linear layers: the training script sets it"
     if of.value("optimizer") not in (0, *_DEVICES):
         yield f"the optimizer in {PLACEMENTS[of.value('optimizer')]}: DeepSpeed has it on NPUs, hosts or SSDs"
+    if of.value("optimizer") == NVME:
+        yield "nvme_path of both offloads: the folder of the SSDs"
     if of.setup.expansions and of.setup.expansions[of.value("expansion")].text:
         yield "expansion memory, which is hardware"
 

@@ -42,7 +42,8 @@ def _read(source: Source) -> Draft:
         values["latent"], _ = without_none(values["latent"]), values.pop("head_width")
     sequence = min(model.sequence or _LONGEST, _LONGEST)
     assumed = f"sequences of {sequence} tokens; a configuration has the longest context alone"
-    return Draft(values, {"sequence": sequence}, left=tuple(keys.left()), assumed=(assumed,))
+    values.pop("sequence", None)  # the longest context, which is no sequence of a training
+    return Draft(values, suggested=(("training", "sequence", sequence, assumed),), left=tuple(keys.left()))
 
 
 _DEEPSEEK = """{"architectures": ["DeepseekV3ForCausalLM"], "model_type": "deepseek_v3", "hidden_size": 7168,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from evo_libra.exchange.arguments import parse_arguments
@@ -107,8 +108,10 @@ WITHOUT_EFFECT = (
 )  # fmt: skip
 """Options of Megatron-LM that change neither time nor memory nor cost here, or that another option repeats."""
 
+DISPATCHER = ("moe-token-dispatcher-type", "moe_token_dispatcher_type")
+
 USUAL: dict[KeyPath, tuple[Any, ...]] = {
-    ("moe-token-dispatcher-type",): ("alltoall", "alltoall_seq", "flex"),
+    (DISPATCHER[0],): ("alltoall", "alltoall_seq", "flex"),
     ("optimizer",): ("adam",),
     ("recompute-method",): ("uniform",),
     ("recompute-num-layers",): (1,),
@@ -159,7 +162,7 @@ def generator_of(names: Names, *, gated: bool, tied: bool) -> dict[str, Any]:
     return without_none({
         "layers": names.needed("layers"), "hidden": hidden, "heads": names.needed("heads"),
         "kv_heads": names.size("kv_heads"), "head_width": names.size("head_width"), "feed_forward": max(width, 1),
-        "gated": gated, "vocabulary": names.size("vocabulary") or _VOCABULARY, "tied": tied,
+        "gated": gated, "vocabulary": names.size("vocabulary"), "tied": tied,
         "sequence": names.needed("sequence"), "experts": experts, "latent": _latent(names),
     })  # fmt: skip
 
@@ -193,11 +196,13 @@ def parallelism_of(names: Names, layers: int) -> dict[str, int]:
     return {name: degree for name, degree in found.items() if degree > 1}
 
 
-def training_of(names: Names, generator: dict[str, Any], *, sharded: bool, low: bool) -> dict[str, Any]:
+def training_of(names: Names, *, sharded: bool, low: bool) -> dict[str, Any]:
     """Return how the model is trained, with the states `sharded`, and linear layers in a `low` precision, or not."""
     granularity = names.keys.choice({"full": "full", "selective": "selective"}, *names.path(_GRANULARITY))
     selective = names.flag("recompute_attention")
     bf16, fp16, precise, rounded = (names.flag(name) for name in ("bf16", "fp16", "fp32_gradients", "bf16_gradients"))
+    if fp16 and not bf16:
+        names.keys.unsupported(names.path(FLAGS["fp16"]), "is read as bf16, which takes as long")
     stage = names.keys.choice(SHARDING, *names.path(STRATEGY)) if STRATEGY[names.column] else None
     overlap = {"tp": names.flag("overlap_tp"), "dp": names.flag("overlap_dp")}
     if APART[names.column] and names.keys.flag(*names.path(APART)):
@@ -205,7 +210,7 @@ def training_of(names: Names, generator: dict[str, Any], *, sharded: bool, low: 
     counted = [names.flag(name) for name in ("embedding_counted", "head_counted")]
     dropout, attention = names.keys.share(*names.path(DROPOUT)), names.keys.choice(BACKENDS, *names.path(BACKEND))
     return without_none({
-        "sequence": generator["sequence"], "global_batch": names.size("global_batch"),
+        "sequence": names.needed("sequence"), "global_batch": names.size("global_batch"),
         "micro_batch": names.size("micro_batch"), "precision": "fp8" if low else "bf16",
         "gradients": "bf16" if rounded or (fp16 and not (bf16 or precise)) else "fp32",
         "recompute": granularity or ("selective" if selective else "none"),
@@ -216,10 +221,19 @@ def training_of(names: Names, generator: dict[str, Any], *, sharded: bool, low: 
     })  # fmt: skip
 
 
-def assumed_of(names: Names) -> tuple[str, ...]:
-    """Return what the file leaves to its program."""
-    known = names.path(OPTIONS["vocabulary"]) in names.keys.taken
-    return () if known else (f"a vocabulary of {_VOCABULARY}, which the file leaves to the tokenizer",)
+def suggested_of(names: Names) -> tuple[tuple[str, str, Any, str], ...]:
+    """Return what the file leaves to its program, where no other file says it."""
+    if names.path(OPTIONS["vocabulary"]) in names.keys.taken:
+        return ()
+    sentence = f"a vocabulary of {_VOCABULARY}, which the file leaves to the tokenizer"
+    return (("generator", "vocabulary", _VOCABULARY, sentence),)
+
+
+def dispatch_of(names: Names, generator: dict[str, Any]) -> tuple[str, ...]:
+    """Return what is assumed of the traffic of experts, whose default is another one."""
+    path = names.path(DISPATCHER)
+    silent = "experts" in generator and names.keys.raw(*path) is None
+    return (f"that experts get their tokens by all-to-all, as with {path[-1]} alltoall",) if silent else ()
 
 
 def _nodes(keys: Keys) -> int | None:
@@ -240,10 +254,18 @@ def _read_arguments(source: Source) -> Draft:
         keys.unsupported(names.path(EXPERT_TENSOR), "is not carried over; experts are whole on their NPUs")
     parallelism = parallelism_of(names, generator["layers"])
     low = keys.raw(FP8) is not None or bool(keys.flag("fp8"))
-    training = training_of(names, generator, sharded=names.flag("distributed_optimizer"), low=low)
+    training = training_of(names, sharded=names.flag("distributed_optimizer"), low=low)
     npus = _nodes(keys)
     keys.check()
-    return Draft(generator, training, parallelism, npus, left=tuple(keys.left()), assumed=assumed_of(names))
+    return Draft(
+        generator,
+        training,
+        parallelism,
+        npus,
+        suggested=suggested_of(names),
+        left=tuple(keys.left()),
+        assumed=dispatch_of(names, generator),
+    )
 
 
 def _is_arguments(source: Source) -> bool:
@@ -264,5 +286,6 @@ torchrun --nproc_per_node 8 --nnodes ${NODES:-16} pretrain_gpt.py ${MODEL_ARGS[@
 """
 READERS = (
     Reader("megatron-arguments", "a launch script or an argument line of Megatron-LM", _is_arguments, _read_arguments,
-           (_SCRIPT, MEGATRON_GPT3, MEGATRON_LLAMA3), parse_arguments),
+           (_SCRIPT, MEGATRON_GPT3, MEGATRON_LLAMA3),
+           partial(parse_arguments, flags=frozenset(name for name, _ in FLAGS.values()))),
 )  # fmt: skip

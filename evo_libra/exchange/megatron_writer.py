@@ -75,6 +75,7 @@ def _experts(of: TrainedPlan) -> Iterator[Words]:
         yield f"--{LAYERS[0]}", f'"([0]*{dense}+[1]*{routed})"'
     yield from _size("ep", of.value("ep"))
     yield f"--{EXPERT_TENSOR[0]}", "1"
+    yield "--moe-token-dispatcher-type", "alltoall"
 
 
 def _plan(of: TrainedPlan) -> Iterator[Words]:
@@ -95,6 +96,7 @@ def _plan(of: TrainedPlan) -> Iterator[Words]:
         yield ("--overlap-param-gather",)
     if zero >= _SHARDED:
         yield ("--use-megatron-fsdp",)
+        yield "--ckpt-format", "fsdp_dtensor"
         yield f"--{STRATEGY[0]}", next(name for name, stage in SHARDING.items() if stage == zero)
     if interleaved and not of.value("overlap_pp"):
         yield (f"--{APART[0]}",)
@@ -128,6 +130,8 @@ def _left(of: TrainedPlan) -> Iterator[str]:
         yield f"the order {ours} of the process groups: Megatron-LM has {allowed}"
     if of.setup.uneven and of.setup.decoder.layers % of.value("pp"):
         yield "stages of different lengths: --pipeline-model-parallel-layout of Megatron-LM lists the layers of each"
+    if of.setup.offload is not None and of.setup.offload.checkpoints:
+        yield "inputs of layers in the memory of hosts, which recomputation keeps"
     if of.value("optimizer") not in (NPU, HOST):
         yield f"the optimizer in {PLACEMENTS[of.value('optimizer')]}: Megatron-LM has it on NPUs or hosts"
     if of.setup.expansions and of.setup.expansions[of.value("expansion")].text:
@@ -141,6 +145,11 @@ def _write(chosen: Chosen) -> Written:
         f"# {of.name}: {chosen.notation}",
         f"# {of.npus} processes; data parallel groups of {of.value('dp')}.",
         '# In a launch script: torchrun ... pretrain_gpt.py "${MEGATRON_ARGS[@]}"',
+        *(
+            ["# FSDP needs CUDA_DEVICE_MAX_CONNECTIONS to be unset or more than 1."]
+            if of.value("zero") >= _SHARDED
+            else []
+        ),
         *(f"# Left out: {sentence}." for sentence in left),
         "MEGATRON_ARGS=(",
     )

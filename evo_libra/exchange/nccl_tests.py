@@ -56,6 +56,8 @@ def read_nccl_tests(text: str, file: str) -> NcclTable:
         ranks += bool(_RANK.match(line))
         words = line.split()
         if not words or not words[0].isascii() or not words[0].isdigit():
+            if len(words) in _COLUMNS and words[0][:1].isdigit():
+                raise InputError(Mistake(f"found {words[0]!r:.40}; bytes are needed", file, at, key="size"))
             continue
         row = _row(words, file, at)
         rows += [row] if row.size else []  # messages of less than a word of each rank move nothing

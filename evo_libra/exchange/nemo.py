@@ -7,7 +7,16 @@ from typing import Any
 from evo_libra.errors import InputError
 from evo_libra.exchange.interpolation import interpolated
 from evo_libra.exchange.keys import Keys
-from evo_libra.exchange.megatron import OPTIONS, Names, assumed_of, generator_of, parallelism_of, training_of
+from evo_libra.exchange.megatron import (
+    DISPATCHER,
+    OPTIONS,
+    Names,
+    dispatch_of,
+    generator_of,
+    parallelism_of,
+    suggested_of,
+    training_of,
+)
 from evo_libra.exchange.reader import Draft, Reader
 from evo_libra.exchange.samples import NEMO_GPT3, NEMO_LLAMA
 from evo_libra.files.mistakes import KeyPath
@@ -71,7 +80,7 @@ _USUAL: dict[KeyPath, tuple[Any, ...]] = {
     ("model", "fp16_lm_cross_entropy"): (False,),
     ("model", "fp32_residual_connection"): (False,),
     ("model", "fsdp"): (False,),
-    ("model", "moe_token_dispatcher_type"): ("alltoall", "flex"),
+    ("model", DISPATCHER[1]): ("alltoall", "flex"),
     ("model", "num_micro_batches_with_partial_activation_checkpoints"): (0,),
     ("model", "rampup_batch_size"): ([],),
     ("model", "sharp"): (False,),
@@ -96,10 +105,10 @@ def _is_sharded(keys: Keys) -> bool:
     return isinstance(found, str) and _OPTIMIZERS.get(found, False)
 
 
-def _training(names: Names, generator: dict[str, Any]) -> dict[str, Any]:
+def _training(names: Names) -> dict[str, Any]:
     """Return what NeMo says in its own way beside what it says as Megatron-LM does."""
     keys = names.keys
-    found = training_of(names, generator, sharded=_is_sharded(keys), low=bool(keys.flag("model", "fp8")))
+    found = training_of(names, sharded=_is_sharded(keys), low=bool(keys.flag("model", "fp8")))
     between = keys.flag("model", "overlap_p2p_comm")
     found["overlap"] |= {} if between is None else {"pp": between}
     found["overlap"]["dp"] |= bool(keys.flag("model", "optim", "overlap_grad_sync"))
@@ -121,11 +130,19 @@ def _read(given: Source) -> Draft:
     tied = keys.flag("model", "share_embeddings_and_output_weights") is not False
     generator = generator_of(names, gated=_is_gated(keys), tied=tied)
     parallelism = parallelism_of(names, generator["layers"])
-    training = _training(names, generator)
+    training = _training(names)
     each, nodes = keys.size("trainer", "devices"), keys.size("trainer", "num_nodes")
     keys.check()
     npus = each * (nodes or 1) if each else None
-    return Draft(generator, training, parallelism, npus, left=tuple(keys.left()), assumed=assumed_of(names))
+    return Draft(
+        generator,
+        training,
+        parallelism,
+        npus,
+        suggested=suggested_of(names),
+        left=tuple(keys.left()),
+        assumed=dispatch_of(names, generator),
+    )
 
 
 def _recognise(source: Source) -> bool:

@@ -23,6 +23,8 @@ _FABRICS = {
 _EFFICIENCY = 0.85
 """Rate that collectives reach on optics, over the wire rate, as `evo_libra.validation.training` assumes it."""
 _WIDTH = 100
+_OF_PLANS = {"zero", "recompute", "micro_batch", "optimizer"}
+"""Keys of a training that are part of a plan."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +65,15 @@ def made_of(
         npus = nodes * node[1].gpus
     machine |= {key: value for key, value in (("npus", npus), ("npu", npu)) if value is not None}
     assumed = [sentence for draft in drafts.values() for sentence in draft.assumed]
+    for part, key, value, sentence in (one for draft in drafts.values() for one in draft.suggested):
+        if key not in parts[part]:
+            parts[part][key] = value
+            assumed.append(sentence)
     if not parts["generator"]:
         raise InputError(f"{', '.join(drafts)}: no model; give a file that has one, such as a config.json, too")
+    if node is None and (measured := [file for file, draft in drafts.items() if draft.bus is not None]):
+        message = "measures collectives, and no file describes the server that they ran on; give its topology, too"
+        raise InputError(f"{measured[0]}: {message}")
     _complete(machine, parts, assumed, None if node is None else node[1])
     around = None if node is None else _around(drafts, *node, machine)
     assumed += [] if around is None else around.assumed
@@ -115,7 +124,11 @@ def _complete(
     outside = "" if node is None else " outside of the server"
     assumed.append(f"the networks that are searched{outside}, and an efficiency of their optics")
     training = parts["training"]
-    if "recompute" not in training:
+    if not degrees and not training.keys() & _OF_PLANS:
+        degrees |= {"tp": "any", "pp": "any"}
+        training |= {"zero": [1, 3], "recompute": ["none", "full"]}
+        assumed.append("that the search chooses the plan, as no file has one")
+    elif "recompute" not in training:
         training["recompute"] = "none"
         assumed.append("that no activations are computed again, as no file says it")
     if "global_batch" not in training:

@@ -23,6 +23,7 @@ class Draft:
     npus, npu : how many NPUs there are, and which accelerator of the catalogue they are; None where it is not said.
     node : a server of GPUs, which is the first dimension of the network.
     bus : ranks, and bus bandwidth in B/s that their collectives reach with large messages.
+    suggested : part, key and value that hold where no file says another one, and what is then assumed.
     left : keys that were left out, a sentence each.
     assumed : figures that the file leaves to its program, a sentence each.
     """
@@ -34,6 +35,7 @@ class Draft:
     npu: str | None = None
     node: GpuNode | None = None
     bus: tuple[int, float] | None = None
+    suggested: tuple[tuple[str, str, Any, str], ...] = ()
     left: tuple[str, ...] = ()
     assumed: tuple[str, ...] = ()
 

@@ -276,3 +276,47 @@ def test_what_deepspeed_leaves_to_other_programs_is_listed() -> None:
     assert "ds.json: bf16.enabled: is `auto`, which another program fills in" in left
     assert "ds.json: zero_optimization.zero_hpz_partition_size: has no counterpart" in left
     assert len(left) == 8, left
+
+
+@pytest.mark.parametrize(
+    "end", ["", " 2>&1 | tee log", ' "$@"', " $EXTRA", "; wait", " &", "\n)\ntorchrun pretrain_gpt.py"]
+)
+def test_a_flag_takes_no_word_of_the_shell(end: str) -> None:
+    text = f"--num-layers 4 --hidden-size 64 --num-attention-heads 4 --seq-length 64 --sequence-parallel{end}\n"
+    assert read_text_as(text, "run.sh")[1].training["sequence_parallel"] is True
+
+
+def test_what_a_file_assumes_yields_to_what_another_one_says() -> None:
+    model, script = NAMED["hugging-face"].samples[0], NAMED["megatron-arguments"].samples[0]
+    arguments = (
+        script.replace("96", "32").replace("12288", "4096").replace("2048", "8192").replace("stage 3", "stage 4")
+    )
+    arguments += " --swiglu --untie-embeddings-and-output-weights --ffn-hidden-size 14336 --num-query-groups 8"
+    made_ = made_of(texts(model=model, script=f"{arguments} --kv-channels 128"), "own")
+    (workload,) = made_.data["workloads"]
+    assert (workload["generator"]["vocabulary"], workload["training"]["sequence"]) == (128256, 8192)
+    assert not any("vocabulary" in sentence or "longest context" in sentence for sentence in made_.assumed)
+
+
+def test_a_plan_that_no_file_has_is_open() -> None:
+    found = made_of(texts(model=NAMED["hugging-face"].samples[0]), "own", npus=64)
+    assert found.data["workloads"][0]["parallelism"] == {"tp": "any", "pp": "any"}
+    assert "that the search chooses the plan, as no file has one" in found.assumed
+
+
+def test_measurements_without_a_server_are_refused() -> None:
+    drafts = texts(model=NAMED["hugging-face"].samples[0], tests=table())
+    with pytest.raises(InputError, match="tests: measures collectives, and no file describes the server"):
+        made_of(drafts, "own", npus=64)
+
+
+def test_a_row_that_cannot_be_read_is_told() -> None:
+    text = table().replace("  1073741824 ", "  10737x1824 ")
+    with pytest.raises(InputError, match=r"tests:\d+: size: found '10737x1824'; bytes are needed"):
+        read_text_as(text, "tests")
+
+
+def test_experts_of_another_dispatcher_are_said() -> None:
+    text = "--num-layers 4 --hidden-size 64 --num-attention-heads 4 --seq-length 64 --num-experts 8"
+    assert any("all-to-all" in sentence for sentence in read_text_as(text, "run.sh")[1].assumed)
+    assert read_text_as(f"{text} --moe-token-dispatcher-type alltoall", "run.sh")[1].assumed == ()

@@ -155,18 +155,26 @@ def holds(claim: Claim) -> bool:
 def release(claim: Claim) -> None:
     """Give a run back, if it is still held. Raises a `StorageError` where there is no right to.
 
-    Outbid claims go first, so that none of them becomes valid again.
+    Outbid claims go first, so that none of them becomes valid again. A claim that is outbid itself goes, too: who has
+    outbid it may be about to give way to it, and then nobody else would remove it.
     """
     staging = Staging(claim.staging)
     try:
-        if holds(claim):
-            with explained(claim.path.parent), suppress(TakenOverError):
+        with explained(claim.path.parent), suppress(TakenOverError):
+            if holds(claim):
                 for number, name in _names(claim.path.parent):
                     if number < claim.number and _read(claim.path.parent / name, number) is not None:
                         staging.remove(name)
+            if _is_there(claim):
                 staging.remove(claim.path.name)
     finally:
         remove_tree(claim.staging)
+
+
+def _is_there(claim: Claim) -> bool:
+    """Return whether the file of a claim is still the one that its holder wrote."""
+    found = _read(claim.path, claim.number)
+    return found is not None and found.token == claim.token
 
 
 def server_time(folder: Path) -> float:

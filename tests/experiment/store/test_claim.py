@@ -161,6 +161,16 @@ def test_processes_never_meet_inside(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_claim_that_another_has_outbid_for_a_moment_goes_with_its_holder(tmp_path: Path) -> None:
+    mine, theirs = acquire(tmp_path, "a"), acquire(tmp_path, "a")
+    assert mine is not None
+    assert theirs is not None
+    release(mine)
+    assert [path.name for path in tmp_path.glob("claim-*")] == [theirs.path.name]
+    release(theirs)
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("years", [-50, 50])
 def test_a_claim_of_another_time_holds_nobody_up(years: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(claims, "kernel", lambda: "another host")

@@ -150,6 +150,11 @@ def test_what_cannot_be_read_is_told_and_the_rest_is_listed(
     store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EVO_LIBRA_CACHE", str(store.place / "nowhere"))
+    # Somebody else may not read the modules that are imported late.
+    call("results", "--out", store.results, "--sort", "id")
+    call("show", store.folder(store.done).path, "--out", store.results)
+    plan_of(store.experiment, store.results)
+    capsys.readouterr()
     colleague, odd = store.results / "colleague", os.fsencode(store.results) + b"/gpt3-4k/\xff"
     (colleague / "run").mkdir(parents=True)
     os.mkdir(odd)  # noqa: PTH102 - its name is bytes
