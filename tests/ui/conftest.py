@@ -229,6 +229,7 @@ def drive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Drive:
     def run(test: Callable[[Driver], Coroutine[Any, Any, None]], size: tuple[int, int] = (120, 40), **how: Any) -> None:
         async def body() -> None:
             app = TerminalUI(Path("results"), cache=tmp_path / "cache", updates=20, **how)
+            app.animation_level = "none"  # a picture of a screen is not of the middle of a movement
             for module in (textual.app, textual.pilot):
                 monkeypatch.setattr(module, "wait_for_idle", lambda *_: quiet(app))
             monkeypatch.setattr(Pilot._wait_for_screen, "__defaults__", (None,))  # noqa: SLF001 - 30 s otherwise

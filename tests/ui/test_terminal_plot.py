@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.text import Text
@@ -412,6 +412,7 @@ def test_ticks_lie_on_the_axis_in_order_and_differ_in_their_labels(
 
 @patient
 @given(values=st.lists(positive, min_size=1, max_size=3), log=st.booleans(), cells=st.integers(30, 150))
+@example(values=[35.0, 2.894998833206535e78], log=True, cells=30)
 def test_an_axis_has_two_ticks_at_least(values: list[float], cells: int, *, log: bool) -> None:
     x, _ = axes_of([series_of(values, values)], log_x=log, log_y=False)
     assert len(ticks(x, cells, across=True)) > 1
