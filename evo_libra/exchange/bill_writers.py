@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import polars as pl
 
 from evo_libra.exchange.writer import Chosen, Writer, Written
-from evo_libra.front.bill_table import bill_csv, bill_table
+from evo_libra.front.bill_table import COLUMNS, bill_table, table_csv
 
 _CREATED = datetime(2000, 1, 1, tzinfo=UTC)
 _TEXT_STAYS_TEXT = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
@@ -16,7 +16,7 @@ _TEXT_STAYS_TEXT = {"in_memory": True, "strings_to_formulas": False, "strings_to
 
 
 def _csv(chosen: Chosen) -> Written:
-    return Written(bill_csv(bill_table(chosen.problem, chosen.population)))
+    return Written(table_csv(COLUMNS, bill_table(chosen.problem, chosen.population)))
 
 
 def _excel(chosen: Chosen) -> Written:

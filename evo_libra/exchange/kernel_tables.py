@@ -28,7 +28,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
 PRECISIONS = {"float16": "bf16", "bfloat16": "bf16", "half": "bf16", "fp8": "fp8"}
 """Types of a table -> precisions; products of other types, such as fp8_block, are other kernels, and are left out."""
 
-_LATENCY = "latency"
+_LATENCY, _DEVICE = "latency", "device"
 _MILLI = 1e-3
 _MOST_SECONDS = 1e6
 _MOST = 10**15
@@ -43,11 +43,13 @@ class KernelTable:
     kind : a key of `SIZES`.
     rows : the columns of a row by name, and ``seconds``; ``precision`` instead of the type.
     left : how many rows were left out, by their type or by what is wrong with them.
+    devices : what was measured, where the table has a column for it.
     """
 
     kind: str
     rows: tuple[Mapping[str, Any], ...]
     left: Mapping[str, int] = field(default_factory=dict)
+    devices: frozenset[str] = frozenset()
 
 
 def read_kernel_table(text: str, file: str) -> KernelTable:
@@ -81,7 +83,8 @@ def _kind_of(head: list[str], file: str) -> str:
 
 def _cells(reader: Iterator[list[str]], head: list[str], kind: str, file: str) -> Iterator[tuple[dict[str, Any], str]]:
     """Yield each row with its sizes and seconds, and its type."""
-    places = {name: head.index(name) for name in (*WORDS[kind], *SIZES[kind], _LATENCY)}
+    known = (*WORDS[kind], *SIZES[kind], _LATENCY, *((_DEVICE,) if _DEVICE in head else ()))
+    places = {name: head.index(name) for name in known}
     for line, row in enumerate(reader, 2):
         if not row:
             continue
@@ -90,6 +93,7 @@ def _cells(reader: Iterator[list[str]], head: list[str], kind: str, file: str) -
         cells = {name: row[place].strip() for name, place in places.items()}
         sizes = {name: _size(cells[name], name, file, line) for name in SIZES[kind]}
         words = {name: cells[name] for name in WORDS[kind]}
+        words |= {_DEVICE: cells[_DEVICE]} if _DEVICE in cells else {}
         yield {**sizes, **words, "seconds": _seconds(cells[_LATENCY], file, line)}, words[WORDS[kind][0]]
 
 
@@ -119,4 +123,4 @@ def _table(kind: str, cells: Iterable[tuple[dict[str, Any], str]]) -> KernelTabl
             rows.append({**row, "precision": PRECISIONS[of_type]})
         else:
             left[of_type] = left.get(of_type, 0) + 1
-    return KernelTable(kind, tuple(rows), left)
+    return KernelTable(kind, tuple(rows), left, frozenset(row[_DEVICE] for row in rows if _DEVICE in row))

@@ -77,6 +77,11 @@ STRATEGY = ("data-parallel-sharding-strategy", "")
 DROPOUT = ("hidden-dropout", "hidden_dropout")
 EXPERT_TENSOR = ("expert-tensor-parallel-size", "expert_tensor_parallel_size")
 FP8 = "fp8-format"
+OFFLOAD, OFFLOAD_PART = "optimizer-cpu-offload", "optimizer-offload-fraction"
+EACH_NODE = ("nproc-per-node", "gpus-per-node", "ntasks-per-node")
+NODES = ("nnodes", "nodes")
+"""Options of torchrun and of srun that say how many NPUs a node has, and how many nodes there are."""
+
 BACKEND = ("attention-backend", "attention_backend")
 BACKENDS = {"flash": "fused", "fused": "fused", "auto": "fused", "unfused": "unfused", "local": "unfused"}
 """Kernels of attention -> whether they write its scores to memory, as problem files say it."""
@@ -223,7 +228,7 @@ def training_of(names: Names, *, sharded: bool, low: bool) -> dict[str, Any]:
 
 def suggested_of(names: Names) -> tuple[tuple[str, str, Any, str], ...]:
     """Return what the file leaves to its program, where no other file says it."""
-    if names.path(OPTIONS["vocabulary"]) in names.keys.taken:
+    if names.keys.raw(*names.path(OPTIONS["vocabulary"])) is not None:
         return ()
     sentence = f"a vocabulary of {_VOCABULARY}, which the file leaves to the tokenizer"
     return (("generator", "vocabulary", _VOCABULARY, sentence),)
@@ -236,10 +241,22 @@ def dispatch_of(names: Names, generator: dict[str, Any]) -> tuple[str, ...]:
     return (f"that experts get their tokens by all-to-all, as with {path[-1]} alltoall",) if silent else ()
 
 
-def _nodes(keys: Keys) -> int | None:
-    """Return the NPUs that torchrun starts."""
-    each, nodes = keys.size("nproc-per-node"), keys.size("nnodes")
-    return each * (nodes or 1) if each else None
+def draft_of(
+    names: Names, generator: dict[str, Any], training: dict[str, Any], each: int | None, nodes: int | None
+) -> Draft:
+    """Return what a file says, whose `nodes` have `each` so many NPUs; raises its mistakes."""
+    parallelism = parallelism_of(names, generator["layers"])
+    names.keys.check()
+    return Draft(
+        generator, training, parallelism, each * (nodes or 1) if each else None, suggested=suggested_of(names),
+        left=tuple(names.keys.left()), assumed=dispatch_of(names, generator),
+    )  # fmt: skip
+
+
+def _first(keys: Keys, options: tuple[str, ...]) -> int | None:
+    """Return the size of the first of some options that the file has."""
+    found = [keys.size(option) for option in options]
+    return next((size for size in found if size is not None), None)
 
 
 def _read_arguments(source: Source) -> Draft:
@@ -252,20 +269,13 @@ def _read_arguments(source: Source) -> Draft:
     keys.expect(USUAL)
     if keys.size(*names.path(EXPERT_TENSOR)) not in (None, 1):
         keys.unsupported(names.path(EXPERT_TENSOR), "is not carried over; experts are whole on their NPUs")
-    parallelism = parallelism_of(names, generator["layers"])
+    if keys.flag(OFFLOAD) is not None:
+        why = "is not carried over; `training.optimizer.placement` says it, with hosts in `system`"
+        keys.unsupported((OFFLOAD,), why)
+        keys.raw(OFFLOAD_PART)
     low = keys.raw(FP8) is not None or bool(keys.flag("fp8"))
     training = training_of(names, sharded=names.flag("distributed_optimizer"), low=low)
-    npus = _nodes(keys)
-    keys.check()
-    return Draft(
-        generator,
-        training,
-        parallelism,
-        npus,
-        suggested=suggested_of(names),
-        left=tuple(keys.left()),
-        assumed=dispatch_of(names, generator),
-    )
+    return draft_of(names, generator, training, _first(keys, EACH_NODE), _first(keys, NODES))
 
 
 def _is_arguments(source: Source) -> bool:
@@ -287,5 +297,5 @@ torchrun --nproc_per_node 8 --nnodes ${NODES:-16} pretrain_gpt.py ${MODEL_ARGS[@
 READERS = (
     Reader("megatron-arguments", "a launch script or an argument line of Megatron-LM", _is_arguments, _read_arguments,
            (_SCRIPT, MEGATRON_GPT3, MEGATRON_LLAMA3),
-           partial(parse_arguments, flags=frozenset(name for name, _ in FLAGS.values()))),
+           partial(parse_arguments, flags=frozenset((OFFLOAD, *(name for name, _ in FLAGS.values()))))),
 )  # fmt: skip

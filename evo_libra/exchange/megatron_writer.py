@@ -9,14 +9,18 @@ from evo_libra.exchange.megatron import (
     BACKEND,
     BACKENDS,
     DATA_OUTERMOST,
+    DISPATCHER,
     DROPOUT,
     EXPERT_TENSOR,
     FLAGS,
     FP8,
     LAYERS,
+    OFFLOAD,
+    OFFLOAD_PART,
     OPTIONS,
     SHARDING,
     STRATEGY,
+    USUAL,
 )
 from evo_libra.exchange.writer import Chosen, TrainedPlan, Writer, Written, trained_plan
 from evo_libra.workload.step.placement import ORDER
@@ -75,7 +79,7 @@ def _experts(of: TrainedPlan) -> Iterator[Words]:
         yield f"--{LAYERS[0]}", f'"([0]*{dense}+[1]*{routed})"'
     yield from _size("ep", of.value("ep"))
     yield f"--{EXPERT_TENSOR[0]}", "1"
-    yield "--moe-token-dispatcher-type", "alltoall"
+    yield f"--{DISPATCHER[0]}", USUAL[DISPATCHER[0],][0]
 
 
 def _plan(of: TrainedPlan) -> Iterator[Words]:
@@ -120,8 +124,8 @@ def _precision(of: TrainedPlan) -> Iterator[Words]:
     yield "--attention-dropout", part
     yield f"--{DROPOUT[0]}", part
     if of.value("optimizer") == HOST:
-        yield ("--optimizer-cpu-offload",)
-        yield "--optimizer-offload-fraction", "1.0"
+        yield (f"--{OFFLOAD}",)
+        yield f"--{OFFLOAD_PART}", "1.0"
 
 
 def _left(of: TrainedPlan) -> Iterator[str]:

@@ -7,16 +7,7 @@ from typing import Any
 from evo_libra.errors import InputError
 from evo_libra.exchange.interpolation import interpolated
 from evo_libra.exchange.keys import Keys
-from evo_libra.exchange.megatron import (
-    DISPATCHER,
-    OPTIONS,
-    Names,
-    dispatch_of,
-    generator_of,
-    parallelism_of,
-    suggested_of,
-    training_of,
-)
+from evo_libra.exchange.megatron import DISPATCHER, OPTIONS, Names, draft_of, generator_of, training_of
 from evo_libra.exchange.reader import Draft, Reader
 from evo_libra.exchange.samples import NEMO_GPT3, NEMO_LLAMA
 from evo_libra.files.mistakes import KeyPath
@@ -129,20 +120,8 @@ def _read(given: Source) -> Draft:
     keys.expect(_USUAL)
     tied = keys.flag("model", "share_embeddings_and_output_weights") is not False
     generator = generator_of(names, gated=_is_gated(keys), tied=tied)
-    parallelism = parallelism_of(names, generator["layers"])
     training = _training(names)
-    each, nodes = keys.size("trainer", "devices"), keys.size("trainer", "num_nodes")
-    keys.check()
-    npus = each * (nodes or 1) if each else None
-    return Draft(
-        generator,
-        training,
-        parallelism,
-        npus,
-        suggested=suggested_of(names),
-        left=tuple(keys.left()),
-        assumed=dispatch_of(names, generator),
-    )
+    return draft_of(names, generator, training, keys.size("trainer", "devices"), keys.size("trainer", "num_nodes"))
 
 
 def _recognise(source: Source) -> bool:

@@ -5,16 +5,14 @@ The columns are fields of the CSV import forms of NetBox 4.2 (netbox/dcim/forms/
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
 from evo_libra.errors import InputError
 from evo_libra.exchange.devices import device_name, named_cables
 from evo_libra.exchange.writer import Chosen, Writer, Written
-from evo_libra.front.bill_table import bill_table
+from evo_libra.front.bill_table import bill_table, table_csv
 from evo_libra.problem.system import bought_npus
 
 COLUMNS = ("name", "role", "manufacturer", "device_type", "site", "status", "comments")
@@ -70,15 +68,7 @@ def _write(chosen: Chosen) -> Written:
         f"manufacturers, which are '{_UNKNOWN}': NetBox needs that one, and every role, device type and site, first",
         "transceivers and NICs: the bill has them; netbox-interfaces and netbox-cables have ports and cables",
     )
-    return Written(_table(COLUMNS, _devices(chosen)), left)
-
-
-def _table(columns: tuple[str, ...], rows: Iterable[Mapping[str, object]]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns)
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+    return Written(table_csv(COLUMNS, _devices(chosen)), left)
 
 
 def _write_interfaces(chosen: Chosen) -> Written:
@@ -90,7 +80,7 @@ def _write_interfaces(chosen: Chosen) -> Written:
         for cable in named_cables(chosen)
         for device, name in cable.ends
     )  # fmt: skip
-    return Written(_table(INTERFACES, rows), ("the form of ports, which parts do not say: their type is `other`",))
+    return Written(table_csv(INTERFACES, rows), ("the form of ports, which parts do not say: their type is `other`",))
 
 
 def _write_cables(chosen: Chosen) -> Written:
@@ -105,7 +95,7 @@ def _write_cables(chosen: Chosen) -> Written:
     left: tuple[str, ...] = ("types and lengths of cables, which parts do not say",)
     if chosen.population.spares is not None and chosen.population.spares[0]:
         left += ("cables of spare NPUs, whose part of the network is a share of its cost",)
-    return Written(_table(CABLES, rows), left)
+    return Written(table_csv(CABLES, rows), left)
 
 
 WRITERS = (

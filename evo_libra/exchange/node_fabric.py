@@ -11,14 +11,18 @@ from evo_libra.errors import InputError, Mistake
 from evo_libra.exchange.gpu_node import GENERATIONS, GpuNode, node_dimension
 from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.network.catalog.accelerators import load_accelerators
+from evo_libra.network.catalog.parts import load_parts
 
 _NAMES = {block.code: block.name for block in BLOCKS}
 _COMMON = 80e9
 """Bytes of memory that an accelerator has at least; a topology does not say it."""
 
 _GIGABIT = 1e9 / 8
-_OPTICS = (100, 200, 400, 800)
-"""Gb/s of the optics of the catalogue."""
+CATALOG, OPTICS = "parts-2024", "optics-"
+"""The catalogue of problems that are imported, and how the names of its optics begin."""
+
+_USUAL = "optics-400g"
+"""What is outside of a server whose file does not say the rate of its interfaces."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,7 @@ def fabric_of(node: GpuNode, file: str, npu: str, buses: Sequence[tuple[str, int
         "bandwidth_GBps": bandwidth / GIGA,
     }  # fmt: skip
     fabric = {
-        "catalog": "parts-2024", "technologies": [inner, outer], "domains": {inner: [node.gpus]},
+        "catalog": CATALOG, "technologies": [inner, outer], "domains": {inner: [node.gpus]},
         "blocks": list(dict.fromkeys([_NAMES[code], "switch", "fat-tree"])), "max_dimensions": 3, "pin": [pin],
     }  # fmt: skip
     efficiency: dict[str, float] = {}
@@ -82,10 +86,14 @@ def _optics(node: GpuNode) -> tuple[str, list[str]]:
     """Return the technology outside of a server: that of its fastest interfaces, or the next faster one."""
     known = [rate for rate in node.nics if rate is not None]
     if not known:
-        return "optics-400g", ["optics of 400 Gb/s outside of the server, as no file says the rate of its interfaces"]
+        return _USUAL, [f"{_USUAL} outside of the server, as no file says the rate of its interfaces"]
     rate = max(known) / _GIGABIT
-    chosen = next((one for one in _OPTICS if one >= rate), _OPTICS[-1])
-    return f"optics-{chosen}g", [] if chosen == rate else [f"optics of {chosen} Gb/s for interfaces of {rate:g} Gb/s"]
+    kits = load_parts(CATALOG).kits
+    optics = {kit.technology: kit.port_rate for kit in kits if kit.technology.startswith(OPTICS)}
+    fitting = [name for name, one in optics.items() if one >= max(known)]
+    chosen = min(fitting or optics, key=lambda name: optics[name] if fitting else -optics[name])
+    exact = optics[chosen] == max(known)
+    return chosen, [] if exact else [f"{chosen} for interfaces of {rate:g} Gb/s"]
 
 
 def _measured(node: GpuNode, file: str, ranks: int, inner: tuple[str, float], outer: str) -> tuple[str, float]:

@@ -11,7 +11,7 @@ from ruamel.yaml import YAML
 
 from evo_libra.errors import InputError, printable
 from evo_libra.exchange.gpu_node import GpuNode
-from evo_libra.exchange.node_fabric import NodeFabric, fabric_of, npu_of
+from evo_libra.exchange.node_fabric import CATALOG, OPTICS, NodeFabric, fabric_of, npu_of
 from evo_libra.exchange.reader import PARTS, Draft
 
 _NPU = "h100-80gb"
@@ -51,29 +51,11 @@ def made_of(
     ------
     InputError : two files differ, no file has a model, or nothing says how many NPUs there are.
     """
-    parts: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
-    for part in PARTS:
-        for file, draft in drafts.items():
-            _merge(parts[part], getattr(draft, part), f"{file}: {part}")
-    machine: dict[str, Any] = {}
-    for file, draft in drafts.items():
-        _merge(machine, {key: value for key in ("npus", "npu") if (value := getattr(draft, key)) is not None}, file)
-    node = _node(drafts)
-    if nodes is not None:
-        if node is None or npus is not None:
-            raise InputError("--nodes counts servers that a file describes; give --npus, or a topology of a server")
-        npus = nodes * node[1].gpus
-    machine |= {key: value for key, value in (("npus", npus), ("npu", npu)) if value is not None}
-    assumed = [sentence for draft in drafts.values() for sentence in draft.assumed]
-    for part, key, value, sentence in (one for draft in drafts.values() for one in draft.suggested):
-        if key not in parts[part]:
-            parts[part][key] = value
-            assumed.append(sentence)
+    parts, assumed = _parts(drafts)
     if not parts["generator"]:
         raise InputError(f"{', '.join(drafts)}: no model; give a file that has one, such as a config.json, too")
-    if node is None and (measured := [file for file, draft in drafts.items() if draft.bus is not None]):
-        message = "measures collectives, and no file describes the server that they ran on; give its topology, too"
-        raise InputError(f"{measured[0]}: {message}")
+    node = _node(drafts)
+    machine = _machine(drafts, npus, npu) | ({} if nodes is None else {"npus": _npus_of(nodes, npus, node)})
     _complete(machine, parts, assumed, None if node is None else node[1])
     around = None if node is None else _around(drafts, *node, machine)
     assumed += [] if around is None else around.assumed
@@ -81,11 +63,46 @@ def made_of(
     return Made(_problem(name, machine, parts, ", ".join(drafts), around), left, tuple(assumed))
 
 
+def _parts(drafts: Mapping[str, Draft]) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """Return what files say of the parts of a workload, and what they assume where none of them says it."""
+    parts: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
+    for part in PARTS:
+        for file, draft in drafts.items():
+            _merge(parts[part], getattr(draft, part), f"{file}: {part}")
+    assumed = [sentence for draft in drafts.values() for sentence in draft.assumed]
+    for part, key, value, sentence in (one for draft in drafts.values() for one in draft.suggested):
+        if key not in parts[part]:
+            parts[part][key] = value
+            assumed.append(sentence)
+    return parts, assumed
+
+
+def _machine(drafts: Mapping[str, Draft], npus: int | None, npu: str | None) -> dict[str, Any]:
+    """Return the number and the name of the NPUs, as far as they are known."""
+    found: dict[str, Any] = {}
+    for file, draft in drafts.items():
+        _merge(found, {key: value for key in ("npus", "npu") if (value := getattr(draft, key)) is not None}, file)
+    return found | {key: value for key, value in (("npus", npus), ("npu", npu)) if value is not None}
+
+
+def _npus_of(nodes: int, npus: int | None, node: tuple[str, GpuNode] | None) -> int:
+    """Return the NPUs of so many servers."""
+    if npus is not None:
+        raise InputError("--nodes and --npus both say how many NPUs there are; give one of the two")
+    if node is None:
+        raise InputError("--nodes counts servers that a file describes; give --npus, or a topology of a server")
+    return nodes * node[1].gpus
+
+
 def _node(drafts: Mapping[str, Draft]) -> tuple[str, GpuNode] | None:
     """Return the server that a file describes, and the file."""
     found = [(file, draft.node) for file, draft in drafts.items() if draft.node is not None]
     if len(found) > 1:
         raise InputError(f"{found[0][0]} and {found[1][0]} describe a server each; one is needed")
+    measured = [file for file, draft in drafts.items() if draft.bus is not None]
+    if measured and not found:
+        message = "measures collectives, and no file describes the server that they ran on; give its topology, too"
+        raise InputError(f"{measured[0]}: {message}")
     return found[0] if found else None
 
 
@@ -140,14 +157,14 @@ def _complete(
 def _problem(
     name: str, machine: Mapping[str, Any], parts: Mapping[str, Any], files: str, around: NodeFabric | None
 ) -> dict[str, Any]:
-    fabric: dict[str, Any] = {"catalog": "parts-2024", **_FABRICS.get(machine["npu"], {}), "max_dimensions": 3}
+    fabric: dict[str, Any] = {"catalog": CATALOG, **_FABRICS.get(machine["npu"], {}), "max_dimensions": 3}
     if around is not None:
         fabric = dict(around.fabric)
     generator = {"kind": "decoder", **parts["generator"], "source": printable(files)}
     workload = {"name": name, "generator": generator, "training": parts["training"]}
     if parts["parallelism"]:
         workload["parallelism"] = parts["parallelism"]
-    optics = [name for name in fabric.get("technologies", ()) if name.startswith("optics")]
+    optics = [name for name in fabric.get("technologies", ()) if name.startswith(OPTICS)]
     efficiency = {**dict.fromkeys(optics, _EFFICIENCY), **(around.efficiency if around else {})}
     time = {"model": "libra", "efficiency": efficiency} if efficiency else "libra"
     return {

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from evo_libra.arrays import Population
 from evo_libra.errors import InputError
 from evo_libra.front.fault_report import fault_report
-from evo_libra.front.system_bill import NETWORK, system_bill
+from evo_libra.front.system_bill import KILO, NETWORK, system_bill
 from evo_libra.network.bill import parts_in
 from evo_libra.network.blocks import ITEMS
 from evo_libra.problem.pricing.parts import BillOfMaterials
 from evo_libra.problem.problem import Problem
-
-KILO = 1e3
 
 COLUMNS = (
     "dimension", "technology", "item", "part", "pieces", "unit_usd", "cost_usd", "unit_W", "power_W", "source", "year",
@@ -73,10 +71,10 @@ def _of_system(row: Mapping[str, Any]) -> dict[str, Any]:
     return {**row, "item": row["unit"], "part": row["item"], "power_W": watts}
 
 
-def bill_csv(rows: list[dict[str, Any]]) -> str:
-    """Return the rows of `bill_table` as CSV (RFC 4180) with a header."""
+def table_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return rows as CSV (RFC 4180) with a header of the columns."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS)
+    writer = csv.DictWriter(text, columns)
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()

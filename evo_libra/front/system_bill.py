@@ -10,7 +10,7 @@ from evo_libra.problem.objectives import MEASURES
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.system import bought_npus
 
-_KILO = 1e3
+KILO = 1e3
 NETWORK = "network"
 """The item of the bill that the bill of the network is of."""
 
@@ -69,6 +69,6 @@ def _row(
         "unit_usd": price,
         "cost_usd": None if price is None else pieces * price,
         "unit_W": watts,
-        "power_kW": None if watts is None else (pieces if working is None else working) * watts / _KILO,
+        "power_kW": None if watts is None else (pieces if working is None else working) * watts / KILO,
         "source": source,
     }

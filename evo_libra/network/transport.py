@@ -19,6 +19,9 @@ RAMP_ROUND_TRIPS, RAMP_PRODUCTS = 3.0, 8.0
 APPROXIMATION = "approximation; ordering only; no figures of the paper were read"
 """What every output says of designs with a transport."""
 
+LABEL = f"times under a congestion control of RoCE: {APPROXIMATION}"
+"""The same as a line beside times."""
+
 
 @dataclass(frozen=True)
 class Transport:
@@ -75,4 +78,4 @@ def approximation(designs: Iterable[str]) -> dict[str, str]:
     {}
     """
     used = any(_USED.search(design) for design in designs)
-    return {"approximation": f"times under a congestion control of RoCE: {APPROXIMATION}"} if used else {}
+    return {"approximation": LABEL} if used else {}

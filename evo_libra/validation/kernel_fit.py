@@ -18,10 +18,13 @@ from evo_libra.network.catalog.accelerator import (
     DecodeConstants,
     GemmConstants,
 )
+from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.validation.kernels import (
     FEW,
+    HEAD_WIDTH,
     LARGE,
     LEAST_MESSAGE,
+    NPUS,
     attention_seconds,
     collective_seconds,
     product_seconds,
@@ -34,13 +37,11 @@ _SCALE = 0.1
 """Logarithmic error from which on a row counts by its size and no longer by its square (soft L1)."""
 
 _MICRO, _MEGA = 1e-6, 1e6
-_WIDTH = 128
-_NPUS = 8
-_TRAINING_FIXED = 3.5
-"""us of a product in a training step beyond its roofline, where the base has none (see `Accelerator`'s sources)."""
+_FAR = 0.5
+"""Median error from which on a fit says nothing."""
 
-_BACKWARD = 0.86
-"""Rate of fused attention backwards over forwards, where the base has none (FlashAttention-2, arXiv 2307.08691)."""
+_MEASURED = "h100-80gb"
+"""Accelerator whose time of a product in a step, and rate of attention backwards, hold where a base has none."""
 
 Seconds = Callable[[Accelerator, Mapping[str, FloatArray]], FloatArray]
 Changed = Callable[[Accelerator, Sequence[float]], Accelerator]
@@ -74,20 +75,26 @@ def fit_kernels(base: Accelerator, tables: Sequence[KernelTable]) -> list[Kernel
 
     Raises
     ------
-    InputError : no table has enough rows of anything that is fitted, or the base lacks a peak rate.
+    InputError : no table has enough rows of anything that is fitted, the base lacks a peak rate, the tables are of
+        several devices, or no constants come near them.
     """
+    if len(devices := sorted({device for table in tables for device in table.devices})) > 1:
+        raise InputError(f"the tables are of several devices: {', '.join(devices)}; those of one are fitted at a time")
     found: list[KernelFit] = []
     npu = base
     for key, rows in _parts(base, tables).items():
         if len(rows) < LEAST_ROWS:
             continue
         fit, npu = _fitted(npu, key, rows)
+        if fit.median > _FAR:
+            hint = f"latencies are milliseconds, and the tables are of {base.name}"
+            raise InputError(f"{key}: half of the rows differ by {fit.median:.0%} and more from any constants; {hint}")
         found.append(fit)
     if not found:
         raise InputError(
             f"no table has {LEAST_ROWS} rows of large products (m, n and k from {LARGE}), of products with up to {FEW} "
-            f"rows, of attention over {LARGE} tokens and more with heads of {_WIDTH}, or of collectives of "
-            f"{LEAST_MESSAGE / _MEGA:g} MB among {_NPUS}"
+            f"rows, of attention over {LARGE} tokens and more with heads of {HEAD_WIDTH}, or of collectives of "
+            f"{LEAST_MESSAGE / _MEGA:g} MB among {NPUS}"
         )
     return found
 
@@ -105,11 +112,11 @@ def _parts(base: Accelerator, tables: Sequence[KernelTable]) -> dict[str, list[M
             base.peak_rate(precision)
         found[f"kernels.{precision}"] = mine
     found["kernels.attention"] = [
-        row for row in attention if row["isl"] >= LARGE and row["head_dim"] == _WIDTH and row["precision"] == "bf16"
+        row for row in attention if row["isl"] >= LARGE and row["head_dim"] == HEAD_WIDTH and row["precision"] == "bf16"
     ]
     link = next((name for name in base.ports if name.startswith(("nvlink", "xgmi"))), None)
     found[f"bus.{link}"] = [
-        row for row in collectives if link is not None and row["num_gpus"] == _NPUS and row["op_name"] != "all_reduce"
+        row for row in collectives if link is not None and row["num_gpus"] == NPUS and row["op_name"] != "all_reduce"
         and 2.0 * row["message_size"] >= LEAST_MESSAGE
     ]  # fmt: skip
     return found
@@ -171,21 +178,25 @@ def _attention(npu: Accelerator, rows: Mapping[str, FloatArray]) -> FloatArray:
 
 
 def _with_decode(npu: Accelerator, at: Sequence[float]) -> Accelerator:
-    gemm = {"bf16": npu.gemm.get("bf16", GemmConstants(0.7, _TRAINING_FIXED * _MICRO, 0.0))}
+    gemm = {"bf16": npu.gemm.get("bf16", _usual().gemm["bf16"])}
     return replace(npu, decode=DecodeConstants(at[0], at[1] * _MICRO), gemm={**npu.gemm, **gemm})
 
 
 def _with_products(npu: Accelerator, precision: str, at: Sequence[float]) -> Accelerator:
     known = npu.gemm.get(precision)
-    fixed = _TRAINING_FIXED * _MICRO if known is None else known.fixed
+    fixed = _usual().gemm["bf16"].fixed if known is None else known.fixed
     constants = GemmConstants(at[0], fixed, at[2] if len(at) > 2 else 0.0, at[1] * _MICRO)  # noqa: PLR2004 - see `_model`
     return replace(npu, gemm={**npu.gemm, precision: constants})
 
 
 def _with_attention(npu: Accelerator, at: Sequence[float]) -> Accelerator:
-    backward = _BACKWARD if npu.attention is None else npu.attention.backward
-    gemm = {"bf16": npu.gemm.get("bf16", GemmConstants(0.7, _TRAINING_FIXED * _MICRO, 0.0))}
-    return replace(npu, attention=AttentionConstants(at[0], at[1], backward), gemm={**gemm, **npu.gemm})
+    backward = (npu.attention or _usual().attention_constants()).backward
+    gemm = {"bf16": npu.gemm.get("bf16", _usual().gemm["bf16"])}
+    return replace(npu, attention=AttentionConstants(at[0], at[1], backward), gemm={**npu.gemm, **gemm})
+
+
+def _usual() -> Accelerator:
+    return accelerator(_MEASURED)
 
 
 def _with_bus(npu: Accelerator, technology: str, at: Sequence[float]) -> Accelerator:

@@ -27,7 +27,12 @@ LINKS = {"a100-80gb": "nvlink3", "h100-80gb": "nvlink4", "b200": "nvlink5"}
 
 Array = FloatArray | float
 
-_NPUS = 8
+NPUS = 8
+"""NPUs of a server, among which collectives are compared."""
+
+HEAD_WIDTH = 128
+"""Width of a head of attention, that the plateau is of."""
+
 _MICRO = 1e-6
 
 
@@ -77,7 +82,7 @@ def _attention(name: str) -> Iterator[PublishedRow]:
     npu = accelerator(name)
     for at in _samples("attention-prefill", name):
         length = at["tokens"]
-        if length < LARGE or at["head_dim"] != 128:  # noqa: PLR2004 - the width that the plateau is of
+        if length < LARGE or at["head_dim"] != HEAD_WIDTH:
             continue
         ours = float(attention_seconds(npu, at["batch"], length, at["heads"], at["head_dim"]))
         label = f"{at['batch']} x {length} tokens, {at['heads']}:{at['kv_heads']} heads"
@@ -89,7 +94,7 @@ def _collectives(name: str) -> Iterator[PublishedRow]:
     for at in _samples("nccl", name):
         size = 2.0 * at["elements"]
         # All-reduces of newer accelerators run in the switch.
-        if at["npus"] != _NPUS or size < LEAST_MESSAGE or at["collective"] == "all_reduce":
+        if at["npus"] != NPUS or size < LEAST_MESSAGE or at["collective"] == "all_reduce":
             continue
         ours = float(collective_seconds(npu, LINKS[name], size))
         yield PublishedRow(f"{at['collective']} of {size / 1e6:.0f} MB", at["us"], ours / _MICRO, "us")

@@ -196,7 +196,7 @@ def test_a_matrix_has_the_links_of_the_accelerator() -> None:
 
 @pytest.mark.parametrize(("given", "sentence"), [
     ({"npus": 12}, "node: found 12 NPUs; servers of 8 GPUs are needed, all of each"),
-    ({"nodes": 2, "npus": 16}, "--nodes counts servers that a file describes; give --npus"),
+    ({"nodes": 2, "npus": 16}, "--nodes and --npus both say how many NPUs there are"),
     ({}, "no file says how many NPUs there are; give --npus or --nodes"),
 ])  # fmt: skip
 def test_servers_that_do_not_fit_are_refused(given: dict[str, Any], sentence: str) -> None:
@@ -320,3 +320,32 @@ def test_experts_of_another_dispatcher_are_said() -> None:
     text = "--num-layers 4 --hidden-size 64 --num-attention-heads 4 --seq-length 64 --num-experts 8"
     assert any("all-to-all" in sentence for sentence in read_text_as(text, "run.sh")[1].assumed)
     assert read_text_as(f"{text} --moe-token-dispatcher-type alltoall", "run.sh")[1].assumed == ()
+
+
+@pytest.mark.parametrize(("words", "sentence"), [
+    (["--npus", "0"], "npus: found 0"),
+    (["--npus", "16", "--npu", "h100"], "'h100'"),
+    (["--npus", "9"], "tp 4 does not divide the 9 NPUs"),
+])  # fmt: skip
+def test_a_problem_that_is_printed_is_checked_and_names_the_file(
+    words: list[str], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from evo_libra.ui.commands.application import run  # noqa: PLC0415 - likewise
+
+    script = tmp_path / "run.sh"
+    sizes = "--num-layers 4 --hidden-size 64 --num-attention-heads 4 --seq-length 64 --global-batch-size 64"
+    script.write_text(f"{sizes} --tensor-model-parallel-size 4\n")
+    assert run(["import", str(script), *words]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert sentence in said.err
+    assert f"the problem of {script}:" in said.err
+
+
+def test_srun_says_how_many_npus_there_are_and_offloading_is_listed() -> None:
+    sizes = "--num-layers 4 --hidden-size 64 --num-attention-heads 4 --seq-length 64"
+    text = f"srun --nodes=4 --ntasks-per-node=8 python pretrain_gpt.py {sizes} --optimizer-cpu-offload"
+    draft = read_text_as(text, "run.sh")[1]
+    assert draft.npus == 32
+    (left,) = [sentence for sentence in draft.left if "offload" in sentence]
+    assert left.startswith("run.sh: optimizer-cpu-offload: is not carried over; `training.optimizer.placement` says it")

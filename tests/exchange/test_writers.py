@@ -28,6 +28,7 @@ from evo_libra.files.source import parse_source
 from evo_libra.front.system_bill import sum_of, system_bill
 from evo_libra.problem.file.registry import load_problem
 from evo_libra.problem.problem import Problem
+from evo_libra.workload.step.stacks import STACKS
 
 FOLDER = Path(__file__).parents[2] / "problems"
 TRAINED = ("llama3-405b-16k", "deepseek-v3-2k", "mixtral-8x7b-256", "gpt3-175b-1536", "megatron-1t-3072")
@@ -105,9 +106,8 @@ def test_arguments_of_megatron_are_read_as_the_plan_that_was_written(name: str, 
 def same(of: TrainedPlan) -> tuple[Any, ...]:
     """Return what of a plan a file of arguments has; names, sources and measured factors of software it has not."""
     decoder = replace(of.setup.decoder, name="", source="", sequence=None)
-    other = problem_of(TRAINED[0]).time.tables[0].setups[0]
     order = tuple(group for group in of.order if of.value(group) > 1)
-    return replace(of.setup, decoder=decoder, stack=getattr(other, "stack"), uneven=False), order  # noqa: B009
+    return replace(of.setup, decoder=decoder, stack=STACKS["any"], uneven=False), order
 
 
 def test_an_imported_plan_takes_the_time_of_the_plan_that_was_exported() -> None:
@@ -148,7 +148,8 @@ def test_bills_add_up_to_what_evaluate_says(name: str, seed: int) -> None:
             write_as("bill-csv", chosen)
         return
     rows = list(csv.DictReader(io.StringIO(str(write_as("bill-csv", chosen).content))))
-    figures, system = chosen.problem.measure(chosen.population, timed=False), system_bill(*_pair(chosen))
+    figures = chosen.problem.measure(chosen.population, timed=False)
+    system = system_bill(chosen.problem, chosen.population)
     of_network = [row for row in rows if row["dimension"] or row["item"] == "spares"]
     assert sum(float(row["cost_usd"]) for row in of_network) == pytest.approx(float(figures.cost[0]), rel=1e-9)
     assert sum(float(row["power_W"]) for row in of_network) == pytest.approx(float(figures.watts[0]), rel=1e-9)
@@ -159,8 +160,17 @@ def test_bills_add_up_to_what_evaluate_says(name: str, seed: int) -> None:
             assert float(row["unit_usd"]) * float(row["pieces"]) == pytest.approx(float(row["cost_usd"]), rel=1e-9)
 
 
-def _pair(chosen: Chosen) -> tuple[Problem, Any]:
-    return chosen.problem, chosen.population
+def test_spares_are_rows_of_the_bill_and_have_no_cables() -> None:
+    changes = "faults={checkpoint_s: 10, restart_s: 600, spares: [64]}", "objectives=[goodput, cost]"
+    problem = problem_of("moe-4k", *changes)
+    chosen = Chosen(problem, problem.read("SW(8)@nvlink4:450_CL(512)@optics-400g:50 spares=64"))
+    rows = list(csv.DictReader(io.StringIO(str(write_as("bill-csv", chosen).content))))
+    (spares,) = [row for row in rows if row["item"] == "spares"]
+    assert float(spares["pieces"]) == 64
+    figures = problem.measure(chosen.population, timed=False)
+    assert sum(float(row["cost_usd"]) for row in rows if row["dimension"]) < float(figures.cost[0])
+    assert sum(float(row["cost_usd"]) for row in rows) == pytest.approx(float(figures.cost[0]), rel=1e-9)
+    assert any(sentence.startswith("cables of spare NPUs") for sentence in write_as("netbox-cables", chosen).left)
 
 
 def test_a_workbook_has_the_rows_of_the_table() -> None:
@@ -231,6 +241,18 @@ def test_the_command_prints_and_writes(tmp_path: Path, capsys: pytest.CaptureFix
     said = capsys.readouterr()
     assert said.err.startswith("left out: manufacturers")
     assert "left out" not in said.out
+
+
+@pytest.mark.parametrize("command", [["evaluate"], ["export", "--to", "bill-csv"]])
+def test_a_problem_file_of_ones_own_has_addresses_of_designs(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from evo_libra.ui.commands.application import run  # noqa: PLC0415 - likewise
+
+    path = tmp_path / "own.yaml"
+    path.write_text((FOLDER / "dense-1k.yaml").read_text())
+    assert run([command[0], f"{path}#{DESIGN.partition('#')[2]}", *command[1:]]) == 0
+    assert capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("words", "sentence"), [

@@ -9,7 +9,7 @@ import pytest
 
 from evo_libra import load_problem
 from evo_libra.errors import InputError
-from evo_libra.front.bill_table import COLUMNS, bill_csv, bill_table
+from evo_libra.front.bill_table import COLUMNS, bill_table, table_csv
 
 DESIGN = "SW(8)@nvlink4:450_CL(2048)@optics-400g:100 | tp16 dp1024 mb2 zero3 overlap-tp order-tp-cp-dp-pp"
 
@@ -19,7 +19,7 @@ PER_BANDWIDTH = "RI(4)@package:250_SW(1024)@pod:50"
 def test_a_bill_read_back_adds_up_to_the_cost() -> None:
     problem = load_problem("llama3-405b-16k")
     population = problem.read(DESIGN)
-    read = list(csv.DictReader(io.StringIO(bill_csv(bill_table(problem, population)))))
+    read = list(csv.DictReader(io.StringIO(table_csv(COLUMNS, bill_table(problem, population)))))
     assert tuple(read[0]) == COLUMNS
     cost = float(problem.measure(population, timed=False).cost[0])
     assert sum(float(row["cost_usd"]) for row in read) == pytest.approx(cost, abs=0.005)

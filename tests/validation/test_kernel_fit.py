@@ -121,7 +121,7 @@ def test_the_command_prints_an_accelerator_that_a_problem_file_takes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "gemm_perf.txt"
-    path.write_text(measured("h100-80gb")[0] + "TRTLLM,1,H100,fp8_block,1024,1024,1024,0.1\n")
+    path.write_text(measured("h100-80gb")[0] + "TRTLLM,1.2.0,NVIDIA H100,fp8_block,1024,1024,1024,0.1\n")
     assert run(["fit-npu", str(path), "--npu", "h100-80gb"]) == 0
     text = capsys.readouterr().out
     assert f"left out of {path}: 1 rows of fp8_block" in text
@@ -151,6 +151,16 @@ def test_what_is_wrong_with_a_table_is_one_sentence(text: str, sentence: str) ->
 def test_too_few_rows_are_refused() -> None:
     with pytest.raises(InputError, match="no table has 10 rows of large products"):
         fits_of("h100-80gb", [table_text("gemm", "bf16", [[4096, 4096, 4096, 200.0]] * 9)])
+
+
+def test_tables_of_two_devices_and_of_other_units_are_refused() -> None:
+    text = measured("h100-80gb")[0]
+    with pytest.raises(InputError, match="the tables are of several devices: NVIDIA A100, NVIDIA H100"):
+        fits_of("h100-80gb", [text, text.replace("NVIDIA H100", "NVIDIA A100")])
+    head, *lines = text.splitlines()
+    wrong = [",".join([*line.split(",")[:-1], str(float(line.split(",")[-1]) * 1e3)]) for line in lines]
+    with pytest.raises(InputError, match=r"half of the rows differ by .* latencies are milliseconds"):
+        fits_of("h100-80gb", ["\n".join([head, *wrong])])
 
 
 def survives(text: str) -> None:

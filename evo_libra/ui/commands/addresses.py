@@ -185,7 +185,8 @@ def _at(
     from evo_libra.experiment.store.folder import RunFolder
     from evo_libra.problem.file.registry import problem_names
 
-    if folder_at(where) is None and (where in problem_names() or Path(where).is_file() or assignments):
+    # A file is no folder of a run.
+    if Path(where).is_file() or (folder_at(where) is None and (where in problem_names() or assignments)):
         return written(design, origin_of(where, assignments))
     if assignments:
         raise InputError("--set belongs to a problem; a design of a result is looked at as its run did")

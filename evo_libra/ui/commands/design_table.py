@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from evo_libra.network.transport import APPROXIMATION
+from evo_libra.network.transport import LABEL
 from evo_libra.problem.written_designs import NOTE
 from evo_libra.ui.output import bandwidth_text, money_unit, number, print_folded, print_table, short_design, time_unit
 
@@ -39,7 +39,7 @@ def show_designs(front: Front, shown: pl.DataFrame, title: str, *, wide: bool = 
     if shared:
         print_folded(f"all plans: {shared}")
     if noted(shown):
-        print_folded(f"times under a congestion control of RoCE: {APPROXIMATION}")
+        print_folded(LABEL)
 
 
 def noted(shown: pl.DataFrame) -> bool:

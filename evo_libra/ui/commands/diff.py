@@ -138,7 +138,8 @@ def _batch(one: Addressed, two: Addressed, factor: float) -> dict[str, Any]:
 def _show(found: Mapping[str, Any]) -> None:
     names = [found["first"]["name"], found["second"]["name"]]
     print_folded(f"first   {names[0]}", f"second  {names[1]}: {found['second_is']}")
-    print_folded(*(found[key] for key in ("approximation",) if key in found))
+    if "approximation" in found:
+        print_folded(found["approximation"])
     _show_network(found)
     _show_rows("where the time goes", found["time"], "ms", found["first"]["time_ms"])
     _show_rows("busy time over bandwidth, overlap not taken out", found["busy"], "ms", found["first"]["time_ms"])

@@ -103,7 +103,8 @@ def _show(found: Mapping[str, Any]) -> None:
     print_folded(f"{found['name']} {head}" if found["name"] != found["design"] else head)
     print_folded(f"  {short_design(found['design'])}")
     print_folded(*(f"  {sentence}" for sentence in found["standing"]))
-    print_folded(*(f"  {found[key]}" for key in ("approximation",) if key in found))
+    if "approximation" in found:
+        print_folded(f"  {found['approximation']}")
     _show_dimensions(found)
     print_folded(*bottleneck_sentences(found["dimensions"]))
     for workload, streams in found.get("optimizer_streams", {}).items():

@@ -41,7 +41,8 @@ def fit_npu(*tables: Path, npu: str, as_json: Json = False) -> int:
     base = accelerator(npu)
     found = {path: read_kernel_table(read_text(path, _MOST_BYTES), str(path)) for path in tables}
     fits = fit_kernels(base, list(found.values()))
-    entry = _entry(npu, fits, [path.name for path in tables])
+    devices = sorted({device for table in found.values() for device in table.devices})
+    entry = _entry(npu, fits, [*(path.name for path in tables), *devices])
     if as_json:
         left = {str(path): dict(table.left) for path, table in found.items() if table.left}
         print_json({"npu": entry, "fits": [asdict(fit) for fit in fits], "left_out": left})
@@ -51,13 +52,13 @@ def fit_npu(*tables: Path, npu: str, as_json: Json = False) -> int:
     return 0
 
 
-def _entry(npu: str, fits: Sequence[KernelFit], files: Sequence[str]) -> dict[str, Any]:
-    """Return the accelerator as a problem file writes it."""
+def _entry(npu: str, fits: Sequence[KernelFit], sources: Sequence[str]) -> dict[str, Any]:
+    """Return the accelerator as a problem file writes it; its sources are the tables and what they were measured on."""
     found: dict[str, Any] = {"base": npu}
     for fit in fits:
         group, _, name = fit.key.partition(".")
         found.setdefault(group, {})[name] = dict(fit.constants)
-    return {**found, "source": f"fitted to {', '.join(files)}, {datetime.now(UTC).year}"}
+    return {**found, "source": f"fitted to {', '.join(sources)}, {datetime.now(UTC).year}"}
 
 
 def _text(entry: Mapping[str, Any]) -> str:

@@ -71,14 +71,17 @@ def _import_made(
 ) -> None:
     from evo_libra.exchange.problem_text import made_of, problem_text
     from evo_libra.exchange.registry import read_text_as
-    from evo_libra.files.source import read_text
+    from evo_libra.files.source import parse_source, read_text
     from evo_libra.files.yaml_reader import MAX_BYTES
+    from evo_libra.problem.file.load import problem_of
     from evo_libra.ui.commands.problem_files import problem_name, write_problem
 
     found = {str(path): read_text_as(read_text(path, MAX_BYTES), str(path), file_format) for path in files}
     formats = {file: reader.name for file, (reader, _) in found.items()}
     made = made_of({file: draft for file, (_, draft) in found.items()}, problem_name(problem or files[0]), *machine)
     text = problem_text(made.data, _comments(formats, made))
+    # Mistakes of the problem name the files that it is made of; the line is that of the problem.
+    problem_of(parse_source(text, f"the problem of {', '.join(found)}"), Path())
     written = [] if problem is None else write_problem(problem, {problem: text})
     if as_json:
         print_json({

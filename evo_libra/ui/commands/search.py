@@ -209,7 +209,7 @@ def _report(
         print(f"evo-libra: interrupted; what was found is kept in {folder}; --resume continues", file=sys.stderr)
         return _INTERRUPTED
     if not len(front):
-        raise InfeasibleError(_infeasible(problem, report.figures.evaluations, end.get("ended") == EXHAUSTED))
+        raise InfeasibleError(_infeasible(problem, report.figures.evaluations, whole=end.get("ended") == EXHAUSTED))
     return 0
 
 
@@ -217,8 +217,8 @@ _DRAWN = 200
 """Designs that are drawn to see what is wrong with the one that is nearest to the constraints."""
 
 
-def _infeasible(problem: SearchProblem, evaluations: int, whole: bool) -> str:  # noqa: FBT001 - not of a user
-    """Return that a search found nothing, and what the nearest of some designs breaks where that can be told."""
+def _infeasible(problem: SearchProblem, evaluations: int, *, whole: bool) -> str:
+    """Return that a search of some designs, or of the `whole` space, found none, and what the nearest one breaks."""
     from numpy.random import default_rng
 
     from evo_libra.problem.designs import violations

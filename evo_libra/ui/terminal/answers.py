@@ -56,7 +56,7 @@ def why(found: Mapping[str, Any]) -> Answer:
 
 def _labels(found: Mapping[str, Any]) -> list[str]:
     """Return what is to be known about the figures."""
-    return [found[key] for key in ("approximation",) if key in found]
+    return [found["approximation"]] if "approximation" in found else []
 
 
 def against(found: Mapping[str, Any]) -> Answer:
