@@ -68,7 +68,8 @@ def full_dot(chosen: Chosen) -> str:
     """
     counts = Counter((one.ends[0][0], one.ends[1][0], f"{one.technology} {one.item}") for one in named_cables(chosen))
     switches = range(1, len(wired(chosen).switch_tier) + 1)
-    lines = ["graph fabric {", "  rankdir=BT;", "  node [shape=box];"]
+    # NPUs below each other: a page is longer than it is wide.
+    lines = ["graph fabric {", "  rankdir=LR;", "  ranksep=4;", "  node [shape=box];"]
     lines += [f"  {_quoted([device_name('NPU', number + 1)])};" for number in range(chosen.problem.npus)]
     lines += [f"  {_quoted([device_name('switch', number)])} [shape=ellipse];" for number in switches]
     for (one, other, what), count in counts.items():

@@ -14,7 +14,7 @@ _PREFIX = re.compile(r"^\s*\[[0-9,]+\]<stdout>:\s?|^\s+(?=#)")
 _NUMBER = re.compile(r"[0-9]{1,18}(\.[0-9]{1,9})?")
 _RANK = re.compile(r"#\s+Rank\s+[0-9]+\s")
 _WHOLE = 18
-_SIZE, _TIME, _BUS = 0, -8, -6
+_SIZE, _TIME, _BUS, _WRONG = 0, -8, -6, -5
 """Columns; those of times are counted from the end, as older versions lack `root` or `redop` before them."""
 
 _COLUMNS = (11, 12, 13)
@@ -74,6 +74,9 @@ def _row(words: list[str], file: str, line: int) -> NcclRow:
         needed = "size, count, type, redop, root, and time, algbw, busbw, #wrong twice"
         message = f"found {len(words)} columns; {needed} are needed"
         raise InputError(Mistake(message, file, line))
+    if words[_WRONG].isdigit() and int(words[_WRONG]):
+        message = f"found {words[_WRONG]} wrong values; such a run measures nothing"
+        raise InputError(Mistake(message, file, line, key="#wrong"))
     values = []
     for key, place in (("time", _TIME), ("busbw", _BUS)):
         if not _NUMBER.fullmatch(words[place]):

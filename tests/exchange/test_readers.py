@@ -349,3 +349,9 @@ def test_srun_says_how_many_npus_there_are_and_offloading_is_listed() -> None:
     assert draft.npus == 32
     (left,) = [sentence for sentence in draft.left if "offload" in sentence]
     assert left.startswith("run.sh: optimizer-cpu-offload: is not carried over; `training.optimizer.placement` says it")
+
+
+def test_a_run_with_wrong_values_is_refused() -> None:
+    text = NAMED["nccl-tests"].samples[0].replace("333.79  0    402.5", "333.79  5    402.5")
+    with pytest.raises(InputError, match=r"tests:\d+: #wrong: found 5 wrong values"):
+        read_text_as(text, "tests")
