@@ -39,6 +39,11 @@ def say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     return command
 
 
+@pytest.mark.parametrize("words", [["search", "gpt3-4k", "--evaluations", "8.5"], ["import", "x", "--npus", "8.5"]])
+def test_a_count_is_not_rounded(say: Say, words: list[str]) -> None:
+    assert say(*words) == f"Invalid value for {words[-2]}: found 8.5; a whole number is needed"
+
+
 def test_text_that_aliases_repeat_counts_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(yaml_reader, "MAX_BYTES", 1_000_000)  # a tenth: the reader of YAML is slow
     bomb = f"a: &a '{'x' * 40_000}'\nb: [{', '.join(['*a'] * 1_500)}]\n"  # 60 MB

@@ -6,11 +6,12 @@ Commands import what they need when they are called, so that ``--help`` is quick
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from cyclopts import App, Parameter
+from cyclopts import App, Parameter, Token, convert
 from cyclopts.help import HelpPanel
 from cyclopts.help.formatters import PlainFormatter
 from rich.console import Console, ConsoleOptions
@@ -19,6 +20,7 @@ from evo_libra import __version__
 from evo_libra.errors import InputError
 from evo_libra.ui.commands.names import SUMMARY, columns, laid_out
 
+_BROKEN = re.compile(r"[+-]?\d*\.\d*[1-9]\d*")
 _UNFOLDED = 10_000  # Columns: more than any line has.
 
 
@@ -44,12 +46,21 @@ def _print(console: Console, draw: Callable[[Console], None]) -> None:
     console.print(laid_out(file.getvalue(), columns()), end="", soft_wrap=True, highlight=False, markup=False)
 
 
+def _converted(wanted: Any, tokens: Sequence[Token]) -> Any:  # noqa: ANN401 - Cyclopts' own
+    """Convert the words of an option as Cyclopts does, but refuse to round 8.5 where a whole number is wanted."""
+    broken = [token.value for token in tokens if wanted in (int, int | None) and _BROKEN.fullmatch(token.value)]
+    if broken:
+        raise ValueError(f"found {broken[0]}; a whole number is needed")
+    return convert(wanted, tokens)
+
+
 app = App(
     name="evo-libra",
     help=SUMMARY,
     version=__version__,
     help_format="plaintext",
     help_formatter=HelpLayout(),
+    default_parameter=Parameter(converter=_converted),
     suppress_keyboard_interrupt=False,  # `evo_libra.ui.cli.main` has a word and a code for it
 )
 app.register_install_completion_command(add_to_startup=False)
