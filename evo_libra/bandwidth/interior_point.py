@@ -101,11 +101,11 @@ class RacesHead:
         slope: FloatArray,
     ) -> None:  # fmt: skip
         """Factorise: head (g, n) on the diagonal of the rates, stiff (r, k, n), slope (r, k, g, n)."""
-        patterns, count = head.shape
+        (patterns, count), chains = head.shape, stiff.shape[0] * stiff.shape[1]
         self.total = np.maximum(stiff.sum(axis=1), _SMALLEST)
         self.mean = np.einsum("rkn,rkgn->rgn", stiff / self.total[:, None], slope)
-        apart = (slope - self.mean[:, None]).reshape(-1, patterns, count)
-        pulled = apart * stiff.reshape(-1, 1, count)
+        apart = (slope - self.mean[:, None]).reshape(chains, patterns, count)
+        pulled = apart * stiff.reshape(chains, 1, count)
         rates = np.zeros((patterns, patterns, count))
         for g in range(patterns):
             rates[g:, g] = np.einsum("cn,chn->hn", pulled[:, g], apart[:, g:])
