@@ -16,7 +16,10 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from evo_libra import Front, search
+from evo_libra.experiment.store.claim import Lease
+from evo_libra.ui.commands.application import run
 from evo_libra.ui.plots import figure as module
+from evo_libra.ui.plots import scatter
 from evo_libra.ui.plots.axes import Series
 from evo_libra.ui.plots.figure import front_figure
 from evo_libra.ui.plots.scatter import knee_of
@@ -29,6 +32,29 @@ LABELS: dict[str, Any] = {
     "log_y": True,
 }
 COLOURS = ("0072b2", "e69f00", "009e73", "cc79a7", "d55e00", "56b4e9", "f0e442", "7f3c8d", "999999")
+
+
+@pytest.mark.parametrize("busy", [False, True])
+def test_a_search_shows_its_front_before_it_draws(
+    busy: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown, draw = [], scatter.figure_of
+
+    def look(*arguments: Any) -> bytes:
+        shown.append(capsys.readouterr().out)
+        (folder,) = tmp_path.glob("gpt3-4k/*")
+        others.append(Lease(folder, "other") if busy else None)
+        return draw(*arguments)
+
+    others: list[Lease | None] = []
+    monkeypatch.setattr(scatter, "figure_of", look)
+    assert run(["search", "gpt3-4k", "--evaluations", "500", "--out", str(tmp_path)]) == 0
+    assert "on the front\n" in shown[0]
+    assert "plot " not in shown[0]
+    # Whoever has begun the same search meanwhile draws its own.
+    pictures = [*tmp_path.glob("gpt3-4k/*/front.png")]
+    assert len(pictures) == (not busy)
+    assert (capsys.readouterr().out == f"plot   {pictures[0]}\n") if pictures else True
 
 
 def front(count: int = 40, label: str = "RI(4) SW(32)", seed: int = 0) -> Series:

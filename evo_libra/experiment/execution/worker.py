@@ -74,11 +74,11 @@ def perform(
     Parameters
     ----------
     watch : called after each generation with the snapshot and the seconds since the start.
-    finish : called with the outcome before the run is marked as done, to add files to its folder.
+    finish : called with the outcome before the run is marked as done.
     on_design : called after each design that a worker process has evaluated.
     """
     try:
-        with _claimed(spec, job) as (folder, lease):
+        with claimed(Path(job.results) / spec.id, job.batch) as (folder, lease):
             if folder is None:
                 holder = current_claim(Path(job.results) / spec.id)
                 return Report(spec.id, "busy", error=f"{holder.process or 'somebody'} is at it" if holder else "")
@@ -92,7 +92,7 @@ def perform(
 def abandon(spec: RunSpec, job: Job, error: str) -> Report:
     """Mark a run as failed whose workers died without a report, unless somebody else works on it."""
     try:
-        with _claimed(spec, job) as (folder, _):
+        with claimed(Path(job.results) / spec.id, job.batch) as (folder, _):
             if folder is None or folder.done:
                 return Report(spec.id, "busy")
             return _fail_after_death(spec, folder, error)
@@ -103,10 +103,9 @@ def abandon(spec: RunSpec, job: Job, error: str) -> Report:
 
 
 @contextmanager
-def _claimed(spec: RunSpec, job: Job) -> Iterator[tuple[RunFolder | None, Lease]]:
+def claimed(path: Path, batch: str) -> Iterator[tuple[RunFolder | None, Lease]]:
     """Claim a run and take it over from earlier attempts; the folder is None while somebody else holds the claim."""
-    path = Path(job.results) / spec.id
-    with explained(path), Lease(path, job.batch) as lease:
+    with explained(path), Lease(path, batch) as lease:
         if lease.staging is None:
             yield None, lease
             return

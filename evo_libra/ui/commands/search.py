@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import io
 import math
 import sys
 import uuid
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
@@ -52,7 +53,7 @@ def search(
     resume:
         Continue an interrupted run of the same problem, engine and seed.
     plot:
-        Draw the front to front.png, which takes as long as 50,000 evaluations.
+        Draw the front to front.png, once it is shown; that takes as long as 50,000 evaluations.
     """
     from rich.progress import SpinnerColumn, TextColumn, TimeRemainingColumn
 
@@ -63,7 +64,6 @@ def search(
     from evo_libra.experiment.run.origin import build, origin_of
     from evo_libra.experiment.store.folder import LOG, PLOT, RunFolder
     from evo_libra.experiment.store.messages import catching_interrupts
-    from evo_libra.ui.plots.scatter import figure_of
 
     origin = origin_of(problem, assignments)
     spec, built = planned_run(origin, **settings), build(origin)
@@ -74,20 +74,13 @@ def search(
     found: list[Outcome] = []
     references = references_of(spec, built)
 
-    def draw(outcome: Outcome, file: BinaryIO) -> None:
-        figure_of(outcome.front, built.objectives, built.name, file, references)
-
-    def finish(outcome: Outcome) -> None:
-        found.append(outcome)
-        if plot and len(outcome.front):
-            outcome.folder.write(PLOT, lambda file: draw(outcome, file))
-
     columns = SpinnerColumn(), TimeRemainingColumn(compact=True), TextColumn("{task.description}{task.fields[figures]}")
     with progress_bar(*columns) as progress, catching_interrupts() as interrupted:
         watch = Watch(progress, built, spec.evaluations)
         report = perform(
-            spec, job, interrupted=interrupted, watch=watch, finish=finish, on_design=watch.design, place=in_processes
-        )
+            spec, job, interrupted=interrupted, watch=watch, finish=found.append, on_design=watch.design,
+            place=in_processes,
+        )  # fmt: skip
     folder = RunFolder(results / spec.id)
     if report.ending == "busy":
         raise InputError(f"{folder.path} is being searched: {report.error}; wait for it, or name another --out")
@@ -98,7 +91,26 @@ def search(
     if report.ending not in ("done", "interrupt"):
         raise EvoLibraError(f"the search failed: {report.error or report.ending}; see {folder.path / LOG}")
     front = found[0].front if found else folder.read_front()
-    return _report(built, folder, front, report, references, spec.engine_choice, as_json=as_json)
+    code = _report(built, folder, front, report, references, spec.engine_choice, as_json=as_json)
+    sys.stdout.flush()  # whoever reads the front need not wait for its picture
+    picture = folder.path / PLOT
+    if plot and found and len(front):
+        _draw(built, picture, front, references)
+    if not as_json and picture.exists():
+        print(f"plot   {picture}")
+    return code
+
+
+def _draw(problem: SearchProblem, picture: Path, front: Front, references: Sequence[ReferencePoint]) -> None:
+    """Draw a front to the folder of its run, unless somebody else is at the run by now."""
+    from evo_libra.experiment.execution.worker import claimed
+    from evo_libra.ui.plots.scatter import figure_of
+
+    drawn = io.BytesIO()
+    figure_of(front, problem.objectives, problem.name, drawn, references)
+    with claimed(picture.parent, uuid.uuid4().hex) as (run, _):
+        if run is not None:
+            run.write(picture.name, drawn.getvalue())
 
 
 def _with_settings(command: Callable[..., int]) -> Callable[..., int]:
@@ -158,7 +170,7 @@ def _report(
     choice: str, *, as_json: bool,
 ) -> int:  # fmt: skip
     from evo_libra.experiment.run.record import ending_text
-    from evo_libra.experiment.store.folder import DONE, FAILURES, PLOT
+    from evo_libra.experiment.store.folder import DONE, FAILURES
     from evo_libra.experiment.store.search_state import read_failures
     from evo_libra.front.explain import sizes_of
     from evo_libra.front.references import reference_rows
@@ -195,8 +207,6 @@ def _report(
         print(f"\n{evaluated} in {report.figures.wall_s:.2f} s{ending}; {found} on the front")
         print_folded(*([f"{choice}{_EXACT if end.get('ended') == EXHAUSTED else ''}"] if choice else []), *warnings)
         print(f"front  {folder / 'front.parquet'}")
-        if (folder / PLOT).exists():
-            print(f"plot   {folder / PLOT}")
         show_first(front, "last" if folder.parents[1] == DEFAULT else f"{folder.parents[1]}/last")
     if failures:
         print(
