@@ -36,7 +36,7 @@ COLOURS = ("0072b2", "e69f00", "009e73", "cc79a7", "d55e00", "56b4e9", "f0e442",
 
 @pytest.mark.parametrize("busy", [False, True])
 def test_a_search_shows_its_front_before_it_draws(
-    busy: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *, busy: bool
 ) -> None:
     shown, draw = [], scatter.figure_of
 
