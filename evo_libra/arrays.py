@@ -103,8 +103,9 @@ class Population:
         spares = () if self.spares is None else (self.spares,)
         parts = [self.npus, self.block, self.technology, self.bandwidth, self.plans, *how, *spares]
         # An axis of length 1 holds for all designs.
-        each = [np.broadcast_to(part, (*part.shape[:-1], len(self))) for part in map(np.atleast_2d, parts)]
-        return np.concatenate(each).astype(np.float64)
+        each = [np.atleast_2d(part) for part in parts]
+        each = [np.broadcast_to(part, (len(part), len(self))) if part.shape[1] == 1 else part for part in each]
+        return np.concatenate(each, dtype=np.float64)
 
     def select(self, designs: Sequence[int] | IntArray | slice) -> Population:
         """Return the named designs, in that order."""

@@ -148,7 +148,7 @@ def project(
     with a box is always met. What still fails is a constraint violation of the design. The box of an unused dimension
     is 0 to 0.
     """
-    bandwidth = np.clip(bandwidth, low, high)
+    bandwidth = np.minimum(np.maximum(bandwidth, low), high)  # Takes half of the time of `np.clip`.
     if not constraints:
         return bandwidth
     todo = np.flatnonzero(_broken(bandwidth, constraints))

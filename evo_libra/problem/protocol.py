@@ -104,6 +104,8 @@ class Evaluation:
     @staticmethod
     def joined(parts: Sequence[Evaluation]) -> Evaluation:
         """Return the evaluation of the designs of several ones, one after the other."""
+        if len(parts) == 1:
+            return parts[0]
         return Evaluation(
             np.concatenate([part.objectives for part in parts], axis=1),
             np.concatenate([part.violation for part in parts]),

@@ -9,12 +9,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from evo_libra.arrays import FloatArray, IntArray, Population, no_plans
+from evo_libra.arrays import FloatArray, IntArray, Population, columns, no_plans
 from evo_libra.network.catalog.technologies import PARTS, cost_by_part, network_cost
 from evo_libra.problem.constraints import BANDWIDTH, Constraint, project
 from evo_libra.problem.pricing.pricing import SLACK, Pricing, Rows, Topologies, conflicting
 from evo_libra.problem.protocol import COST
 from evo_libra.problem.space import Structures
+
+_LISTED = 2_000
+"""Structures up to which what they have is looked up: in larger tables most look-ups miss the cache."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,37 @@ class PerBandwidth(Pricing):
             {**{f"{part}_usd": usd for part, usd in zip(PARTS, each, strict=True)}, "cost_usd": float(np.sum(each))}
             for each in cost.tolist()
         ]
+
+    def topologies(self, structure: IntArray, gene: IntArray) -> Topologies:
+        if self._tables is None:
+            return super().topologies(structure, gene)
+        whole, numbers, block, price = self._tables
+        (npus, technology), (low, high, used) = columns(whole, structure), columns(numbers, structure)
+        # All ways to choose blocks follow each other in the tables, in each all dimensions, in each all structures.
+        place = gene * (block.size // len(block)) + self._rows
+        place += structure
+        block, price = np.take(block, place), np.take(price, place)
+        return PricedTopologies(structure, npus, technology, block, price, low, high, used, no_plans(len(structure)))
+
+    @cached_property
+    def _rows(self) -> IntArray:
+        return np.arange(len(self.low))[:, None] * len(self.space)
+
+    @cached_property
+    def _tables(self) -> tuple[IntArray, FloatArray, IntArray, FloatArray] | None:
+        """What `topologies_of` returns of every structure, where they are not too many.
+
+        That is (2, d, s) sizes and technologies, (3, d, s) box and use, and (choice, d, s) blocks and prices.
+        """
+        table, choices = self.space.table, self.blocks.shape[2]
+        if table is None or len(table) > _LISTED:
+            return None
+        each = [self.topologies_of(table.npus, table.technology, np.full_like(table.npus, k)) for k in range(choices)]
+        first = each[0]
+        return (
+            np.array([first.npus, first.technology]), np.array([first.low, first.high, first.used]),
+            np.array([one.block for one in each]), np.array([one.price for one in each]),
+        )  # fmt: skip
 
     def topologies_of(
         self, npus: IntArray, technology: IntArray, gene: IntArray, structure: IntArray | None = None

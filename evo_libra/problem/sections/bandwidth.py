@@ -50,10 +50,11 @@ class SearchedBandwidths(BandwidthSection):
 
     def decode(self, genes: FloatArray, draft: Draft) -> Draft:
         networks = draft.networks
-        share = np.exp(genes[1:]) * networks.used
-        bandwidth = share * (np.exp(genes[0]) / share.sum(axis=0))
+        level, share = np.exp(genes[0]), np.exp(genes[1:])
+        share *= networks.used
+        bandwidth = np.multiply(share, level / share.sum(axis=0), out=share)
         rows = linear_rows([constraint for constraint in self.rules.constraints if not constraint.ports], networks)
-        return replace(draft, bandwidth=networks.repaired(bandwidth, rows), in_box=networks.repairs_box)
+        return draft.decided(bandwidth=networks.repaired(bandwidth, rows), in_box=networks.repairs_box)
 
     def recognise(self, designs: Population, draft: Draft) -> Draft:
         return replace(draft, bandwidth=designs.bandwidth)

@@ -58,6 +58,10 @@ class Draft:
     in_box: bool = False
     spares: IntArray | None = None
 
+    def decided(self, **decisions: Any) -> Draft:  # noqa: ANN401 - those of the fields
+        """Return the draft with more decisions; `replace` takes twice as long."""
+        return Draft(**{**vars(self), **decisions})
+
     @property
     def networks(self) -> Topologies:
         """The topologies, once they are decided."""
@@ -139,6 +143,8 @@ class Sections:
     def decode(self, genes: FloatArray) -> Draft:
         """Return the designs of (g, n) legal genes."""
         draft, start = Draft(), 0
+        # Samples come with the genes of a design side by side, in which order all that follows takes twice as long.
+        genes = np.ascontiguousarray(genes)
         for section, count in zip(self.sections, self._counts, strict=True):
             draft = section.decode(genes[start : start + count], draft)
             start += count

@@ -24,7 +24,7 @@ class StructureSection(Section):
         return [Gene("structure", 0.0, len(self.rules.pricing.space) - 1.0, ordered=True)]
 
     def decode(self, genes: FloatArray, draft: Draft) -> Draft:
-        return replace(draft, structure=genes[0].astype(np.int64))
+        return draft.decided(structure=genes[0].astype(np.int64))
 
     def recognise(self, designs: Population, draft: Draft) -> Draft:
         found = self.rules.pricing.space.find(designs.npus, padded(designs.npus, designs.technology))
@@ -48,7 +48,7 @@ class BlockSection(Section):
 
     def decode(self, genes: FloatArray, draft: Draft) -> Draft:
         block = genes.astype(np.int64)
-        return replace(draft, block=block, topologies=self.rules.pricing.topologies(draft.structure, block))
+        return draft.decided(block=block, topologies=self.rules.pricing.topologies(draft.structure, block))
 
     def recognise(self, designs: Population, draft: Draft) -> Draft:
         technology = padded(designs.npus, designs.technology)

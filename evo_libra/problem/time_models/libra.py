@@ -60,7 +60,7 @@ class LibraTime(TimeModel):
         # An unused dimension has no traffic, so any bandwidth above 0 gives it no time.
         bandwidth = np.where(designs.bandwidth > 0, designs.bandwidth, 1.0)
         rows = self.traffic(designs.npus, designs.technology, designs.plan) if known is None else known
-        return {channel: time_per_byte(rows[c], bandwidth) for c, channel in enumerate(self.channels)}
+        return dict(zip(self.channels, (rows / bandwidth).max(axis=1), strict=True))
 
     def seconds(
         self,

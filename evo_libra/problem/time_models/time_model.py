@@ -272,7 +272,7 @@ class TimeModel(ABC):
             for time, times in found.of(loop):
                 units = [per_unit[channel_of(loop, stream)] for stream in time.streams]
                 seconds = time(units, plan) if isinstance(time, TabulatedTime) else time(units)
-                times.append(np.broadcast_to(seconds, (len(designs),)))
+                times.append(np.broadcast_to(seconds, (len(designs),)) if np.shape(seconds) != (len(designs),) else seconds)
         return found
 
     def tokens(self, designs: Population) -> list[FloatArray]:
