@@ -28,9 +28,9 @@ class TrafficTable:
 
     def of(self, designs: Topologies) -> FloatArray:
         """Return the (c, d, n) traffic of topologies, as from `TimeModel.traffic`."""
-        if self._traffic is None or (designs.structure < 0).any():
+        if self.listed is None or (designs.structure < 0).any():
             return self.time.traffic(designs.npus, designs.technology, designs.plan)
-        return columns(self._traffic, self._place(designs))
+        return columns(self.listed, self._place(designs))
 
     def fits(self, designs: Topologies) -> BoolArray:
         """Return (n,) whether topologies can hold every process group, as from `TimeModel.fits`."""
@@ -74,7 +74,8 @@ class TrafficTable:
         return table.npus[:, structure], table.technology[:, structure], np.tile(plans, len(table))
 
     @cached_property
-    def _traffic(self) -> FloatArray | None:
+    def listed(self) -> FloatArray | None:
+        """(c, d, s) traffic of every column of the tables, where they are not too many."""
         return None if self._every is None else self.time.traffic(*self._every)
 
     @cached_property
@@ -83,10 +84,10 @@ class TrafficTable:
 
     @cached_property
     def _program(self) -> BandwidthProgram | None:
-        if self.space.table is None or self._traffic is None or self.time.tables:
+        if self.space.table is None or self.listed is None or self.time.tables:
             return None
         box = np.zeros(self.space.table.npus.shape)
-        return merged(self.time.program(self._traffic, box, box))
+        return merged(self.time.program(self.listed, box, box))
 
 
 def program_for(

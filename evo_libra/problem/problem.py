@@ -19,6 +19,7 @@ from evo_libra.problem.budgets import useful_budgets
 from evo_libra.problem.constraints import BANDWIDTH, Constraint, violation
 from evo_libra.problem.faults import Faults
 from evo_libra.problem.figures import Figures, TotalCostOfOwnership, TrainingFigures, served_figures
+from evo_libra.problem.fused import FusedLoop
 from evo_libra.problem.network_faults import NetworkFaults
 from evo_libra.problem.npu_choice import NpuChoice
 from evo_libra.problem.objectives import MEASURES, Measure, values
@@ -147,6 +148,10 @@ class Problem:
         return self.sections.genome
 
     @cached_property
+    def _loop(self) -> FusedLoop | None:
+        return FusedLoop.of(self.sections, self.objectives)
+
+    @cached_property
     def _powered(self) -> bool:
         return any(measure.power for measure in self._measures)
 
@@ -178,6 +183,8 @@ class Problem:
 
     def design_rows(self, genes: FloatArray) -> FloatArray:
         """Return (r, n) numbers that are equal for (g, n) genes of equal designs."""
+        if self._loop is not None and self._loop.ready(genes.shape[1]):
+            return self._loop.rows(genes)
         return self.decode(genes).rows()
 
     def encode(
@@ -202,6 +209,8 @@ class Problem:
 
     def evaluate_genes(self, genes: FloatArray) -> Evaluation:
         """Return the objectives and the violation of (g, n) legal genes."""
+        if self._loop is not None and self._loop.ready(genes.shape[1]):
+            return self._loop.evaluate(genes)
         tiles = [self._evaluate_tile(genes[:, start : start + TILE]) for start in range(0, genes.shape[1], TILE)]
         return Evaluation.joined(tiles)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -265,14 +265,17 @@ class TimeModel(ABC):
 
     def times(self, designs: Population, traffic: FloatArray | None = None) -> Times:
         """Return the times of designs; the parameters are those of `channel_times`."""
-        per_unit = self.channel_times(designs, traffic)
-        plans, found = iter(designs.plans), Times([], [], [])
+        return self.times_of(self.channel_times(designs, traffic), designs.plans)
+
+    def times_of(self, per_unit: Mapping[Channel, FloatArray], plan: IntArray) -> Times:
+        """Return the times of designs from (n,) seconds per unit of each channel, under (w, n) plans."""
+        shape, plans, found = (plan.shape[1],), iter(plan), Times([], [], [])
         for loop in self.loops:
             plan = next(plans) if isinstance(loop.time, TabulatedTime) else no_plans(0)
             for time, times in found.of(loop):
                 units = [per_unit[channel_of(loop, stream)] for stream in time.streams]
                 seconds = time(units, plan) if isinstance(time, TabulatedTime) else time(units)
-                times.append(np.broadcast_to(seconds, (len(designs),)) if np.shape(seconds) != (len(designs),) else seconds)
+                times.append(seconds if np.shape(seconds) == shape else np.broadcast_to(seconds, shape))
         return found
 
     def tokens(self, designs: Population) -> list[FloatArray]:
