@@ -102,10 +102,8 @@ class Nsga(Engine):
         size, held = int(arrays["size"]), arrays["genes"].shape[1]
         if arrays["lacking"] >= 0:
             return int(arrays["lacking"])
-        if held >= size:
-            return 0
-        first = min(_FIRST * size, _MAX_FIRST) if self._genome.categorical.any() else size
-        return max(size, first) - held
+        several = max(size, min(_FIRST * size, _MAX_FIRST)) if self._genome.categorical.any() else size
+        return several - held if held < size else 0
 
     def _children(self, arrays: Arrays, pairs: int, random: np.random.Generator) -> FloatArray:
         parents = self._selection.parents(arrays, 2 * pairs, random)
