@@ -81,7 +81,10 @@ def main(population):
     print("| objectives | pygmo, us | nsga2, us | smsemoa, us | nsga2 with archive and loop, us |")
     print("|---:|---:|---:|---:|---:|")
     for objectives in (2, 3):
-        runs = [[run(objectives, population) for run in (theirs, alone, partial(alone, name="smsemoa"), search)] for _ in range(TIMES)]
+        runs = [
+            [run(objectives, population) for run in (theirs, alone, partial(alone, name="smsemoa"), search)]
+            for _ in range(TIMES)
+        ]
         cells = [f"{seconds / EVALUATIONS * 1e6:.2f}" for seconds in np.min(runs, axis=0)]
         print(f"| {objectives} | {' | '.join(cells)} |", flush=True)
 
