@@ -10,11 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evo_libra.arrays import FloatArray, IntArray, columns
+from evo_libra.problem.protocol import Genome
 from evo_libra.searching.engines.survival import ENDS, Crowding, largest, least_crowded, survivors, turns, winners
 
 MAX_OBJECTIVES = 3
 """Of four objectives and more a contribution takes milliseconds and not microseconds, so that crowding decides."""
 _REFERENCE = 1.1
+_RIVALS, _RIVALS_OF_NUMBERS = 1, 8
+"""Of the winner of a binary tournament, while there are several fronts: few where genes are categories, as a search
+that is greedy among them ends in the first good ones."""
 _ROUNDS = 3
 """In which designs leave a front; SMS-EMOA itself takes one at a time."""
 
@@ -22,16 +26,22 @@ _ROUNDS = 3
 class Contributions(Crowding):
     """Selection of a small population, greedier than that of NSGA-II.
 
-    While the population has several fronts, parents are the best of three instead of two. Once it is one front, those
-    that contribute least to its hypervolume leave it, and of parents the one that contributes more wins.
+    While the population has several fronts, parents are the best of three instead of two, or of ten where all genes are
+    numbers. Once it is one front, those that contribute least to its hypervolume leave it, and of two parents the one
+    that contributes more wins.
     """
+
+    def __init__(self, genome: Genome | None = None) -> None:
+        categories = genome is None or genome.categorical.any()
+        self._rivals = _RIVALS if categories else _RIVALS_OF_NUMBERS
 
     def parents(self, arrays: Mapping[str, NDArray[Any]], count: int, random: np.random.Generator) -> IntArray:
         """Return `count` winners of tournaments."""
-        first = super().parents(arrays, count, random)
-        if not arrays["front"].any():
-            return first
-        return winners(arrays, first, turns(len(arrays["front"]), count, random))
+        found = super().parents(arrays, count, random)
+        if arrays["front"].any():
+            for _ in range(self._rivals):
+                found = winners(arrays, found, turns(len(arrays["front"]), count, random))
+        return found
 
     def survivors(
         self,

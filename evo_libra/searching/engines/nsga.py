@@ -138,7 +138,7 @@ def nsga3(problem: SearchProblem | None = None) -> Nsga:
 
 def smsemoa(problem: SearchProblem | None = None) -> Nsga:
     """Return SMS-EMOA, of which a whole generation is selected at once."""
-    return Nsga(Contributions(), Operators(), problem)
+    return Nsga(Contributions(None if problem is None else problem.genome), Operators(), problem)
 
 
 class RandomEngine(Engine):
