@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 from math import lcm
 
 import numpy as np
@@ -12,7 +11,7 @@ from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Collective
 from evo_libra.timing.collectives.phase import Link
 from evo_libra.timing.collectives.queues import check_chunks, finish
-from evo_libra.timing.collectives.scheduled import scheduled_time
+from evo_libra.timing.collectives.scheduled import left, scheduled_time
 from evo_libra.timing.collectives.system import DesignGroup, System, cut, refuse_untimed
 from evo_libra.timing.names import Policy, Scheduler
 
@@ -67,7 +66,7 @@ def collective_time(
         time[designs], exact = _closed_form(way, times, chunks.count[designs], system)
         if not exact.all():
             check_chunks(np.broadcast_to(system.splits, len(time))[designs[~exact]])
-            time[designs[~exact]] = _queued(way, np.array(times)[:, ~exact], chunks.count[designs[~exact]], system)
+            time[designs[~exact]] = _queued(way, times[:, ~exact], chunks.count[designs[~exact]], system)
     return time
 
 
@@ -84,30 +83,22 @@ def _way(collective: Collective, dims: Sequence[int], *, shrinking: bool) -> _Wa
     return tuple(inwards if collective is _RS else outwards)
 
 
-def phases(
-    collective: Collective, chunk: IntArray, part: DesignGroup, *, shrinking: bool
-) -> tuple[_Way, list[FloatArray]]:
-    """Return the way of a chunk and the (n,) ns of each of its phases in designs that use the same dimensions."""
+def phases(collective: Collective, chunk: IntArray, part: DesignGroup, *, shrinking: bool) -> tuple[_Way, FloatArray]:
+    """Return the way of a chunk and the (p, n) ns of its phases in designs that use the same dimensions."""
     dims = np.flatnonzero(part.used.any(axis=1)).tolist()
     way = _way(collective, dims, shrinking=shrinking)
-    times, size = [], chunk.astype(np.float64)
-    for d, kind in way:
-        npus = part.links[d].npus
-        times.append(part.time(d, kind, size))
-        if kind is _RS:
-            size = np.floor(size / npus)
-        elif kind is _AG:
-            size = size * npus
-    return way, times
+    sizes, size = np.empty((len(way), len(chunk))), chunk.astype(np.float64)
+    for entering, (d, kind) in zip(sizes, way, strict=True):
+        entering[:] = size
+        size = left(kind, size, part.link.npus[d])
+    return way, part.time(np.array([[d] for d, _ in way], dtype=np.int64), [kind for _, kind in way], sizes)
 
 
-def _closed_form(
-    way: _Way, times: Sequence[FloatArray], count: IntArray, system: System
-) -> tuple[FloatArray, BoolArray]:
+def _closed_form(way: _Way, times: FloatArray, count: IntArray, system: System) -> tuple[FloatArray, BoolArray]:
     """Return (n,) ns, and in which designs they are exact."""
     rounds = np.ceil(count / system.active)
     if system.queues == 1 and len({d for d, _ in way}) == len(way):
-        once = sum(times) + (rounds - 1) * reduce(np.maximum, times, np.zeros(len(count)))
+        once = times.sum(axis=0) + (rounds - 1) * times.max(axis=0, initial=0.0)
         return np.asarray(once), np.ones(len(count), dtype=np.bool_)
     if system.queues > 1 or len(way) != _THERE_AND_BACK:
         return np.zeros(len(count)), np.zeros(len(count), dtype=np.bool_)
@@ -169,7 +160,7 @@ def all_reduce_bound(
     for group in part.packed(part.used):
         way, times = phases(Collective.ALL_REDUCE, chunks.size[group.designs], group, shrinking=True)
         if way:
-            time[group.designs] = _bound(np.array(times), chunks.count[group.designs], system.active)
+            time[group.designs] = _bound(times, chunks.count[group.designs], system.active)
     return time
 
 
