@@ -42,7 +42,7 @@ def compiled_phases(
     size: FloatArray,
     link: Link,
     implementation: IntArray,
-    used: BoolArray,
+    taken: BoolArray,
     overheads: Overheads,
 ) -> FloatArray:
     """Return (p, n) ns of phases, `UNTIMED` for those that are not timed here.
@@ -54,7 +54,7 @@ def compiled_phases(
     size : (p, n) bytes that enter.
     link : of (d, n) dimensions.
     implementation : (d, n) index into `IMPLEMENTATIONS`, -1 for others.
-    used : (d, n) whether a dimension takes part; elsewhere a phase takes no time.
+    taken : (p, n) whether a design has a phase; others take no time.
     """
     run = compile_function(_run)
     assert run is not None  # noqa: S101 - `can_compile` has looked
@@ -66,7 +66,7 @@ def compiled_phases(
     codes = np.array([_COLLECTIVES.index(kind) for kind in kinds], dtype=np.int64)
     whole = np.ascontiguousarray
     return run(
-        whole(dims, dtype=np.int64), codes, whole(size), whole(used), whole(implementation), whole(_NETWORK[link.block]),
+        whole(dims, dtype=np.int64), codes, whole(size), whole(taken), whole(implementation), whole(_NETWORK[link.block]),
         whole(link.npus), whole(near), whole(far), *map(whole, rates), whole(link.latency, dtype=np.float64),
         whole(ramped), (RAMP_ROUND_TRIPS, RAMP_PRODUCTS),
         (float(overheads.endpoint), overheads.memory * GIGA, overheads.listed),
@@ -74,7 +74,7 @@ def compiled_phases(
 
 
 def _run(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - numba compiles one plain function
-    dims: IntArray, kinds: IntArray, size: FloatArray, used: BoolArray, implementation: IntArray, network: IntArray,
+    dims: IntArray, kinds: IntArray, size: FloatArray, taken: BoolArray, implementation: IntArray, network: IntArray,
     npus: IntArray, near: IntArray, far: IntArray, rate: FloatArray, upper: FloatArray, top: FloatArray,
     latency: FloatArray, ramped: BoolArray, ramp: tuple[float, float], overheads: tuple[float, float, bool],
 ) -> FloatArray:  # fmt: skip
@@ -93,7 +93,7 @@ def _run(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - numba compiles one
     for p, kind in enumerate(kinds):
         for n in range(size.shape[1]):
             d, bytes_ = dims[p, varies * n], size[p, n]
-            if not used[d, n]:
+            if not taken[p, n]:
                 continue
             how, where, many = implementation[d, n], network[d, n], npus[d, n]
             count, rated, delay, waits = float(many), rate[d, n], latency[d, n], ramped[d, n]

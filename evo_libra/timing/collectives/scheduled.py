@@ -100,7 +100,7 @@ def _each(kinds: list[Collective], ways: SmallArray, size: FloatArray, part: Des
     for way, kind in zip(ways, kinds, strict=True):
         sizes.append(size)
         size = left(kind, size, part.link.npus[way, every])
-    return part.time(ways, kinds, np.array(sizes))
+    return part.time(ways, kinds, np.array(sizes), part.used[ways, every])
 
 
 def left(kind: Collective, size: FloatArray, npus: FloatArray | IntArray) -> FloatArray:
@@ -124,7 +124,8 @@ def _tabled(kinds: list[Collective], dims: SmallArray, chunk: FloatArray, part: 
         table = np.zeros((depth << depth, designs))
         places = np.flatnonzero(np.bincount(entry.ravel(), minlength=len(table)))
         for some in np.split(places, range(most, len(places), most)):
-            table[some] = part.time(some[:, None] % depth, [kind] * len(some), resident[some // depth])
+            d = some % depth
+            table[some] = part.time(d[:, None], [kind] * len(some), resident[some // depth], part.used[d])
         entry *= designs
         entry += np.arange(designs)
         # No entry is out of bounds; checking that costs as much as taking.

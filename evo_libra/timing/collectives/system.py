@@ -165,16 +165,20 @@ class DesignGroup:
             link=self.link.select(at), index=self.index[at],
         )  # fmt: skip
 
-    def time(self, dims: IntArray | NDArray[np.int8], kinds: Sequence[Collective], size: FloatArray) -> FloatArray:
-        """Return the (p, n) ns of phases, 0 in designs that do not use their dimension; errors as of `phase_time`.
+    def time(
+        self, dims: IntArray | NDArray[np.int8], kinds: Sequence[Collective], size: FloatArray, taken: BoolArray
+    ) -> FloatArray:
+        """Return the (p, n) ns of phases, 0 of those that are not taken; errors as of `phase_time`.
 
-        The p phases run some kinds of collectives in (p, n) or (p, 1) dimensions, which (p, n) bytes enter.
+        The p phases run some kinds of collectives in (p, n) or (p, 1) dimensions, which (p, n) bytes enter. They are
+        taken in (p, n) or (p, 1) designs.
         """
+        taken = np.broadcast_to(taken, size.shape)
         if can_compile(self.link):
             known = np.array([_NUMBERS.get(option, -1) for option in self.options])[self.index]
-            time = compiled_phases(dims, kinds, size, self.link, known, self.used, self.overheads)
+            time = compiled_phases(dims, kinds, size, self.link, known, taken, self.overheads)
         else:
-            time = np.where(np.take_along_axis(self.used, np.broadcast_to(dims, size.shape), axis=0), UNTIMED, 0.0)
+            time = np.where(taken, UNTIMED, 0.0)
         phase, place = np.nonzero(time == UNTIMED)
         if len(phase):
             dims = np.broadcast_to(dims, size.shape)[phase, place].astype(np.int64)
