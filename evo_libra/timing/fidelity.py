@@ -189,16 +189,28 @@ class Fidelity:
         (d, n) stride apart, 1 where left out. The bytes, a number or (n,), are those of the whole message, for an
         all-gather of the shard; a ValueError refuses one that cannot be cut into so many chunks.
         """
+        return self.several_seconds({collective: slice(0, len(designs))}, size, extent, designs, share, stride)
+
+    def several_seconds(
+        self,
+        runs: Mapping[Collective, slice],
+        size: int | IntArray,
+        extent: IntArray,
+        designs: Population,
+        share: FloatArray | None = None,
+        stride: IntArray | None = None,
+    ) -> FloatArray:
+        """Return the (n,) s of `seconds` of several collectives, each of which runs in some of the designs."""
         size, schedule = np.atleast_1d(size), _of(designs)
         found = self._dimensions(designs, extent, stride, share, schedule.algorithm)
-        kinds = np.unique(schedule.scheduler).tolist()
-        if len(kinds) == 1:
-            return self._seconds(tuple(Scheduler)[kinds[0]], collective, size, found, designs)
-        time = np.empty(len(designs))
-        for kind in kinds:
-            mine = np.flatnonzero(schedule.scheduler == kind)
-            some, own = designs.select(mine), columns_or_shared(size, mine)
-            time[mine] = self._seconds(tuple(Scheduler)[kind], collective, own, found.select(mine), some)
+        kinds, time = np.unique(schedule.scheduler).tolist(), np.empty(len(designs))
+        for collective, run in runs.items():
+            for kind in kinds:
+                mine: IntArray | slice = run
+                if len(kinds) > 1:
+                    mine = run.start + np.flatnonzero(schedule.scheduler[run] == kind)
+                some, own = designs.select(mine), columns_or_shared(size, mine)
+                time[mine] = self._seconds(tuple(Scheduler)[kind], collective, own, found.select(mine), some)
         return time
 
     def message_seconds(self, message: Message, designs: Population) -> FloatArray:

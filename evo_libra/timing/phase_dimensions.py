@@ -82,7 +82,7 @@ class PhaseDimensions:
         """Its arrays, by name."""
         return {name: values for name, values in vars(self).items() if values is not None}
 
-    def select(self, designs: IntArray) -> PhaseDimensions:
+    def select(self, designs: IntArray | slice) -> PhaseDimensions:
         """Return the dimensions of some designs."""
         return PhaseDimensions(**{name: values[:, designs] for name, values in self.arrays.items()})
 

@@ -49,33 +49,34 @@ class AstraTime(TimeModel):
                 apart = 1 + offsets(load.source, load.target, designs.npus)
                 setting = self._setting(Placement(apart, np.ones_like(apart)), designs)
                 found[channel] = setting + self.collectives.message_seconds(load, self.reaching(designs))
-        for what, channels in self._alike.items():
-            found.update(self._together(what, channels, placed, designs))
+        for runs in self._alike:
+            found.update(self._together(runs, placed, designs))
         return found
 
     @cached_property
-    def _alike(self) -> dict[Collective | NextStage, list[Channel]]:
-        """The channels of collectives and of messages to the next stage, by what runs."""
-        found: dict[Collective | NextStage, list[Channel]] = {}
+    def _alike(self) -> list[dict[Collective | NextStage, list[Channel]]]:
+        """The channels of collectives, and those of messages to the next stage, by what runs."""
+        found: tuple[dict[Collective | NextStage, list[Channel]], ...] = ({}, {})
         for channel in self.channels:
             load = channel[2]
             if isinstance(load, Message):
                 continue
             assert isinstance(load, SizedByPlan | NextStage | SizedCollective), "only LIBRA's time merges collectives"  # noqa: S101 - our mistake
-            found.setdefault(_operation(load), []).append(channel)
-        return found
+            what = _operation(load)
+            found[isinstance(what, NextStage)].setdefault(what, []).append(channel)
+        return [runs for runs in found if runs]
 
     def _together(
         self,
-        what: Collective | NextStage,
-        channels: Sequence[Channel],
+        runs: Mapping[Collective | NextStage, Sequence[Channel]],
         placed: Mapping[tuple[Layout, str], Placement],
         designs: Population,
     ) -> dict[Channel, FloatArray]:
-        """Return (n,) seconds of one operation of each channel that runs it; 0 where a plan sends none.
+        """Return (n,) seconds of one operation of each channel; 0 where a plan sends none.
 
         All are timed together, whatever their groups and sizes, as designs of one population: fewer calls take less.
         """
+        channels = [channel for mine in runs.values() for channel in mine]
         sent = [_sent(channel, designs) for channel in channels]
         size, design = (np.concatenate(arrays) for arrays in zip(*sent, strict=True))
         found = {channel: np.zeros(len(designs)) for channel in channels}
@@ -88,8 +89,10 @@ class AstraTime(TimeModel):
             )
             for name in ("extent", "stride")
         )
-        times = self.seconds(what, size, Placement(extent, stride), designs.select(design))
         ends = np.cumsum([len(mine) for _, mine in sent])
+        last = ends[np.cumsum([len(mine) for mine in runs.values()]) - 1].tolist()
+        parts = {what: slice(*ends) for what, *ends in zip(runs, [0, *last[:-1]], last, strict=True)}
+        times = self._seconds(parts, size, Placement(extent, stride), designs.select(design))
         for channel, (_, mine), time in zip(channels, sent, np.split(times, ends), strict=False):
             found[channel][mine] = time
         return found
@@ -105,14 +108,25 @@ class AstraTime(TimeModel):
         designs: Population,
     ) -> FloatArray:
         assert not isinstance(what, PushPull), "the loader refuses servers under this time"  # noqa: S101 - our mistake
-        share = self._shares(placed, designs, _next_share if isinstance(what, NextStage) else _share)
+        run = Collective.ALL_TO_ALL if isinstance(what, Dispatch) else what
+        return self._seconds({run: slice(0, len(designs))}, size, placed, designs)
+
+    def _seconds(
+        self,
+        runs: Mapping[Collective | NextStage, slice],
+        size: FloatArray | float,
+        placed: Placement,
+        designs: Population,
+    ) -> FloatArray:
+        """Return (n,) seconds of collectives that run in some designs each, or of messages to the next stage."""
+        collectives = {what: part for what, part in runs.items() if isinstance(what, Collective)}
+        share = self._shares(placed, designs, _share if collectives else _next_share)
         designs = self.reaching(designs)
         whole = np.rint(size).astype(np.int64)
-        setting = self._setting(placed, designs)
-        if isinstance(what, NextStage):
-            return setting + self.collectives.next_stage_seconds(whole, placed.extent, placed.stride, designs, share)
-        collective = Collective.ALL_TO_ALL if isinstance(what, Dispatch) else what
-        return setting + self.collectives.seconds(collective, whole, placed.extent, designs, share, placed.stride)
+        setting, time = self._setting(placed, designs), self.collectives
+        if collectives:
+            return setting + time.several_seconds(collectives, whole, placed.extent, designs, share, placed.stride)
+        return setting + time.next_stage_seconds(whole, placed.extent, placed.stride, designs, share)
 
     def _setting(self, placed: Placement, designs: Population) -> FloatArray:
         """Return (n,) s until the circuits of groups are there: those of other groups are, wherever there are any."""
