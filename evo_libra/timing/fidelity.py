@@ -294,7 +294,7 @@ class Fidelity:
             where = "with the axes and bits that its blocks divide into, some design has"
             raise InputError(f"{scheduler.key} orders at most {MAX_ORDERED} dimensions; {where} {depth}")
         algorithm = runnable(found.algorithm, collective, found.block, found.extent)
-        links = replace(found, algorithm=algorithm).links()
+        links = replace(found, algorithm=algorithm).link()
         system = System(
             {collective: [Choice(IMPLEMENTATIONS, row) for row in algorithm]},
             schedule.chunks, self.active, self.shrinking, self.overheads,

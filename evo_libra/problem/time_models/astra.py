@@ -192,8 +192,9 @@ def _operation(load: SizedByPlan | NextStage | SizedCollective) -> Collective | 
 def _sent(channel: Channel, designs: Population) -> tuple[FloatArray, IntArray]:
     """Return the (m,) bytes of an operation of a channel, and the designs that send it: plans may send none."""
     layout, _, load = channel
-    if not isinstance(load, SizedByPlan):
+    if isinstance(load, NextStage | SizedCollective):
         return np.full(len(designs), float(load.size)), np.arange(len(designs))
+    assert isinstance(load, SizedByPlan), "callers have chosen"  # noqa: S101 - our mistake
     plan = designs.plans[layout[0][1]]
     sending = np.flatnonzero(columns(load.sent, plan))
     return columns(load.size, plan[sending]), sending

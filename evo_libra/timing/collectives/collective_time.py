@@ -11,7 +11,7 @@ from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Collective
 from evo_libra.timing.collectives.phase import Link
 from evo_libra.timing.collectives.queues import check_chunks, finish
-from evo_libra.timing.collectives.scheduled import left, scheduled_time
+from evo_libra.timing.collectives.scheduled import scheduled_time
 from evo_libra.timing.collectives.system import DesignGroup, System, cut, refuse_untimed
 from evo_libra.timing.names import Policy, Scheduler
 
@@ -22,7 +22,7 @@ _RS, _AG, _AR = Collective.REDUCE_SCATTER, Collective.ALL_GATHER, Collective.ALL
 def collective_time(
     collective: Collective,
     size: int | IntArray,
-    links: Sequence[Link],
+    links: Sequence[Link] | Link,
     system: System,
     involved: Sequence[bool] | None = None,
     *,
@@ -36,7 +36,8 @@ def collective_time(
     ----------
     collective : what runs.
     size : bytes, a number or (n,): the whole message, for an all-gather the shard.
-    links : one for each dimension, the innermost first, of n designs each; a dimension of one NPU is passed over.
+    links : one for each dimension, the innermost first, of n designs each, or one with (d, n) arrays; a dimension of
+        one NPU is passed over.
     system : how it runs.
     involved : dimensions that take part; all when left out.
     world : NPUs of the whole network: a chunk has at least as many bytes, except an all-gather's; the product of the
@@ -49,9 +50,7 @@ def collective_time(
         `evo_libra.timing.collectives.system.refuse_untimed` and `evo_libra.timing.collectives.phase.phase_time` say.
     """
     part = DesignGroup.of(collective, links, system, involved)
-    npus = np.full(len(part.designs), 1 if world is None else world)
-    for link in links if world is None else ():
-        npus = npus * link.npus
+    npus = part.link.npus.prod(axis=0) if world is None else np.full(len(part.designs), world)
     chunks = cut(collective, size, npus, system.splits)
     refuse_untimed(chunks, part, system)
     if system.scheduler is not Scheduler.BASELINE or system.policy is not Policy.FIFO:
@@ -99,12 +98,7 @@ def phases(
         before = taken & (dims < last)
         dims, taken = np.vstack([dims, last, dims[::-1]]), np.vstack([before, taken.any(axis=0), before[::-1]])
         kinds = [_RS] * depth + [_AR] + [_AG] * depth
-    sizes, size = np.empty(dims.shape), chunk.astype(np.float64)
-    npus = np.where(taken, np.take_along_axis(part.link.npus, dims, axis=0), 1)
-    for entering, kind, own in zip(sizes, kinds, npus, strict=True):
-        entering[:] = size
-        size = left(kind, size, own)
-    return part.time(dims, kinds, sizes, taken), taken
+    return part.chain(dims, kinds, chunk.astype(np.float64), taken), taken
 
 
 def _closed_form(
@@ -180,12 +174,12 @@ def all_reduce_bound(
     if system.queues > 1 or system.scheduler is not Scheduler.BASELINE:
         raise ValueError("the bound is of the baseline scheduler and one queue a dimension")
     part = DesignGroup.of(Collective.ALL_REDUCE, links, system, None)
-    npus = np.prod([link.npus for link in links], axis=0) if world is None else np.full(len(part.designs), world)
+    npus = part.link.npus.prod(axis=0) if world is None else np.full(len(part.designs), world)
     chunks = cut(Collective.ALL_REDUCE, size, npus, system.splits)
     refuse_untimed(chunks, part, system)
     time = np.zeros(len(part.designs))
     times, taken = phases(Collective.ALL_REDUCE, chunks.size, part, shrinking=True)
-    for designs, own in _packed(times, taken, taken.any(axis=0)):
+    for designs, own in _packed(times, taken, np.asarray(taken.any(axis=0))):
         time[designs] = _bound(own, chunks.count[designs], system.active)
     return time
 

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from evo_libra.arrays import BoolArray, FloatArray, IntArray, compile_function
+from evo_libra.arrays import GIGA, BoolArray, FloatArray, IntArray, compile_function
 from evo_libra.collective import Collective
 from evo_libra.network.transport import RAMP_PRODUCTS, RAMP_ROUND_TRIPS
 from evo_libra.timing.collectives.phase import FULLY_CONNECTED, RING, SWITCH, UPPER, Link, Overheads
-from evo_libra.units import GIGA, bytes_per_ns
+from evo_libra.units import bytes_per_ns
 
 UNTIMED = -1.0
 """What stands for the ns of a phase that is not timed here."""
@@ -44,14 +44,14 @@ def compiled_phases(
     implementation: IntArray,
     taken: BoolArray,
     overheads: Overheads,
-) -> FloatArray:
-    """Return (p, n) ns of phases, `UNTIMED` for those that are not timed here.
+) -> tuple[FloatArray, bool]:
+    """Return (p, n) ns of phases, `UNTIMED` for those that are not timed here, and whether there are any of these.
 
     Parameters
     ----------
     dims : (p, n) the dimension of each, or (p, 1).
     kinds : what the p phases run.
-    size : (p, n) bytes that enter.
+    size : (p, n) bytes that enter; (1, n) those of the first phase, where what leaves one enters the next.
     link : of (d, n) dimensions.
     implementation : (d, n) index into `IMPLEMENTATIONS`, -1 for others.
     taken : (p, n) whether a design has a phase; others take no time.
@@ -66,9 +66,9 @@ def compiled_phases(
     codes = np.array([_COLLECTIVES.index(kind) for kind in kinds], dtype=np.int64)
     whole = np.ascontiguousarray
     return run(
-        whole(dims, dtype=np.int64), codes, whole(size), whole(taken), whole(implementation), whole(_NETWORK[link.block]),
-        whole(link.npus), whole(near), whole(far), *map(whole, rates), whole(link.latency, dtype=np.float64),
-        whole(ramped), (RAMP_ROUND_TRIPS, RAMP_PRODUCTS),
+        whole(dims, dtype=np.int64), codes, whole(size), whole(taken), whole(implementation),
+        whole(_NETWORK[link.block]), whole(link.npus), whole(near), whole(far), *map(whole, rates),
+        whole(link.latency, dtype=np.float64), whole(ramped), (RAMP_ROUND_TRIPS, RAMP_PRODUCTS),
         (float(overheads.endpoint), overheads.memory * GIGA, overheads.listed),
     )  # fmt: skip
 
@@ -77,8 +77,8 @@ def _run(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - numba compiles one
     dims: IntArray, kinds: IntArray, size: FloatArray, taken: BoolArray, implementation: IntArray, network: IntArray,
     npus: IntArray, near: IntArray, far: IntArray, rate: FloatArray, upper: FloatArray, top: FloatArray,
     latency: FloatArray, ramped: BoolArray, ramp: tuple[float, float], overheads: tuple[float, float, bool],
-) -> FloatArray:  # fmt: skip
-    """Return (p, n) ns; a network is 0 of rings, 1 of links to all, 2 of a switch, and -1 is not timed."""
+) -> tuple[FloatArray, bool]:  # fmt: skip
+    """Return the (p, n) ns of `compiled_phases`; networks are 0 rings, 1 links to all, 2 switches, -1 others."""
     endpoint, memory, listed = overheads
 
     def transfer(message: float, hops: float, rate: float, latency: float, ramped: bool) -> float:  # noqa: FBT001 - numba passes no keywords
@@ -89,16 +89,22 @@ def _run(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - numba compiles one
         return float(3.0 * np.floor(message / memory * 1e9))
 
     scatter, gather, reduce, exchange = 0, 1, 2, 3
-    varies, found = min(dims.shape[1], 2) - 1, np.zeros(size.shape)
+    varies, found, untimed = min(dims.shape[1], 2) - 1, np.zeros(taken.shape), False
+    chained, resident = len(size) < len(kinds), size[0].copy() if len(size) > 0 else np.zeros(0)
     for p, kind in enumerate(kinds):
         for n in range(size.shape[1]):
-            d, bytes_ = dims[p, varies * n], size[p, n]
             if not taken[p, n]:
                 continue
+            d, bytes_ = dims[p, varies * n], resident[n] if chained else size[p, n]
+            if kind == scatter:
+                resident[n] = np.floor(bytes_ / npus[d, n])
+            elif kind == gather:
+                resident[n] = bytes_ * npus[d, n]
             how, where, many = implementation[d, n], network[d, n], npus[d, n]
             count, rated, delay, waits = float(many), rate[d, n], latency[d, n], ramped[d, n]
             found[p, n] = -1.0
             if where < 0 or how < 0:
+                untimed = True
                 continue
             message = bytes_ if kind == gather else np.floor(bytes_ / count)
             if how == 0:
@@ -112,6 +118,7 @@ def _run(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - numba compiles one
             elif how == 1:
                 # An all-reduce around a ring is followed message by message, not here.
                 if kind == reduce and where == 0:
+                    untimed = True
                     continue
                 hops = float(many // 2) if where == 0 else float(where)
                 rounds, done = 2.0 if kind == reduce else 1.0, 0.0 if kind in (gather, exchange) else 1.0
@@ -142,4 +149,6 @@ def _run(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - numba compiles one
                     found[p, n] = halved + (doubled - endpoint)
                 else:
                     found[p, n] = doubled if kind == gather else halved
-    return found
+            else:
+                untimed = True
+    return found, untimed

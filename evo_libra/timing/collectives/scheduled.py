@@ -13,7 +13,7 @@ from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.collective import Collective
 from evo_libra.timing.collectives.queues import finish, tiles
 from evo_libra.timing.collectives.queues_numpy import ANY, GATHERS, SCATTERS, Joining
-from evo_libra.timing.collectives.system import Chunks, DesignGroup, System
+from evo_libra.timing.collectives.system import Chunks, DesignGroup, System, left
 from evo_libra.timing.collectives.themis import Network, SmallArray, plan, products
 from evo_libra.timing.names import Policy
 
@@ -96,18 +96,7 @@ def _phase_times(
 
 def _each(kinds: list[Collective], ways: SmallArray, size: FloatArray, part: DesignGroup) -> FloatArray:
     """Return the (p, n) ns of the phases of one chunk of each design."""
-    sizes, every = [], np.arange(len(size))
-    for way, kind in zip(ways, kinds, strict=True):
-        sizes.append(size)
-        size = left(kind, size, part.link.npus[way, every])
-    return part.time(ways, kinds, np.array(sizes), part.used[ways, every])
-
-
-def left(kind: Collective, size: FloatArray, npus: FloatArray | IntArray) -> FloatArray:
-    """Return the bytes that leave a phase."""
-    if kind is _RS:
-        return np.asarray(np.floor(size / npus))
-    return np.asarray(size * npus) if kind is _AG else size
+    return part.chain(ways, kinds, size, part.used[ways, np.arange(len(size))])
 
 
 def _tabled(kinds: list[Collective], dims: SmallArray, chunk: FloatArray, part: DesignGroup) -> FloatArray:

@@ -122,16 +122,16 @@ class DesignGroup:
 
     @staticmethod
     def of(
-        collective: Collective, links: Sequence[Link], system: System, involved: Sequence[bool] | None
+        collective: Collective, links: Sequence[Link] | Link, system: System, involved: Sequence[bool] | None
     ) -> DesignGroup:
         """Return all designs, with the dimensions that a collective uses in each."""
         rows = system.implementations[collective]
-        link = Link.stacked(links)
+        link = links if isinstance(links, Link) else Link.stacked(links)
         used = link.npus > 1
         used[len(rows) :] = False
         if involved is not None:
-            used &= np.array([bool(involved[d]) for d in range(len(links))])[:, None]
-        dimensions = np.broadcast_to(np.arange(len(links))[:, None], used.shape)
+            used &= np.array([bool(involved[d]) for d in range(len(used))])[:, None]
+        dimensions = np.broadcast_to(np.arange(len(used))[:, None], used.shape)
         options, index = _options(rows, used.shape)
         return DesignGroup(np.arange(used.shape[1]), dimensions, link, options, index, used, system.overheads)
 
@@ -173,17 +173,40 @@ class DesignGroup:
         The p phases run some kinds of collectives in (p, n) or (p, 1) dimensions, which (p, n) bytes enter. They are
         taken in (p, n) or (p, 1) designs.
         """
-        taken = np.broadcast_to(taken, size.shape)
+        return self._all(dims, kinds, size, np.broadcast_to(taken, size.shape))
+
+    def chain(
+        self, dims: IntArray | NDArray[np.int8], kinds: Sequence[Collective], size: FloatArray, taken: BoolArray
+    ) -> FloatArray:
+        """Return the (p, n) ns of `time` of phases in a row, the first of which (n,) bytes enter."""
+        return self._all(dims, kinds, size[None], taken)
+
+    def _all(
+        self, dims: IntArray | NDArray[np.int8], kinds: Sequence[Collective], size: FloatArray, taken: BoolArray
+    ) -> FloatArray:
         if can_compile(self.link):
             known = np.array([_NUMBERS.get(option, -1) for option in self.options])[self.index]
-            time = compiled_phases(dims, kinds, size, self.link, known, taken, self.overheads)
+            time, is_left = compiled_phases(dims, kinds, size, self.link, known, taken, self.overheads)
         else:
-            time = np.where(taken, UNTIMED, 0.0)
-        phase, place = np.nonzero(time == UNTIMED)
-        if len(phase):
-            dims = np.broadcast_to(dims, size.shape)[phase, place].astype(np.int64)
-            time[phase, place] = self._time(dims, place, [kinds[p] for p in phase], size[phase, place])
+            time, is_left = np.where(taken, UNTIMED, 0.0), True
+        if is_left:
+            entering = self._entering(dims, kinds, size, taken)
+            phase, place = np.nonzero(time == UNTIMED)
+            where = np.broadcast_to(dims, taken.shape)[phase, place].astype(np.int64)
+            time[phase, place] = self._time(where, place, [kinds[p] for p in phase.tolist()], entering[phase, place])
         return time
+
+    def _entering(
+        self, dims: IntArray | NDArray[np.int8], kinds: Sequence[Collective], size: FloatArray, taken: BoolArray
+    ) -> FloatArray:
+        """Return the (p, n) bytes that enter phases, from those of all or of the first one."""
+        if len(size) == len(taken):
+            return size
+        npus = np.where(taken, np.take_along_axis(self.link.npus, dims.astype(np.int64), axis=0), 1)
+        sizes = [size[0]]
+        for kind, own in zip(kinds[:-1], npus, strict=False):
+            sizes.append(left(kind, sizes[-1], own))
+        return np.array(sizes)
 
     def _time(self, dims: IntArray, places: IntArray, kinds: Sequence[Collective], size: FloatArray) -> FloatArray:
         """Return the (m,) ns of single phases of some designs, each of a kind, all of one implementation together."""
@@ -215,11 +238,22 @@ class DesignGroup:
         return False
 
 
+def left(kind: Collective, size: FloatArray, npus: FloatArray | IntArray) -> FloatArray:
+    """Return the bytes that leave a phase."""
+    if kind is Collective.REDUCE_SCATTER:
+        return np.asarray(np.floor(size / npus))
+    return np.asarray(size * npus) if kind is Collective.ALL_GATHER else size
+
+
 def _options(
     rows: Sequence[Implementation | Choice], shape: tuple[int, ...]
 ) -> tuple[tuple[Implementation, ...], IntArray]:
     """Return all implementations, and (d, n) which of them each dimension has; any one where it has none."""
     choices = [Choice((row,), np.zeros(1, np.int64)) if isinstance(row, Implementation) else row for row in rows]
+    if [choice.index.shape for choice in choices] == [shape[1:]] * shape[0] and len(
+        {id(c.options) for c in choices}
+    ) == 1:
+        return choices[0].options, np.array([choice.index for choice in choices])
     options = tuple(dict.fromkeys(option for choice in choices for option in choice.options))
     index = np.zeros(shape, dtype=np.int64)
     for own, choice in zip(index, choices, strict=False):
