@@ -6,7 +6,9 @@ binary trees, links that messages share, and what cannot run at all.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +33,17 @@ _COLLECTIVES = (
 )
 
 
+_FEW_DESIGNS = 8
+"""Up to how many designs it takes longer to load numba than to do without it."""
+
+
 def can_compile(link: Link) -> bool:
-    """Return whether phases on some links are timed here: numba is installed, and messages do not share links."""
-    return not link.shared and compile_function(_run) is not None
+    """Return whether phases on some links are timed here.
+
+    That is where numba is installed, and loaded or worth it, and messages do not share links.
+    """
+    worth = link.npus.shape[1] > _FEW_DESIGNS or "numba" in sys.modules
+    return worth and not link.shared and compile_function(_run) is not None
 
 
 def compiled_phases(
@@ -56,8 +66,7 @@ def compiled_phases(
     implementation : (d, n) index into `IMPLEMENTATIONS`, -1 for others.
     taken : (p, n) whether a design has a phase; others take no time.
     """
-    run = compile_function(_run)
-    assert run is not None  # noqa: S101 - `can_compile` has looked
+    run = cast("Callable[..., tuple[FloatArray, bool]]", compile_function(_run))
     near, far, rates = link.npus, link.npus, [link.rate] * 3
     if link.leaf is not None and link.pod is not None and link.upper is not None and link.top is not None:
         near, far = link.leaf, link.pod

@@ -110,6 +110,7 @@ class DesignGroup:
     link : the links of the (d, n) dimensions.
     index : (d, n) which of the options each dimension has; any where it does not take part.
     used : (d, n) whether a dimension takes part.
+    compiled : whether compiled functions time phases; the results are the same.
     """
 
     designs: IntArray
@@ -119,6 +120,7 @@ class DesignGroup:
     index: IntArray
     used: BoolArray
     overheads: Overheads
+    compiled: bool
 
     @staticmethod
     def of(
@@ -133,7 +135,9 @@ class DesignGroup:
             used &= np.array([bool(involved[d]) for d in range(len(used))])[:, None]
         dimensions = np.broadcast_to(np.arange(len(used))[:, None], used.shape)
         options, index = _options(rows, used.shape)
-        return DesignGroup(np.arange(used.shape[1]), dimensions, link, options, index, used, system.overheads)
+        return DesignGroup(
+            np.arange(used.shape[1]), dimensions, link, options, index, used, system.overheads, can_compile(link)
+        )
 
     def select(self, places: IntArray) -> DesignGroup:
         """Return some of these designs."""
@@ -184,7 +188,7 @@ class DesignGroup:
     def _all(
         self, dims: IntArray | NDArray[np.int8], kinds: Sequence[Collective], size: FloatArray, taken: BoolArray
     ) -> FloatArray:
-        if can_compile(self.link):
+        if self.compiled:
             known = np.array([_NUMBERS.get(option, -1) for option in self.options])[self.index]
             time, is_left = compiled_phases(dims, kinds, size, self.link, known, taken, self.overheads)
         else:

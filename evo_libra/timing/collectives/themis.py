@@ -58,7 +58,10 @@ def plan(scheduler: Scheduler, collective: Collective, size: IntArray, chunk: In
     if scheduler.greedy and collective is not Collective.ALL_TO_ALL:
         flexible = scheduler is Scheduler.OFFLINE_GREEDY_FLEX
         greedy = _Greedy(network, gathers=collective is Collective.ALL_GATHER)
-        return (greedy.compiled_plan if compiled_greedy() else greedy.plan)(size, chunk, flexible=flexible)
+        run = compiled_greedy()
+        if run is None:
+            return greedy.plan(size, chunk, flexible=flexible)
+        return greedy.compiled_plan(run, size, chunk, flexible=flexible)
     count, depth = -(-size // chunk), len(network.npus)
     turn = np.arange(count.max())
     left = np.clip(size - turn[:, None] * chunk, 0, chunk)
@@ -119,13 +122,13 @@ class _Greedy:
         bytes_ = np.array(sizes)
         return Plan(bytes_, np.stack(orders, axis=1), (bytes_ > 0).sum(axis=0))
 
-    def compiled_plan(self, size: IntArray, chunk: IntArray, *, flexible: bool) -> Plan:
-        """Return the same plan, one design after the other."""
-        run, whole = compiled_greedy(), chunk.astype(np.float64)
-        assert run is not None  # noqa: S101 - callers have looked
+    def compiled_plan(self, run: Greedy, size: IntArray, chunk: IntArray, *, flexible: bool) -> Plan:
+        """Return the same plan, made by the compiled scheduler, one design after the other."""
+        whole = chunk.astype(np.float64)
         threshold = whole if flexible else np.floor(whole / _FRACTION)
+        npus, share, ratio = map(np.ascontiguousarray, (self.npus, self.share, self.ratio))
         bytes_, orders = run(
-            self.npus, self.share, self.ratio, self.involved, size.astype(np.float64), whole, threshold,
+            npus, share, ratio, self.involved, size.astype(np.float64), whole, threshold,
             int((-(-size // chunk)).max()), self.gathers, flexible,
         )  # fmt: skip
         count = (bytes_ > 0).sum(axis=0)
@@ -201,17 +204,17 @@ def _run(  # noqa: C901, PLR0912, PLR0913, PLR0917 - numba compiles one plain fu
         left, k = size[n], 0
         while left > 0.0:
             for place in range(1, depth):
-                mine, at = listed[place], place
-                while at > 0 and load[listed[at - 1]] > load[mine]:
-                    listed[at] = listed[at - 1]
-                    at -= 1
-                listed[at] = mine
+                mine, to = listed[place], place
+                while to > 0 and load[listed[to - 1]] > load[mine]:
+                    listed[to] = listed[to - 1]
+                    to -= 1
+                listed[to] = mine
             if gathers:
                 listed = listed[::-1].copy()
-            first, last = -1, -1
-            for d in listed:
-                if involved[d]:
-                    first, last = d if first < 0 else first, d
+            first = last = listed[0]
+            for place in range(depth):
+                first = listed[depth - 1 - place] if involved[listed[depth - 1 - place]] else first
+                last = listed[place] if involved[listed[place]] else last
             at = last if gathers else first
             difference = np.floor(abs(load[last] - load[first]) * ratio[at, n] / share[at, n] * mebi)
             if gathers:
