@@ -203,12 +203,14 @@ class Fidelity:
         """Return the (n,) s of `seconds` of several collectives, each of which runs in some of the designs."""
         size, schedule = np.atleast_1d(size), _of(designs)
         found = self._dimensions(designs, extent, stride, share, schedule.algorithm)
-        kinds, time = np.unique(schedule.scheduler).tolist(), np.empty(len(designs))
+        time = np.empty(len(designs))
         for collective, run in runs.items():
+            if run.start == run.stop:
+                continue
+            kind_of = columns_or_shared(schedule.scheduler, run)
+            kinds = np.unique(kind_of).tolist()
             for kind in kinds:
-                mine: IntArray | slice = run
-                if len(kinds) > 1:
-                    mine = run.start + np.flatnonzero(schedule.scheduler[run] == kind)
+                mine = run if len(kinds) == 1 else run.start + np.flatnonzero(kind_of == kind)
                 some, own = designs.select(mine), columns_or_shared(size, mine)
                 time[mine] = self._seconds(tuple(Scheduler)[kind], collective, own, found.select(mine), some)
         return time
