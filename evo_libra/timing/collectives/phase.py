@@ -81,6 +81,10 @@ class Link:
         arrays = {name: np.array([getattr(link, name) for link in links]) for name in links[0].arrays}
         return replace(links[0], shared=any(link.shared for link in links), **arrays)
 
+    def flat(self) -> Link:
+        """Return (d, n) links as (d n,) ones, those of the first dimension first."""
+        return replace(self, **{name: values.ravel() for name, values in self.arrays.items()})
+
     def select(self, designs: IntArray | BoolArray | tuple[IntArray, IntArray]) -> Link:
         """Return the links of some designs; of (d, n) links those of some dimensions of some designs."""
         return replace(self, **{name: values[designs] for name, values in self.arrays.items()})

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -195,9 +196,12 @@ class DesignGroup:
             time, is_left = np.where(taken, UNTIMED, 0.0), True
         if is_left:
             entering = self._entering(dims, kinds, size, taken)
-            phase, place = np.nonzero(time == UNTIMED)
-            where = np.broadcast_to(dims, taken.shape)[phase, place].astype(np.int64)
-            time[phase, place] = self._time(where, place, [kinds[p] for p in phase.tolist()], entering[phase, place])
+            several, designs = tuple(dict.fromkeys(kinds)), len(self.designs)
+            number = np.array([several.index(kind) for kind in kinds], dtype=np.int64)
+            mine = np.flatnonzero(time == UNTIMED)
+            phase, place = np.divmod(mine, designs)
+            at = np.broadcast_to(dims, taken.shape).ravel()[mine].astype(np.int64) * designs + place
+            time.reshape(-1)[mine] = self._time(at, several, number[phase], entering.ravel()[mine])
         return time
 
     def _entering(
@@ -212,34 +216,32 @@ class DesignGroup:
             sizes.append(left(kind, sizes[-1], own))
         return np.array(sizes)
 
-    def _time(self, dims: IntArray, places: IntArray, kinds: Sequence[Collective], size: FloatArray) -> FloatArray:
-        """Return the (m,) ns of single phases of some designs, each of a kind, all of one implementation together."""
-        time = np.empty(len(size))
-        several = tuple(dict.fromkeys(kinds))
-        number = {kind: n * len(self.options) for n, kind in enumerate(several)}
-        run = np.array([number[kind] for kind in kinds]) + self.index[dims, places]
+    def _time(self, at: IntArray, kinds: Sequence[Collective], number: IntArray, size: FloatArray) -> FloatArray:
+        """Return the (m,) ns of single phases, all of a kind and an implementation together.
+
+        They run at (m,) places of the flat arrays of (d, n) dimensions, and their kinds have (m,) numbers.
+        """
+        time, link = np.empty(len(size)), self.link.flat()
+        run = number * len(self.options) + self.index.ravel()[at]
         for which in np.flatnonzero(np.bincount(run)).tolist():
             kind, option = divmod(which, len(self.options))
             mine = np.flatnonzero(run == which)
-            at = (dims[mine], places[mine])
+            phase = partial(block_phase_time, self.options[option], kinds[kind], overheads=self.overheads)
             try:
-                time[mine] = block_phase_time(
-                    self.options[option], several[kind], size[mine], self.link.select(at), self.overheads
-                )
+                time[mine] = phase(size=size[mine], link=link.select(at[mine]))
             except ValueError as error:
-                d, n = next(
-                    each for each in zip(*at, strict=True) if self._fails(self.options[option], several[kind], each)
-                )
+                wrong = next(place for place in at[mine] if _fails(phase, link.select(np.array([place]))))
+                d, n = divmod(int(wrong), len(self.designs))
                 raise ValueError(f"dimension {self.dimensions[d, n]} of design {self.designs[n]}: {error}") from None
         return time
 
-    def _fails(self, option: Implementation, kind: Collective, at: tuple[int, int]) -> bool:
-        d, n = (np.array([place]) for place in at)
-        try:
-            block_phase_time(option, kind, np.ones(1), self.link.select((d, n)), self.overheads)
-        except ValueError:
-            return True
-        return False
+
+def _fails(phase: Callable[..., FloatArray], link: Link) -> bool:
+    try:
+        phase(size=np.ones(1), link=link)
+    except ValueError:
+        return True
+    return False
 
 
 def left(kind: Collective, size: FloatArray, npus: FloatArray | IntArray) -> FloatArray:
