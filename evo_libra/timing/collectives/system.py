@@ -193,7 +193,8 @@ class DesignGroup:
             known = np.array([_NUMBERS.get(option, -1) for option in self.options])[self.index]
             time, is_left = compiled_phases(dims, kinds, size, self.link, known, taken, self.overheads)
         else:
-            time, is_left = np.where(taken, UNTIMED, 0.0), True
+            time, is_left = np.zeros(taken.shape), True
+            time[taken] = UNTIMED
         if is_left:
             entering = self._entering(dims, kinds, size, taken)
             several, designs = tuple(dict.fromkeys(kinds)), len(self.designs)
