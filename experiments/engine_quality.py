@@ -236,7 +236,7 @@ def _names(runs: Sequence[Run]) -> list[str]:
 def row(one: Comparison) -> list[str]:
     """Return a row of the table."""
     best, median = one.best
-    engine = settle(problem_of(one.problem), evaluations=EVALUATIONS).engine
+    engine = settle(problem_of(one.problem), evaluations=EVALUATIONS, population=POPULATION).engine
     return [
         one.problem, engine, f"{np.median(one.ours):.5f}", f"{np.median(one.others[BASELINE]):.5f}", f"{one.p:.1g}",
         best.removeprefix("pymoo:"), f"{median:.5f}", "yes" if one.not_below else "no", f"{len(one.others)}",

@@ -15,8 +15,8 @@ from evo_libra.bandwidth.program import BandwidthProgram, Multipliers, Optimum, 
 _TILE = 4096
 _PROPORTIONAL = 1e-14
 _GOOD_GAP = 1e-6
-_BROKEN, _BROKEN_BY_CONIC = 1e-9, 1e-7
-_SWEEPS, _MAX_SWEEPS = 3, 300
+_BROKEN, _BROKEN_BY_CONIC, _HELD = 1e-9, 1e-7, 1e-14
+_SWEEPS, _MAX_SWEEPS = 3, 3000
 _SOME = 1e-9
 """What is above 0 for a linear-programming solver."""
 
@@ -124,7 +124,9 @@ def violation(program: BandwidthProgram, bandwidth: FloatArray) -> FloatArray:
 
 def _onto_rows(program: BandwidthProgram, bandwidth: FloatArray, sweeps: int = _SWEEPS) -> FloatArray:
     """Return bandwidths moved by the last residual of a method, so that the rows hold to rounding."""
-    for _ in range(sweeps):
+    for done in range(sweeps):
+        if done > _SWEEPS and (violation(program, bandwidth) <= _HELD).all():
+            break
         for row, limit, equality in zip(program.rows, program.limit, program.equality, strict=True):
             rest = limit - (row * bandwidth).sum(axis=0)
             rest = rest if equality else np.minimum(rest, 0.0)

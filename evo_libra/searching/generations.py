@@ -126,7 +126,7 @@ def settle(problem: SearchProblem, searched: str = "", **asked: Any) -> SearchSe
     chosen = replace(problem.settings, **{key: value for key, value in asked.items() if value is not None})
     if chosen.engine == AUTO:
         searched = searched or ("a memetic step" if asked.get("memetic") else "")
-        engine, choice = choose(problem, chosen.evaluations, searched=searched)
+        engine, choice = choose(problem, chosen.evaluations, chosen.population, searched=searched)
         chosen = replace(chosen, engine=engine, engine_choice=choice)
     if chosen.engine == "optimize" and asked.get("evaluations") is None:
         chosen = replace(chosen, evaluations=1)  # it has no more to ask for

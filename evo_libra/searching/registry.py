@@ -12,7 +12,7 @@ from typing import Any, cast
 from evo_libra.errors import EngineError, unknown
 from evo_libra.problem.file.registry import import_object
 from evo_libra.problem.protocol import SearchProblem
-from evo_libra.searching.automatic import AUTO, PROOF, SEARCH
+from evo_libra.searching.automatic import AUTO, PROOF, SEARCH, SMALL
 from evo_libra.searching.engine import Engine
 
 ENTRY_POINTS = "evo_libra.engines"
@@ -41,6 +41,9 @@ _FRONT, _MANY, _SHAPES = "two objectives, or few", "three objectives and more", 
 ENGINES = {
     "nsga2": EngineEntry("NSGA-II on arrays", _FRONT, "nsga:nsga2", memetic=0.05),
     "nsga3": EngineEntry("NSGA-III on arrays", _MANY, "nsga:nsga3", memetic=0.05),
+    "smsemoa": EngineEntry(
+        "SMS-EMOA on arrays", "small populations, up to three objectives", "nsga:smsemoa", memetic=0.05
+    ),
     "random": EngineEntry("random search", "the baseline of every comparison", "nsga:RandomEngine"),
     "exhaustive": EngineEntry(
         "every topology, pruned by bounds", "the exact front of a space of topologies",
@@ -91,7 +94,7 @@ def load_engine(name: str, problem: SearchProblem) -> Engine:
     InputError : it cannot search this problem.
     """
     if name == AUTO:
-        raise EngineError(f"auto chooses between {PROOF} and {SEARCH} for a search; name one of them here")
+        raise EngineError(f"auto chooses between {PROOF}, {SMALL} and {SEARCH} for a search; name one of them here")
     if name not in ENGINES:  # A look at the entry points takes as long as a short search.
         return _users_engine(name, problem)
     module, _, path = ENGINES[name].home.partition(":")

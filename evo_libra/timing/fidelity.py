@@ -189,16 +189,30 @@ class Fidelity:
         (d, n) stride apart, 1 where left out. The bytes, a number or (n,), are those of the whole message, for an
         all-gather of the shard; a ValueError refuses one that cannot be cut into so many chunks.
         """
+        return self.several_seconds({collective: slice(0, len(designs))}, size, extent, designs, share, stride)
+
+    def several_seconds(
+        self,
+        runs: Mapping[Collective, slice],
+        size: int | IntArray,
+        extent: IntArray,
+        designs: Population,
+        share: FloatArray | None = None,
+        stride: IntArray | None = None,
+    ) -> FloatArray:
+        """Return the (n,) s of `seconds` of several collectives, each of which runs in some of the designs."""
         size, schedule = np.atleast_1d(size), _of(designs)
         found = self._dimensions(designs, extent, stride, share, schedule.algorithm)
-        kinds = np.unique(schedule.scheduler).tolist()
-        if len(kinds) == 1:
-            return self._seconds(tuple(Scheduler)[kinds[0]], collective, size, found, designs)
         time = np.empty(len(designs))
-        for kind in kinds:
-            mine = np.flatnonzero(schedule.scheduler == kind)
-            some, own = designs.select(mine), columns_or_shared(size, mine)
-            time[mine] = self._seconds(tuple(Scheduler)[kind], collective, own, found.select(mine), some)
+        for collective, run in runs.items():
+            if run.start == run.stop:
+                continue
+            kind_of = columns_or_shared(schedule.scheduler, run)
+            kinds = np.unique(kind_of).tolist()
+            for kind in kinds:
+                mine = run if len(kinds) == 1 else run.start + np.flatnonzero(kind_of == kind)
+                some, own = designs.select(mine), columns_or_shared(size, mine)
+                time[mine] = self._seconds(tuple(Scheduler)[kind], collective, own, found.select(mine), some)
         return time
 
     def message_seconds(self, message: Message, designs: Population) -> FloatArray:
@@ -282,7 +296,7 @@ class Fidelity:
             where = "with the axes and bits that its blocks divide into, some design has"
             raise InputError(f"{scheduler.key} orders at most {MAX_ORDERED} dimensions; {where} {depth}")
         algorithm = runnable(found.algorithm, collective, found.block, found.extent)
-        links = replace(found, algorithm=algorithm).links()
+        links = replace(found, algorithm=algorithm).link()
         system = System(
             {collective: [Choice(IMPLEMENTATIONS, row) for row in algorithm]},
             schedule.chunks, self.active, self.shrinking, self.overheads,

@@ -82,26 +82,25 @@ class PhaseDimensions:
         """Its arrays, by name."""
         return {name: values for name, values in vars(self).items() if values is not None}
 
-    def select(self, designs: IntArray) -> PhaseDimensions:
+    def select(self, designs: IntArray | slice) -> PhaseDimensions:
         """Return the dimensions of some designs."""
         return PhaseDimensions(**{name: values[:, designs] for name, values in self.arrays.items()})
 
-    def links(self) -> list[Link]:
-        """Return the links of collectives, with the bandwidth of an NPU shared among those that send at a time."""
-        levels = self.levels
+    def link(self) -> Link:
+        """Return the (d, n) links of collectives; the bandwidth of an NPU is shared among what it sends at a time."""
+        levels, parts = self.levels, dict[str, Any]()
         whole = self.bandwidth if levels is None else self.bandwidth * leaving(levels, self.algorithm, self.extent)
         bandwidth = link_bandwidth(whole, self.algorithm, self.block, self.extent)
-        links = self._plain(self.extent, bandwidth, self.latency)
         if levels is not None:
             # Of rings and direct algorithms, the bandwidth says all.
-            parts = [np.where(self.algorithm == HALVING_DOUBLING, part, 1.0) for part in (levels.upper, levels.top)]
-            rows = zip(links, self.leaf, self.leaf_latency, levels.pod, *parts, strict=True)
-            names = ("leaf", "leaf_latency", "pod", "upper", "top")
-            return [replace(link, **dict(zip(names, row, strict=True))) for link, *row in rows]
-        if (UPPER[self.block] > 0).any():
-            rows = zip(links, self.leaf, self.leaf_latency, strict=True)
-            return [replace(link, leaf=leaf, leaf_latency=latency) for link, leaf, latency in rows]
-        return links
+            parts = {
+                name: np.where(self.algorithm == HALVING_DOUBLING, getattr(levels, name), 1.0)
+                for name in ("upper", "top")
+            }
+            parts["pod"] = levels.pod
+        if levels is not None or (UPPER[self.block] > 0).any():
+            parts.update(leaf=self.leaf, leaf_latency=self.leaf_latency)
+        return Link(self.block, self.extent, bandwidth, self.latency, ramped=self.ramped, **parts)
 
     def message_links(self, near: BoolArray) -> list[Link]:
         """Return the links of messages that run no collective; of trees, (d, n) whether these stay below a switch."""

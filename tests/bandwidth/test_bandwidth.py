@@ -167,6 +167,7 @@ def test_merging_changes_nothing(seed: int) -> None:
 
 
 @given(SEEDS, st.sampled_from([1e-3, 1.0, 1e3]))
+@example(18549, 1e-3)  # its rows hold to rounding after a thousand sweeps
 @costly(40)
 def test_any_multipliers_prove_a_bound(seed: int, spread: float) -> None:
     drawn, rng = case(seed), np.random.default_rng(seed)

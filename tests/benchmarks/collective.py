@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from evo_libra.collective import Collective
-from evo_libra.timing.collectives import queues
+from evo_libra.timing.collectives import queues, themis
+from evo_libra.timing.collectives import system as systems
 from evo_libra.timing.collectives.collective_time import all_reduce_bound, collective_time
 from evo_libra.timing.collectives.phase import FULLY_CONNECTED, RING, SWITCH, Implementation, Link, Overheads
 from evo_libra.timing.collectives.system import Choice, System
@@ -24,6 +25,7 @@ BLOCKS = (RING, FULLY_CONNECTED, RING, SWITCH)
 NPUS = (4, 8, 4, 32)
 ALGORITHMS = ("ring", "direct", "ring", "halvingDoubling")
 EXCHANGES = ("ring", "direct", "ring", "direct")
+COMPILED = ((queues, "compiled_queues"), (systems, "can_compile"), (themis, "compiled_greedy"))
 CHUNKS = 64
 POPULATION = 4096
 SIZE = 2**30
@@ -69,7 +71,7 @@ def rate(run: Callable[[], object], repeats: int) -> float:
 
 
 def rows() -> Iterator[tuple[str, Callable[[], object], bool]]:
-    """Give name and call of each row, and whether it needs the queue model."""
+    """Give name and call of each pair of rows, and whether these need the queue model."""
     scatter, gather, reduce = Collective.REDUCE_SCATTER, Collective.ALL_GATHER, Collective.ALL_REDUCE
     exchange = Collective.ALL_TO_ALL
     plain = links(POPULATION)
@@ -105,13 +107,14 @@ def main() -> None:
         f"4 dimensions, {CHUNKS} chunks, population {POPULATION}; ASTRA-sim's recorded runs: {simulator:,.0f} a second"
     )
     print("| what | how | designs a second | times ASTRA-sim's |\n|---|---|---:|---:|")
-    compiled = queues.compiled_queues
+    compiled = {(module, name): getattr(module, name) for module, name in COMPILED}
     for what, run, is_queued in rows():
-        for how in ("NumPy", "compiled") if is_queued else ("closed form",):
-            queues.compiled_queues = compiled if how == "compiled" else lambda: None
+        for how, repeats in (("NumPy", 2), ("compiled", 5)):
+            for (module, name), function in compiled.items():
+                setattr(module, name, function if how == "compiled" else lambda *_: None)
             run()
-            found = rate(run, {"closed form": 20, "compiled": 5}.get(how, 2))
-            print(f"| {what} | {how} | {found:,.0f} | {found / simulator:,.0f} |")
+            found = rate(run, repeats if is_queued else 20)
+            print(f"| {what} | {how} | {found:,.0f} | {found / simulator:,.0f} |", flush=True)
 
 
 if __name__ == "__main__":

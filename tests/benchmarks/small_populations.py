@@ -1,4 +1,4 @@
-"""Engine time of nsga2 beside pygmo's in small populations: ``python tests/benchmarks/small_populations.py [SIZE]``.
+"""Engine time of nsga2 and smsemoa beside pygmo's NSGA-II: ``python tests/benchmarks/small_populations.py [SIZE]``.
 
 Microseconds of the processor per design, all but its evaluation, the least of five runs in turns. pygmo, which has to
 be installed by hand, gets all genes of a generation in one call (`bfe`). Its NSGA-II keeps no archive; ours is
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import partial
 
 import numpy as np
 import pygmo
@@ -65,9 +66,9 @@ def search(objectives, population):
     return time.process_time() - start - toy.seconds
 
 
-def alone(objectives, population):
+def alone(objectives, population, name="nsga2"):
     toy, start = Toy(objectives), time.process_time()
-    engine = load_engine("nsga2", toy)
+    engine = load_engine(name, toy)
     state, done = engine.start(toy.genome, objectives, population, 1), 0
     while done < EVALUATIONS:
         genes, state = engine.ask(state)
@@ -77,9 +78,13 @@ def alone(objectives, population):
 
 
 def main(population):
-    print("| objectives | pygmo, us | nsga2, us | nsga2 with archive and loop, us |\n|---:|---:|---:|---:|")
+    print("| objectives | pygmo, us | nsga2, us | smsemoa, us | nsga2 with archive and loop, us |")
+    print("|---:|---:|---:|---:|---:|")
     for objectives in (2, 3):
-        runs = [[run(objectives, population) for run in (theirs, alone, search)] for _ in range(TIMES)]
+        runs = [
+            [run(objectives, population) for run in (theirs, alone, partial(alone, name="smsemoa"), search)]
+            for _ in range(TIMES)
+        ]
         cells = [f"{seconds / EVALUATIONS * 1e6:.2f}" for seconds in np.min(runs, axis=0)]
         print(f"| {objectives} | {' | '.join(cells)} |", flush=True)
 

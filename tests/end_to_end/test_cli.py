@@ -186,7 +186,7 @@ def test_constraints_that_nothing_meets_end_with_1(tmp_path: Path) -> None:
     pytest.param(signal.SIGKILL, -9, marks=pytest.mark.slow),
 ])  # fmt: skip
 def test_a_stopped_search_keeps_its_work_and_goes_on_to_the_same_bytes(tmp_path: Path, number: int, code: int) -> None:
-    words = [COMMAND, "search", "gpt3-4k", "--engine", "nsga2", "--population", "50", "--out", "stopped"]
+    words = [COMMAND, "search", "gpt3-4k", "--population", "50", "--out", "stopped"]
     environment = {**os.environ, "PYTHONWARNINGS": "error"}
     words += ["--evaluations", "100000000"]
     process = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, env=environment)

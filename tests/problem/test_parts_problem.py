@@ -239,7 +239,7 @@ def test_budgets_of_parts_reach_from_the_least_to_the_fullest_network() -> None:
     problem = load_problem("dlrm-1k-parts", ["bandwidth=optimal", pinned, wired, "fabric.domains=any", blocks])
     assert isinstance(problem, Problem)
     low, most = problem.budgets()
-    front = search(problem, evaluations=300, population=50)
+    front = search(problem, evaluations=600, population=50)
     assert len(front) > 100
     assert low * (1 - 1e-9) <= front.frame["cost_usd"].min() < 0.7 * most
     assert front.frame["cost_usd"].max() == pytest.approx(most, rel=1e-6)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from evo_libra import certify, load_problem, search
 from evo_libra.arrays import Population
-from evo_libra.collective import Collective
+from evo_libra.collective import Collective, SizedCollective
 from evo_libra.errors import InputError
 from evo_libra.front.rescore import rescore
 from evo_libra.problem.file.registry import with_time
@@ -83,6 +83,19 @@ def test_libra_is_the_limit_of_many_chunks_without_latency(seed: int, chunks: in
     rounding = 1e-9 * phases * 2 * designs.npus.max(axis=0)
     assert (time >= limit - rounding).all()
     assert (time - compute <= (limit - compute) * (1 + 14 / chunks) + rounding).all()
+
+
+@pytest.mark.parametrize(("name", "time"), [("gpt3-4k", OPEN), ("dense-4k", None), ("moe-4k", "time={model: themis}")])
+def test_channels_timed_together_take_as_long_as_each_alone(name: str, time: str | None) -> None:
+    problem = load_problem(name, [time] if time else [])
+    assert isinstance(problem, Problem)
+    designs = problem.decode(problem.genome.sample(np.random.default_rng(0), 80))
+    placed, found = problem.time.placed(designs.npus), problem.time.channel_times(designs)
+    assert len(found) > 2
+    for (layout, group, load), together in found.items():
+        assert isinstance(load, SizedCollective)
+        alone = problem.time.seconds(load.collective, load.size, placed[layout, group], designs)
+        np.testing.assert_array_equal(together, alone)
 
 
 def exact_schedule(problem: Problem, designs: Population) -> Population:

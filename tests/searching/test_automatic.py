@@ -44,10 +44,26 @@ def parts(*changes: str, name: str = "wafer-20") -> Problem:
     ],
 )  # fmt: skip
 def test_what_is_chosen_and_why(problem: Callable[[], Any], evaluations: int, engine: str, reason: str) -> None:
-    chosen, why = choose(problem(), evaluations)
+    chosen, why = choose(problem(), evaluations, 650)
     assert chosen == engine
     assert reason in why
     assert bool(why) == bool(reason)
+
+
+@pytest.mark.parametrize(
+    ("problem", "population", "engine"),
+    [
+        (lambda: parts(name="gpt3-4k"), 324, "smsemoa"),
+        (lambda: parts(name="gpt3-4k"), 325, "nsga2"),
+        (lambda: parts(name="llama3-405b-16k"), 100, "smsemoa"),
+        (lambda: parts("objectives=[time, cost, power]", name="llama3-405b-16k"), 100, "smsemoa"),
+        (lambda: parts("objectives=[time, cost, power, bisection]", name="llama3-405b-16k"), 100, "nsga2"),
+    ],
+)  # fmt: skip
+def test_a_small_population_is_searched_for_hypervolume(
+    problem: Callable[[], Problem], population: int, engine: str
+) -> None:
+    assert choose(problem(), 5_000, population)[0] == engine
 
 
 def test_a_memetic_step_is_off_where_ports_are_whole() -> None:
@@ -79,7 +95,7 @@ def test_options_of_the_library_are_searched() -> None:
     assert settle(parts(), memetic=0.1).engine == "nsga2"
     assert settle(parts(), "restarts").engine == "nsga2"
     assert settle(parts()).engine == "exhaustive"
-    with pytest.raises(EngineError, match="auto chooses between exhaustive and nsga2"):
+    with pytest.raises(EngineError, match="auto chooses between exhaustive, smsemoa and nsga2"):
         load_engine("auto", SampleProblem())
 
 

@@ -108,7 +108,7 @@ def test_designs_are_improved_on_islands_whose_epochs_are_short(problem: Problem
 
 
 def test_migrants_arrive(problem: Problem) -> None:
-    before = run(problem, 2, 2 * POPULATION * EPOCH)[-1]
+    before = run(problem, 2, 6 * POPULATION * EPOCH)[-1]  # some are there when the samples at first have ended
     front = {tuple(column) for column in before.archive.genes.T}
     for island in ("0", "1"):
         # Both know designs of the common front: of their own, and of the other one.

@@ -181,15 +181,15 @@ def test_a_named_pipe_is_refused_at_once(say: Say) -> None:
 def test_a_folder_with_one_run_in_it_is_that_run(say: Say, capsys: pytest.CaptureFixture[str]) -> None:
     search = ["search", "gpt3-4k", "--evaluations", "100", "--population", "50", "--no-plot", "--json"]
     say(*search, code=0)
-    for name in ("results", "results/gpt3-4k", "gpt3-4k", "nsga2"):
+    for name in ("results", "results/gpt3-4k", "gpt3-4k", "smsemoa"):
         assert run(["front", name, "--json"]) == run(["show", name, "--json"]) == 0
         front, shown = map(json.loads, capsys.readouterr().out.splitlines())
         assert len(front["front"]) == shown["run"]["front_size"]
     say(*search, "--seed", "1", code=0)
     several = say("front", "results")
-    assert several.startswith("results has 2 runs, such as results/gpt3-4k/nsga2-")
-    near = say("front", "gtp3-4k/nsga2")
-    assert near.startswith("there is no run 'gtp3-4k/nsga2' in results; the nearest are gpt3-4k/nsga2-")
+    assert several.startswith("results has 2 runs, such as results/gpt3-4k/smsemoa-")
+    near = say("front", "gtp3-4k/smsemoa")
+    assert near.startswith("there is no run 'gtp3-4k/smsemoa' in results; the nearest are gpt3-4k/smsemoa-")
     assert near.count("-e100-s") == 2
     assert say("show", "x", "--out", ".") == "there is no run 'x' in ., which has no runs"
 

@@ -17,7 +17,7 @@ from evo_libra.arrays import FloatArray
 from evo_libra.errors import EvoLibraError, InputError
 from evo_libra.experiment.execution.references import keep_references
 from evo_libra.experiment.execution.search_loop import Place, Start, in_this_process, snapshots
-from evo_libra.experiment.run.origin import build, build_afresh, digest_of
+from evo_libra.experiment.run.origin import build, build_to_check, digest_of
 from evo_libra.experiment.run.record import RunFigures
 from evo_libra.experiment.run.spec import RunSpec, manifest_of, spec_of
 from evo_libra.experiment.store.folder import DONE, FRONT, MANIFEST, PLOT, REFERENCES, RunFolder
@@ -251,7 +251,7 @@ class DisagreementError(EvoLibraError):
 def check_front(manifest: Mapping[str, Any], front: Front) -> str:
     """Evaluate designs of a front again, as a reader of the front would, before its run counts as done.
 
-    The problem is built from the text of the manifest and from nothing that is kept in memory, the designs are read in
+    The problem is built from the text of the manifest and is not the one that was searched, the designs are read in
     the notation. A problem written in Python has no notation; its designs are not evaluated again.
 
     Returns why the front could not be checked, such as a file of the problem that has changed; empty where it was
@@ -262,7 +262,7 @@ def check_front(manifest: Mapping[str, Any], front: Front) -> str:
     if spec.origin.data is None or not len(front):
         return ""
     try:
-        problem = build_afresh(spec.origin)
+        problem = build_to_check(spec.origin)
     except InputError as error:
         return f"its problem cannot be built any more: {error}"
     assert isinstance(problem, Problem), "problem files make nothing else"  # noqa: S101 - our mistake

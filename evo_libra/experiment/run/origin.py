@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -84,20 +84,27 @@ def source_of(origin: Origin) -> Source:
 
 def build(origin: Origin) -> SearchProblem:
     """Build a problem. The last 16 are kept for as long as their files do not change; see `load_problem` for errors."""
+    return _kept(_BUILT, origin, _read)
+
+
+def build_to_check(origin: Origin) -> SearchProblem:
+    """Build a problem from its data and its files as they are now, which no search has had; the last 16 are kept, too.
+
+    A module is imported once in each process.
+    """
+    return _kept(_CHECKING, origin, _unread)
+
+
+def _kept(kept: _Problems, origin: Origin, read: Callable[[Origin], tuple[Source, Path]]) -> SearchProblem:
     text = _text(origin)
-    known = _BUILT.pop(text, None)
+    known = kept.pop(text, None)
     if known is None or known[1] != _stamps(known[1]):
         stamps = _stamps(_files_of(origin))  # before they are read, so that a change meanwhile is noticed
-        known = _built(origin, _read(origin)), stamps
-    _BUILT[text] = known
-    if len(_BUILT) > _KEPT:
-        _BUILT.popitem(last=False)
+        known = _built(origin, read(origin)), stamps
+    kept[text] = known
+    if len(kept) > _KEPT:
+        kept.popitem(last=False)
     return known[0]
-
-
-def build_afresh(origin: Origin) -> SearchProblem:
-    """Build a problem from its data and its files as they are now; a module is imported once in each process."""
-    return _built(origin, _unread(origin))
 
 
 def _built(origin: Origin, read: tuple[Source, Path]) -> SearchProblem:
@@ -137,7 +144,9 @@ def _remember(origin: Origin, source: Source, folder: Path) -> None:
 _KEPT = 16
 _Stamps = Mapping[Path, tuple[int, ...]]
 _READ: OrderedDict[str, tuple[Source, Path]] = OrderedDict()
-_BUILT: OrderedDict[str, tuple[SearchProblem, _Stamps]] = OrderedDict()
+_Problems = OrderedDict[str, tuple[SearchProblem, _Stamps]]
+_BUILT: _Problems = OrderedDict()
+_CHECKING: _Problems = OrderedDict()
 """Problems with the stamps of their files, by the text of their origins; the last one used comes last."""
 
 

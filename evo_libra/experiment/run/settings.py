@@ -91,9 +91,9 @@ class Settings:
     """How a run searches; the table that `SETTINGS` lists."""
 
     engine: str = _setting(
-        "search engine: auto (every design of whole ports where that is cheaper than the evaluations, else nsga2), "
-        "nsga2, nsga3, random, exhaustive, optimize, pymoo:NAME, deap:NAME, or your own module:object, whose code is "
-        "run",
+        "search engine: auto (every design of whole ports where that is cheaper than the evaluations, else smsemoa for "
+        "a small population and nsga2 for a large one), nsga2, nsga3, smsemoa, random, exhaustive, optimize, "
+        "pymoo:NAME, deap:NAME, or your own module:object, whose code is run",
         key="engine",
     )
     engine_choice: str = _setting("why auto chose the engine; empty where it was named", "", hidden=True, role="place")

@@ -27,8 +27,8 @@ def tiers(npus: IntArray, radix: int) -> IntArray:
     array([1, 2, 2, 3, 0])
     """
     npus, half = np.asarray(npus), radix // 2
-    found = np.select([npus <= radix, npus <= half * radix, npus <= half * half * radix], [1, 2, 3], 0)
-    return np.asarray(found, dtype=np.int64)
+    upper = np.where(npus <= half * radix, 2, np.where(npus <= half * half * radix, 3, 0))
+    return np.where(npus <= radix, 1, upper)
 
 
 def switches(npus: IntArray, radix: int) -> FloatArray:

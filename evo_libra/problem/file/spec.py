@@ -285,9 +285,9 @@ class SearchSpec(StrictModel):
 
     engine: str = Field(
         "auto",
-        description="the engine: auto, nsga2, nsga3, random, exhaustive, optimize, pymoo:NAME, deap:NAME or "
+        description="the engine: auto, nsga2, nsga3, smsemoa, random, exhaustive, optimize, pymoo:NAME, deap:NAME or "
         "module:object; auto looks at all designs of whole ports where that is cheaper than the evaluations, and is "
-        "nsga2 otherwise",
+        "otherwise smsemoa for a small population and nsga2 for a large one",
     )
     evaluations: PositiveInt = Field(50_000, description="designs to evaluate")
     population: int = Field(650, ge=4, le=1_000_000, description="designs per generation")

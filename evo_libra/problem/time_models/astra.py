@@ -43,54 +43,58 @@ class AstraTime(TimeModel):
         return self.libra if self.collectives.bounded else None
 
     def channel_times(self, designs: Population, known: FloatArray | None = None) -> dict[Channel, FloatArray]:  # noqa: ARG002 - LIBRA's needs it
-        placed = self.placed(designs.npus, designs.plan)
-        found = self._by_plan(placed, designs)
-        for layout, group, load in self.channels:
-            if isinstance(load, SizedByPlan):
-                continue
-            if isinstance(load, Message):
+        placed, found = self.placed(designs.npus, designs.plan), dict[Channel, FloatArray]()
+        for channel in self.channels:
+            if isinstance(load := channel[2], Message):
                 apart = 1 + offsets(load.source, load.target, designs.npus)
                 setting = self._setting(Placement(apart, np.ones_like(apart)), designs)
-                found[layout, group, load] = setting + self.collectives.message_seconds(load, self.reaching(designs))
-                continue
-            if isinstance(load, NextStage):
-                found[layout, group, load] = self.seconds(load, load.size, placed[layout, group], designs)
-                continue
-            assert isinstance(load, SizedCollective), "only LIBRA's time merges collectives"  # noqa: S101 - our mistake
-            found[layout, group, load] = self.seconds(load.collective, load.size, placed[layout, group], designs)
+                found[channel] = setting + self.collectives.message_seconds(load, self.reaching(designs))
+        for runs in self._alike:
+            found.update(self._together(runs, placed, designs))
         return found
 
     @cached_property
-    def _open(self) -> dict[Collective | NextStage, list[Channel]]:
-        """Channels whose bytes plans decide, by what runs."""
-        found: dict[Collective | NextStage, list[Channel]] = {}
+    def _alike(self) -> list[dict[Collective | NextStage, list[Channel]]]:
+        """The channels of collectives, and those of messages to the next stage, by what runs."""
+        found: tuple[dict[Collective | NextStage, list[Channel]], ...] = ({}, {})
         for channel in self.channels:
-            if isinstance(load := channel[2], SizedByPlan):
-                found.setdefault(load.operation, []).append(channel)
-        return found
-
-    def _by_plan(
-        self, placed: Mapping[tuple[Layout, str], Placement], designs: Population
-    ) -> dict[Channel, FloatArray]:
-        """Return (n,) seconds of one operation of each channel whose bytes plans decide; 0 where a plan sends none.
-
-        All operations of a kind are timed together, whatever their groups, as designs of one population.
-        """
-        found = {channel: np.zeros(len(designs)) for channels in self._open.values() for channel in channels}
-        for what, channels in self._open.items():
-            sent = [_sent(channel, designs.plans) for channel in channels]
-            size, design = (np.concatenate(arrays) for arrays in zip(*sent, strict=True))
-            if not len(size):
+            load = channel[2]
+            if isinstance(load, Message):
                 continue
-            lie = [placed[layout, group] for layout, group, _ in channels]
-            extent, stride = (
-                np.concatenate([getattr(one, name)[:, mine] for one, (_, mine) in zip(lie, sent, strict=True)], axis=1)
-                for name in ("extent", "stride")
+            assert isinstance(load, SizedByPlan | NextStage | SizedCollective), "only LIBRA's time merges collectives"  # noqa: S101 - our mistake
+            what = _operation(load)
+            found[isinstance(what, NextStage)].setdefault(what, []).append(channel)
+        return [runs for runs in found if runs]
+
+    def _together(
+        self,
+        runs: Mapping[Collective | NextStage, Sequence[Channel]],
+        placed: Mapping[tuple[Layout, str], Placement],
+        designs: Population,
+    ) -> dict[Channel, FloatArray]:
+        """Return (n,) seconds of one operation of each channel; 0 where a plan sends none.
+
+        All are timed together, whatever their groups and sizes, as designs of one population: fewer calls take less.
+        """
+        channels = [channel for mine in runs.values() for channel in mine]
+        sent = [_sent(channel, designs) for channel in channels]
+        size, design = (np.concatenate(arrays) for arrays in zip(*sent, strict=True))
+        found = {channel: np.zeros(len(designs)) for channel in channels}
+        if not len(size):
+            return found
+        lie = [placed[layout, group] for layout, group, _ in channels]
+        extent, stride = (
+            np.concatenate(
+                [columns(getattr(one, name), mine) for one, (_, mine) in zip(lie, sent, strict=True)], axis=1
             )
-            times = self.seconds(what, size, Placement(extent, stride), designs.select(design))
-            ends = np.cumsum([len(mine) for _, mine in sent])
-            for channel, (_, mine), time in zip(channels, sent, np.split(times, ends), strict=False):
-                found[channel][mine] = time
+            for name in ("extent", "stride")
+        )
+        ends = np.cumsum([len(mine) for _, mine in sent])
+        last = ends[np.cumsum([len(mine) for mine in runs.values()]) - 1].tolist()
+        parts = {what: slice(*ends) for what, *ends in zip(runs, [0, *last[:-1]], last, strict=True)}
+        times = self._seconds(parts, size, Placement(extent, stride), designs.select(design))
+        for channel, (_, mine), time in zip(channels, sent, np.split(times, ends), strict=False):
+            found[channel][mine] = time
         return found
 
     def pinned(self, plan: Sequence[int]) -> TimeModel:
@@ -104,14 +108,25 @@ class AstraTime(TimeModel):
         designs: Population,
     ) -> FloatArray:
         assert not isinstance(what, PushPull), "the loader refuses servers under this time"  # noqa: S101 - our mistake
-        share = self._shares(placed, designs, _next_share if isinstance(what, NextStage) else _share)
+        run = Collective.ALL_TO_ALL if isinstance(what, Dispatch) else what
+        return self._seconds({run: slice(0, len(designs))}, size, placed, designs)
+
+    def _seconds(
+        self,
+        runs: Mapping[Collective | NextStage, slice],
+        size: FloatArray | float,
+        placed: Placement,
+        designs: Population,
+    ) -> FloatArray:
+        """Return (n,) seconds of collectives that run in some designs each, or of messages to the next stage."""
+        collectives = {what: part for what, part in runs.items() if isinstance(what, Collective)}
+        share = self._shares(placed, designs, _share if collectives else _next_share)
         designs = self.reaching(designs)
         whole = np.rint(size).astype(np.int64)
-        setting = self._setting(placed, designs)
-        if isinstance(what, NextStage):
-            return setting + self.collectives.next_stage_seconds(whole, placed.extent, placed.stride, designs, share)
-        collective = Collective.ALL_TO_ALL if isinstance(what, Dispatch) else what
-        return setting + self.collectives.seconds(collective, whole, placed.extent, designs, share, placed.stride)
+        setting, time = self._setting(placed, designs), self.collectives
+        if collectives:
+            return setting + time.several_seconds(collectives, whole, placed.extent, designs, share, placed.stride)
+        return setting + time.next_stage_seconds(whole, placed.extent, placed.stride, designs, share)
 
     def _setting(self, placed: Placement, designs: Population) -> FloatArray:
         """Return (n,) s until the circuits of groups are there: those of other groups are, wherever there are any."""
@@ -167,10 +182,19 @@ def _next_share(block: Block, extent: IntArray, stride: IntArray, size: IntArray
     return block.next_share(extent, stride, size)
 
 
-def _sent(channel: Channel, plans: IntArray) -> tuple[FloatArray, IntArray]:
-    """Return the (m,) bytes of an operation of a channel under (w, n) plans, and the designs whose plans send it."""
+def _operation(load: SizedByPlan | NextStage | SizedCollective) -> Collective | NextStage:
+    """Return what runs, whatever its bytes."""
+    if isinstance(load, NextStage):
+        return NextStage()
+    return load.operation if isinstance(load, SizedByPlan) else load.collective
+
+
+def _sent(channel: Channel, designs: Population) -> tuple[FloatArray, IntArray]:
+    """Return the (m,) bytes of an operation of a channel, and the designs that send it: plans may send none."""
     layout, _, load = channel
+    if isinstance(load, NextStage | SizedCollective):
+        return np.full(len(designs), float(load.size)), np.arange(len(designs))
     assert isinstance(load, SizedByPlan), "callers have chosen"  # noqa: S101 - our mistake
-    plan = plans[layout[0][1]]
-    designs = np.flatnonzero(columns(load.sent, plan))
-    return columns(load.size, plan[designs]), designs
+    plan = designs.plans[layout[0][1]]
+    sending = np.flatnonzero(columns(load.sent, plan))
+    return columns(load.size, plan[sending]), sending

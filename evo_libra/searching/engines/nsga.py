@@ -1,4 +1,4 @@
-"""NSGA-II (Deb et al. 2002), NSGA-III (Deb and Jain 2014) and random search, on arrays."""
+"""NSGA-II (Deb et al. 2002), NSGA-III (Deb and Jain 2014), SMS-EMOA (Beume et al. 2007), random search, on arrays."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from evo_libra.arrays import FloatArray, IntArray, columns
 from evo_libra.problem.protocol import Genome, SearchProblem, design_rows_of
 from evo_libra.searching.engine import Arrays, Engine, EngineState
+from evo_libra.searching.engines.contributions import Contributions
 from evo_libra.searching.engines.memory import empty_memory, remember, remembers
 from evo_libra.searching.engines.niching import Niches
 from evo_libra.searching.engines.survival import Crowding
@@ -21,6 +22,9 @@ _ATTEMPTS, _SAMPLES = 8, 2
 """How often children are made until there are enough new ones; the last times they are sampled."""
 _SPARE = 1.03
 _MIN_SHARE = 0.25
+_FIRST, _MAX_FIRST = 6, 650
+"""Populations that are sampled at first where genes are categories, and designs at most: a small population that begins
+among the wrong categories hardly leaves them."""
 
 
 class Selection(Protocol):
@@ -58,7 +62,7 @@ class Nsga(Engine):
         self._genome = genome
         arrays = {
             "size": np.array(float(population)),
-            "sampled": np.array(0.0),
+            "lacking": np.array(-1.0),
             "share": np.array(1.0),
             "genes": np.empty((len(genome), 0)),
             "objectives": np.empty((objectives, 0)),
@@ -70,16 +74,16 @@ class Nsga(Engine):
         return EngineState(arrays | self._selection.memory(objectives, population), np.random.PCG64(seed).state)
 
     def ask(self, state: EngineState) -> tuple[FloatArray, EngineState]:
-        """Return the next generation: at first what a random sample lacks, then children that are new."""
+        """Return the next generation: at first what random samples lack, then children that are new."""
         random, arrays = state.generator(self._random), state.arrays
-        size, held = int(arrays["size"]), arrays["genes"].shape[1]
-        sampling = not arrays["sampled"] and held < size
-        missing = size - held if sampling else size
+        lacking = self._lacking(arrays)
+        missing = min(lacking, int(arrays["size"])) or int(arrays["size"])
+        still = max(lacking - missing, 0)
         seen, share = arrays["recent"], float(arrays["share"])
         found: list[FloatArray] = []
         for attempt in range(_ATTEMPTS):
             pairs = int(missing / share * _SPARE) // 2 + 1
-            sampled = sampling or attempt >= _ATTEMPTS - _SAMPLES
+            sampled = lacking or attempt >= _ATTEMPTS - _SAMPLES
             tried = self._genome.sample(random, 2 * pairs) if sampled else self._children(arrays, pairs, random)
             hashes = row_hash(self._rows(tried))
             new = np.flatnonzero(first_of_kind(hashes, seen) & ~remembers(arrays["memory"], hashes))
@@ -90,8 +94,16 @@ class Nsga(Engine):
             if not missing:
                 break
         genes = np.concatenate(found, axis=1) if len(found) > 1 else found[0]
-        known = {"sampled": np.array(1.0), "share": np.array(share), "asked": seen[len(arrays["recent"]) :]}
+        known = {"lacking": np.array(float(still)), "share": np.array(share), "asked": seen[len(arrays["recent"]) :]}
         return genes, EngineState({**arrays, **known}, random.bit_generator.state)
+
+    def _lacking(self, arrays: Arrays) -> int:
+        """Return how many designs of the sample at first are still to come; a population to start from needs none."""
+        size, held = int(arrays["size"]), arrays["genes"].shape[1]
+        if arrays["lacking"] >= 0:
+            return int(arrays["lacking"])
+        several = max(size, min(_FIRST * size, _MAX_FIRST)) if self._genome.categorical.any() else size
+        return several - held if held < size else 0
 
     def _children(self, arrays: Arrays, pairs: int, random: np.random.Generator) -> FloatArray:
         parents = self._selection.parents(arrays, 2 * pairs, random)
@@ -122,6 +134,11 @@ def nsga2(problem: SearchProblem | None = None) -> Nsga:
 def nsga3(problem: SearchProblem | None = None) -> Nsga:
     """Return NSGA-III. Its front is that of the archive: its population holds few points of an irregular front."""
     return Nsga(Niches(), Operators(), problem)
+
+
+def smsemoa(problem: SearchProblem | None = None) -> Nsga:
+    """Return SMS-EMOA, of which a whole generation is selected at once."""
+    return Nsga(Contributions(None if problem is None else problem.genome), Operators(), problem)
 
 
 class RandomEngine(Engine):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import moocore
@@ -31,13 +31,8 @@ class Crowding:
 
     def parents(self, arrays: Mapping[str, NDArray[Any]], count: int, random: np.random.Generator) -> IntArray:
         """Return `count` winners of binary tournaments; between equals the first one wins."""
-        front, crowding = arrays["front"], arrays["crowding"]
-        one, two = turns(len(front), count, random), turns(len(front), count, random)
-        wins = crowding[two] > crowding[one]
-        if front.any():
-            ahead, behind = front[two], front[one]
-            wins = (ahead < behind) | ((ahead == behind) & wins)
-        return np.where(wins, two, one)
+        members = len(arrays["front"])
+        return winners(arrays, turns(members, count, random), turns(members, count, random))
 
     def survivors(
         self,
@@ -49,6 +44,16 @@ class Crowding:
         """Return which designs survive, with their fronts and crowding distances."""
         kept, front, distance = survivors(objectives, violation, int(arrays["size"]))
         return kept, {"front": front, "crowding": distance}
+
+
+def winners(arrays: Mapping[str, NDArray[Any]], one: IntArray, two: IntArray) -> IntArray:
+    """Return the winners of (n,) members and opponents: the better front, then the less crowded, then the first one."""
+    front, crowding = arrays["front"], arrays["crowding"]
+    wins = crowding[two] > crowding[one]
+    if front.any():
+        ahead, behind = front[two], front[one]
+        wins = (ahead < behind) | ((ahead == behind) & wins)
+    return np.where(wins, two, one)
 
 
 def turns(members: int, count: int, random: np.random.Generator) -> IntArray:
@@ -167,19 +172,34 @@ def largest(values: FloatArray, count: int) -> BoolArray:
     return chosen
 
 
-def survivors(objectives: FloatArray, violation: FloatArray, size: int) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return the (k,) survivors of NSGA-II, at most `size`, with their fronts and crowding distances."""
+Thin = Callable[[FloatArray, int], tuple[IntArray, FloatArray]]
+"""Returns so many designs of a front, sorted by its first objective, and what each one counts in tournaments."""
+
+
+def least_crowded(front: FloatArray, size: int) -> tuple[IntArray, FloatArray]:
+    """Return the `size` designs of a front that are the least crowded, and their crowding distances."""
+    distance = along(front)
+    kept = np.flatnonzero(largest(distance, size))
+    return kept, columns(distance, kept)
+
+
+def survivors(
+    objectives: FloatArray, violation: FloatArray, size: int, thin: Thin = least_crowded
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return the (k,) survivors of NSGA-II, at most `size`, with their fronts and crowding distances.
+
+    Where the first front alone is larger than that, `thin` decides who survives, and what each one counts.
+    """
     feasible = np.flatnonzero(violation <= 0) if (violation > 0).any() else None
     values = objectives if feasible is None else columns(objectives, feasible)
     if values.shape[1] >= size:
         first = _first_front(values)
         # Most of a search its first front is larger than the population: nothing else has to be ranked.
         if len(first) >= size:
-            distance = along(columns(values, first))
-            best = np.flatnonzero(largest(distance, size))
+            best, value = thin(columns(values, first), size)
             kept = columns(first, best)
             every = kept if feasible is None else feasible[kept]
-            return every, np.zeros(size, dtype=np.int64), columns(distance, best)
+            return every, np.zeros(size, dtype=np.int64), value
     rank = ranks(objectives, violation)
     safe, cut = by_front(rank, size)
     chosen, distance = safe.copy(), np.zeros(len(rank))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import reduce
+from collections.abc import Iterator, Sequence
 from math import lcm
 
 import numpy as np
@@ -23,7 +22,7 @@ _RS, _AG, _AR = Collective.REDUCE_SCATTER, Collective.ALL_GATHER, Collective.ALL
 def collective_time(
     collective: Collective,
     size: int | IntArray,
-    links: Sequence[Link],
+    links: Sequence[Link] | Link,
     system: System,
     involved: Sequence[bool] | None = None,
     *,
@@ -37,7 +36,8 @@ def collective_time(
     ----------
     collective : what runs.
     size : bytes, a number or (n,): the whole message, for an all-gather the shard.
-    links : one for each dimension, the innermost first, of n designs each; a dimension of one NPU is passed over.
+    links : one for each dimension, the innermost first, of n designs each, or one with (d, n) arrays; a dimension of
+        one NPU is passed over.
     system : how it runs.
     involved : dimensions that take part; all when left out.
     world : NPUs of the whole network: a chunk has at least as many bytes, except an all-gather's; the product of the
@@ -50,24 +50,20 @@ def collective_time(
         `evo_libra.timing.collectives.system.refuse_untimed` and `evo_libra.timing.collectives.phase.phase_time` say.
     """
     part = DesignGroup.of(collective, links, system, involved)
-    npus = np.full(len(part.designs), 1 if world is None else world)
-    for link in links if world is None else ():
-        npus = npus * link.npus
+    npus = part.link.npus.prod(axis=0) if world is None else np.full(len(part.designs), world)
     chunks = cut(collective, size, npus, system.splits)
     refuse_untimed(chunks, part, system)
     if system.scheduler is not Scheduler.BASELINE or system.policy is not Policy.FIFO:
         check_chunks(system.splits)
         return scheduled_time(collective, chunks, part, system)
-    time = np.zeros(len(part.designs))
-    # In which dimension an all-reduce turns, and the queues, depend on the dimensions that a design uses.
-    apart = system.queues > 1 or (system.shrinking and collective is _AR)
-    for group in part.packed(part.used) if apart else [part]:
-        designs = group.designs
-        way, times = phases(collective, chunks.size[designs], group, shrinking=system.shrinking)
-        time[designs], exact = _closed_form(way, times, chunks.count[designs], system)
-        if not exact.all():
-            check_chunks(np.broadcast_to(system.splits, len(time))[designs[~exact]])
-            time[designs[~exact]] = _queued(way, np.array(times)[:, ~exact], chunks.count[designs[~exact]], system)
+    times, taken = phases(collective, chunks.size, part, shrinking=system.shrinking)
+    turns = collective is _AR and system.shrinking
+    time, exact = _closed_form(times, taken, chunks.count, system, turns=turns)
+    if not exact.all():
+        check_chunks(np.broadcast_to(system.splits, len(time))[~exact])
+        for designs, own in _packed(times, taken, ~exact):
+            way = _way(collective, int(part.used[:, designs[0]].sum()), shrinking=system.shrinking)
+            time[designs] = _queued(way, own, chunks.count[designs], system)
     return time
 
 
@@ -75,49 +71,65 @@ _Way = tuple[tuple[int, Collective], ...]
 """Dimension and collective of each phase of a chunk."""
 
 
-def _way(collective: Collective, dims: Sequence[int], *, shrinking: bool) -> _Way:
+def _way(collective: Collective, depth: int, *, shrinking: bool) -> _Way:
+    """Return the way of a chunk that takes some dimensions."""
     if collective is Collective.ALL_TO_ALL or (collective is _AR and not shrinking):
-        return tuple((d, collective) for d in dims)
-    inwards, outwards = [(d, _RS) for d in dims], [(d, _AG) for d in reversed(dims)]
+        return tuple((d, collective) for d in range(depth))
+    inwards, outwards = [(d, _RS) for d in range(depth)], [(d, _AG) for d in reversed(range(depth))]
     if collective is _AR:
-        return (*inwards[:-1], *((d, _AR) for d in dims[-1:]), *outwards[1:])
+        return (*inwards[:-1], (depth - 1, _AR), *outwards[1:])
     return tuple(inwards if collective is _RS else outwards)
 
 
 def phases(
     collective: Collective, chunk: IntArray, part: DesignGroup, *, shrinking: bool
-) -> tuple[_Way, list[FloatArray]]:
-    """Return the way of a chunk and the (n,) ns of each of its phases in designs that use the same dimensions."""
-    dims = np.flatnonzero(part.used.any(axis=1)).tolist()
-    way = _way(collective, dims, shrinking=shrinking)
-    times, size = [], chunk.astype(np.float64)
-    for d, kind in way:
-        npus = part.links[d].npus
-        times.append(part.time(d, kind, size))
-        if kind is _RS:
-            size = np.floor(size / npus)
-        elif kind is _AG:
-            size = size * npus
-    return way, times
+) -> tuple[FloatArray, BoolArray]:
+    """Return (p, n) ns of the phases of a chunk in their order, and which of them each design has: others take 0 ns.
+
+    An all-reduce that turns scatters in all dimensions but the last one that a design uses, and gathers back.
+    """
+    depth, designs = part.used.shape
+    dims = np.repeat(np.arange(depth)[:, None], designs, axis=1)
+    taken, kinds = part.used, [collective] * depth
+    if collective is _AG:
+        dims, taken = dims[::-1], taken[::-1]
+    elif collective is _AR and shrinking:
+        last = depth - 1 - taken[::-1].argmax(axis=0)
+        before = taken & (dims < last)
+        dims, taken = np.vstack([dims, last, dims[::-1]]), np.vstack([before, taken.any(axis=0), before[::-1]])
+        kinds = [_RS] * depth + [_AR] + [_AG] * depth
+    return part.chain(dims, kinds, chunk.astype(np.float64), taken), taken
 
 
 def _closed_form(
-    way: _Way, times: Sequence[FloatArray], count: IntArray, system: System
+    times: FloatArray, taken: BoolArray, count: IntArray, system: System, *, turns: bool
 ) -> tuple[FloatArray, BoolArray]:
-    """Return (n,) ns, and in which designs they are exact."""
-    rounds = np.ceil(count / system.active)
-    if system.queues == 1 and len({d for d, _ in way}) == len(way):
-        once = sum(times) + (rounds - 1) * reduce(np.maximum, times, np.zeros(len(count)))
+    """Return (n,) ns, and in which designs they are exact; others have any."""
+    rounds, many = np.ceil(count / system.active), taken.sum(axis=0)
+    if system.queues > 1:
+        return np.zeros(len(count)), many == 0
+    once = times.sum(axis=0) + (rounds - 1) * times.max(axis=0, initial=0.0)
+    if not turns:
         return np.asarray(once), np.ones(len(count), dtype=np.bool_)
-    if system.queues > 1 or len(way) != _THERE_AND_BACK:
-        return np.zeros(len(count)), np.zeros(len(count), dtype=np.bool_)
-    first, middle, last = times
+    # Of two dimensions there is one phase on either way; those that a design does not have take no time.
+    turn = len(times) // 2
+    first, middle, last = times[:turn].sum(axis=0), times[turn], times[turn + 1 :].sum(axis=0)
     there_and_back = np.maximum.reduce([
         first + middle + (rounds - 1) * np.maximum(first, middle) + last,
         first + middle + rounds * last,
         rounds * (first + last),
     ])  # fmt: skip
-    return np.asarray(there_and_back), (count % system.active == 0) | (count <= system.active)
+    whole = (count % system.active == 0) | (count <= system.active)
+    return np.where(many <= 1, once, there_and_back), (many <= 1) | (whole & (many == _THERE_AND_BACK))
+
+
+def _packed(times: FloatArray, taken: BoolArray, wanted: BoolArray) -> Iterator[tuple[IntArray, FloatArray]]:
+    """Give the wanted designs with as many phases as each other, and the (p, m) ns of the phases that they have."""
+    many = np.where(wanted, taken.sum(axis=0), 0)
+    for count in np.unique(many[many > 0]).tolist():
+        designs = np.flatnonzero(many == count)
+        phase = np.argsort(~taken[:, designs], axis=0, kind="stable")[:count]
+        yield designs, times[phase, designs]
 
 
 def _queued(way: _Way, times: FloatArray, count: IntArray, system: System) -> FloatArray:
@@ -162,14 +174,13 @@ def all_reduce_bound(
     if system.queues > 1 or system.scheduler is not Scheduler.BASELINE:
         raise ValueError("the bound is of the baseline scheduler and one queue a dimension")
     part = DesignGroup.of(Collective.ALL_REDUCE, links, system, None)
-    npus = np.prod([link.npus for link in links], axis=0) if world is None else np.full(len(part.designs), world)
+    npus = part.link.npus.prod(axis=0) if world is None else np.full(len(part.designs), world)
     chunks = cut(Collective.ALL_REDUCE, size, npus, system.splits)
     refuse_untimed(chunks, part, system)
     time = np.zeros(len(part.designs))
-    for group in part.packed(part.used):
-        way, times = phases(Collective.ALL_REDUCE, chunks.size[group.designs], group, shrinking=True)
-        if way:
-            time[group.designs] = _bound(np.array(times), chunks.count[group.designs], system.active)
+    times, taken = phases(Collective.ALL_REDUCE, chunks.size, part, shrinking=True)
+    for designs, own in _packed(times, taken, np.asarray(taken.any(axis=0))):
+        time[designs] = _bound(own, chunks.count[designs], system.active)
     return time
 
 

@@ -8,7 +8,7 @@ nanosecond wherever the simulator does so. Integers are held in float64, which i
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -75,8 +75,18 @@ class Link:
         names = ("block", "npus", "bandwidth", "latency", "leaf", "leaf_latency", "pod", "upper", "top", "ramped")
         return {name: values for name in names if (values := getattr(self, name)) is not None}
 
-    def select(self, designs: IntArray | BoolArray) -> Link:
-        """Return the links of some designs."""
+    @staticmethod
+    def stacked(links: Sequence[Link]) -> Link:
+        """Return the links of d dimensions as one, with (d, n) arrays."""
+        arrays = {name: np.array([getattr(link, name) for link in links]) for name in links[0].arrays}
+        return replace(links[0], shared=any(link.shared for link in links), **arrays)
+
+    def flat(self) -> Link:
+        """Return (d, n) links as (d n,) ones, those of the first dimension first."""
+        return replace(self, **{name: values.ravel() for name, values in self.arrays.items()})
+
+    def select(self, designs: IntArray | BoolArray | tuple[IntArray, IntArray]) -> Link:
+        """Return the links of some designs; of (d, n) links those of some dimensions of some designs."""
         return replace(self, **{name: values[designs] for name, values in self.arrays.items()})
 
     @property

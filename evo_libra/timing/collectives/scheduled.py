@@ -13,12 +13,15 @@ from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.collective import Collective
 from evo_libra.timing.collectives.queues import finish, tiles
 from evo_libra.timing.collectives.queues_numpy import ANY, GATHERS, SCATTERS, Joining
-from evo_libra.timing.collectives.system import Chunks, DesignGroup, System
+from evo_libra.timing.collectives.system import Chunks, DesignGroup, System, left
 from evo_libra.timing.collectives.themis import Network, SmallArray, plan, products
 from evo_libra.timing.names import Policy
 
 _TABLE = 4
 """Times of phases behind sets of dimensions that a tile keeps, for each chunk phase that it runs."""
+
+_PHASES = 2**16
+"""Phases whose times are computed at once."""
 
 _RS, _AG, _AR = Collective.REDUCE_SCATTER, Collective.ALL_GATHER, Collective.ALL_REDUCE
 
@@ -31,10 +34,10 @@ def scheduled_time(collective: Collective, chunks: Chunks, part: DesignGroup, sy
     if system.queues > 1:
         raise ValueError("schedulers and policies are known with one queue a dimension only")
     time = np.zeros(len(part.designs))
-    for group in part.packed(np.array([link.npus > 1 for link in part.links])):
+    for group in part.packed(part.link.npus > 1):
         if not group.used.any():
             continue
-        count, depth = chunks.count[group.designs], len(group.links)
+        count, depth = chunks.count[group.designs], len(group.used)
         for tile in tiles(count, max(2 * depth, (depth << depth) // (_TABLE * int(count.max())))):
             some = group.select(tile)
             time[some.designs] = _time(collective, chunks.select(some.designs), some, system)
@@ -43,8 +46,8 @@ def scheduled_time(collective: Collective, chunks: Chunks, part: DesignGroup, sy
 
 def _time(collective: Collective, chunks: Chunks, part: DesignGroup, system: System) -> FloatArray:
     """Return (n,) ns of designs that use the same dimensions."""
-    npus, bandwidth = (np.array([getattr(link, name) for link in part.links]) for name in ("npus", "planned_bandwidth"))
-    network = Network(npus, bandwidth, part.used[:, 0].tolist())
+    npus = part.link.npus
+    network = Network(npus, part.link.planned_bandwidth, part.used[:, 0].tolist())
     planned = plan(system.scheduler, collective, chunks.whole, chunks.size, network)
     kinds, dims = _way(collective, planned.order, system)
     time = _phase_times(kinds, dims, planned.size, chunks.size.astype(np.float64), part)
@@ -52,7 +55,7 @@ def _time(collective: Collective, chunks: Chunks, part: DesignGroup, system: Sys
     sized = system.policy in {Policy.SMALLEST_FIRST, Policy.SMALLEST_CHUNK_FIRST}
     size = _largest(kinds, dims, planned.size, npus) if sized else np.zeros((1, 1, 1))
     joining = Joining(system.policy, np.repeat(codes[:, None], time.shape[1], axis=1), size)
-    return finish(dims, time, np.full(len(part.links), system.slots), joining, count=planned.count)
+    return finish(dims, time, np.full(len(part.used), system.slots), joining, count=planned.count)
 
 
 def _way(collective: Collective, order: SmallArray, system: System) -> tuple[list[Collective], SmallArray]:
@@ -93,40 +96,25 @@ def _phase_times(
 
 def _each(kinds: list[Collective], ways: SmallArray, size: FloatArray, part: DesignGroup) -> FloatArray:
     """Return the (p, n) ns of the phases of one chunk of each design."""
-    time = np.zeros(ways.shape)
-    for p, kind in enumerate(kinds):
-        npus = np.ones(len(size))
-        for d in np.unique(ways[p]).tolist():
-            designs = np.flatnonzero(ways[p] == d)
-            some = part.select(designs)
-            time[p, designs] = some.time(d, kind, size[designs])
-            npus[designs] = some.links[d].npus
-        size = _left(kind, size, npus)
-    return time
-
-
-def _left(kind: Collective, size: FloatArray, npus: FloatArray | IntArray) -> FloatArray:
-    """Return the bytes that leave a phase."""
-    if kind is _RS:
-        return np.asarray(np.floor(size / npus))
-    return np.asarray(size * npus) if kind is _AG else size
+    return part.chain(ways, kinds, size, part.used[ways, np.arange(len(size))])
 
 
 def _tabled(kinds: list[Collective], dims: SmallArray, chunk: FloatArray, part: DesignGroup) -> FloatArray:
     """Return the (p, k, n) ns of phases of equal chunks that scatter over all dimensions, gather over all, or both."""
-    depth, designs = len(part.links), len(chunk)
-    together = products(np.array([link.npus for link in part.links]))
+    depth, designs = len(part.used), len(chunk)
+    together = products(part.link.npus)
     everything = sum(1 << d for d in range(depth) if part.used[d].any())
     shard = np.floor(chunk / together[everything]) if _RS in kinds else chunk
-    time = np.empty(dims.shape)
+    time, most = np.empty(dims.shape), max(_PHASES // designs, 1)
     for kind in dict.fromkeys(kinds):
         resident = np.floor(chunk / together) if kind is _RS else shard * together
         phases = slice(kinds.index(kind), kinds.index(kind) + kinds.count(kind))
         entry = _entries(dims[phases], depth)
         table = np.zeros((depth << depth, designs))
-        for place in np.flatnonzero(np.bincount(entry.ravel(), minlength=len(table))).tolist():
-            passed, d = divmod(place, depth)
-            table[place] = part.time(d, kind, resident[passed])
+        places = np.flatnonzero(np.bincount(entry.ravel(), minlength=len(table)))
+        for some in np.split(places, range(most, len(places), most)):
+            d = some % depth
+            table[some] = part.time(d[:, None], [kind] * len(some), resident[some // depth], part.used[d])
         entry *= designs
         entry += np.arange(designs)
         # No entry is out of bounds; checking that costs as much as taking.
@@ -148,7 +136,7 @@ def _largest(kinds: list[Collective], dims: SmallArray, size: FloatArray, npus: 
     """Return the (p, k, n) larger one of the bytes that enter phases and that leave them."""
     largest, every = [], np.arange(npus.shape[1])
     for kind, dimension in zip(kinds, dims, strict=True):
-        left = _left(kind, size, npus[dimension, every])
-        largest.append(np.maximum(size, left))
-        size = left
+        after = left(kind, size, npus[dimension, every])
+        largest.append(np.maximum(size, after))
+        size = after
     return np.array(largest)

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Collective
 from evo_libra.timing.collectives.block_phase import block_phase_time
-from evo_libra.timing.collectives.phase import Implementation, Link, Overheads
+from evo_libra.timing.collectives.phase import IMPLEMENTATIONS, Implementation, Link, Overheads
+from evo_libra.timing.collectives.phase_compiled import UNTIMED, can_compile, compiled_phases
 from evo_libra.timing.names import CollectiveAlgorithm, Policy, Scheduler
 
 SEVERAL_IN_A_TREE = (
     f"{CollectiveAlgorithm.DOUBLE_BINARY_TREE.value} with several chunks: these take turns on two trees, of which no "
     "exact time is known; preferred-dataset-splits has to be 1"
 )
+_NUMBERS = {option: number for number, option in enumerate(IMPLEMENTATIONS)}
 _SHARED = "links that messages share: no exact time is known of"
 
 
@@ -104,100 +108,148 @@ class DesignGroup:
     ----------
     designs : (n,) which designs of the population these are.
     dimensions : (d, n) which dimension of its network each is.
-    links : of each dimension, n designs each.
+    link : the links of the (d, n) dimensions.
     index : (d, n) which of the options each dimension has; any where it does not take part.
     used : (d, n) whether a dimension takes part.
+    compiled : whether compiled functions time phases; the results are the same.
     """
 
     designs: IntArray
     dimensions: IntArray
-    links: Sequence[Link]
+    link: Link
     options: tuple[Implementation, ...]
     index: IntArray
     used: BoolArray
     overheads: Overheads
+    compiled: bool
 
     @staticmethod
     def of(
-        collective: Collective, links: Sequence[Link], system: System, involved: Sequence[bool] | None
+        collective: Collective, links: Sequence[Link] | Link, system: System, involved: Sequence[bool] | None
     ) -> DesignGroup:
         """Return all designs, with the dimensions that a collective uses in each."""
         rows = system.implementations[collective]
-        used = np.array([link.npus > 1 for link in links])
+        link = links if isinstance(links, Link) else Link.stacked(links)
+        used = link.npus > 1
         used[len(rows) :] = False
         if involved is not None:
-            used &= np.array([bool(involved[d]) for d in range(len(links))])[:, None]
-        dimensions = np.broadcast_to(np.arange(len(links))[:, None], used.shape)
+            used &= np.array([bool(involved[d]) for d in range(len(used))])[:, None]
+        dimensions = np.broadcast_to(np.arange(len(used))[:, None], used.shape)
         options, index = _options(rows, used.shape)
-        return DesignGroup(np.arange(used.shape[1]), dimensions, links, options, index, used, system.overheads)
+        return DesignGroup(
+            np.arange(used.shape[1]), dimensions, link, options, index, used, system.overheads, can_compile(link)
+        )
 
     def select(self, places: IntArray) -> DesignGroup:
         """Return some of these designs."""
-        return replace(
-            self, designs=self.designs[places], dimensions=self.dimensions[:, places], used=self.used[:, places],
-            links=[link.select(places) for link in self.links], index=self.index[:, places],
-        )  # fmt: skip
+        return self._pick(places, np.arange(len(self.used))[:, None])
 
     def packed(self, kept: BoolArray) -> Iterator[DesignGroup]:
         """Give the designs without the dimensions that are not kept, those with the same numbers of them together.
 
         In a part all designs use the same of the dimensions that are left.
         """
+        if kept.all() and self.used.all():
+            yield self
+            return
         first = np.argsort(~kept, axis=0, kind="stable")
-        kept, used = (np.take_along_axis(mask, first, axis=0) for mask in (kept, self.used))
-        key = (np.concatenate([kept, used & kept]) << np.arange(2 * len(kept))[:, None]).sum(axis=0)
+        depth, used = kept.sum(axis=0), self.used & kept
+        key = depth
+        if (used != kept).any():
+            bits = np.take_along_axis(used, first, axis=0) << np.arange(len(kept))[:, None]
+            key = (depth << len(kept)) + bits.sum(axis=0)
         for kind in np.unique(key):
             places = np.flatnonzero(key == kind)
-            depth = int(kept[:, places[0]].sum())
-            yield self._pick(places, first[:depth, places])
+            yield self._pick(places, first[: depth[places[0]], places])
 
     def _pick(self, places: IntArray, dims: IntArray) -> DesignGroup:
-        """Return some designs with some of the dimensions of each."""
-        if len(places) == len(self.designs) and len(dims) == len(self.links):
-            return self
-        fields = {
-            name: np.array([getattr(link, name) for link in self.links])[dims, places] for name in self.links[0].arrays
-        }
-        links = [
-            replace(self.links[0], **{name: values[d] for name, values in fields.items()}) for d in range(len(dims))
-        ]
+        """Return some designs with some of the (d, n) dimensions of each."""
+        at = (dims, places)
         return replace(
-            self, designs=self.designs[places], dimensions=self.dimensions[dims, places], used=self.used[dims, places],
-            links=links, index=self.index[dims, places],
+            self, designs=self.designs[places], dimensions=self.dimensions[at], used=self.used[at],
+            link=self.link.select(at), index=self.index[at],
         )  # fmt: skip
 
-    def time(self, dimension: int, kind: Collective, size: FloatArray) -> FloatArray:
-        """Return (n,) ns of a phase in a dimension, 0 in designs that do not use it; errors as of `phase_time`."""
-        used, index = self.used[dimension], self.index[dimension]
-        time = np.zeros(len(used))
-        for number, option in enumerate(self.options):
-            taken = used & (index == number)
-            if taken.all():
-                return self._time(dimension, option, kind, size, np.arange(len(used)))
-            if taken.any():
-                places = np.flatnonzero(taken)
-                time[places] = self._time(dimension, option, kind, size, places)
+    def time(
+        self, dims: IntArray | NDArray[np.int8], kinds: Sequence[Collective], size: FloatArray, taken: BoolArray
+    ) -> FloatArray:
+        """Return the (p, n) ns of phases, 0 of those that are not taken; errors as of `phase_time`.
+
+        The p phases run some kinds of collectives in (p, n) or (p, 1) dimensions, which (p, n) bytes enter. They are
+        taken in (p, n) or (p, 1) designs.
+        """
+        return self._all(dims, kinds, size, np.broadcast_to(taken, size.shape))
+
+    def chain(
+        self, dims: IntArray | NDArray[np.int8], kinds: Sequence[Collective], size: FloatArray, taken: BoolArray
+    ) -> FloatArray:
+        """Return the (p, n) ns of `time` of phases in a row, the first of which (n,) bytes enter."""
+        return self._all(dims, kinds, size[None], taken)
+
+    def _all(
+        self, dims: IntArray | NDArray[np.int8], kinds: Sequence[Collective], size: FloatArray, taken: BoolArray
+    ) -> FloatArray:
+        if self.compiled:
+            known = np.array([_NUMBERS.get(option, -1) for option in self.options])[self.index]
+            time, is_left = compiled_phases(dims, kinds, size, self.link, known, taken, self.overheads)
+        else:
+            time, is_left = np.zeros(taken.shape), True
+            time[taken] = UNTIMED
+        if is_left:
+            entering = self._entering(dims, kinds, size, taken)
+            several, designs = tuple(dict.fromkeys(kinds)), len(self.designs)
+            number = np.array([several.index(kind) for kind in kinds], dtype=np.int64)
+            mine = np.flatnonzero(time == UNTIMED)
+            phase, place = np.divmod(mine, designs)
+            at = np.broadcast_to(dims, taken.shape).ravel()[mine].astype(np.int64) * designs + place
+            time.reshape(-1)[mine] = self._time(at, several, number[phase], entering.ravel()[mine])
         return time
 
-    def _time(
-        self, dimension: int, option: Implementation, kind: Collective, size: FloatArray, places: IntArray
+    def _entering(
+        self, dims: IntArray | NDArray[np.int8], kinds: Sequence[Collective], size: FloatArray, taken: BoolArray
     ) -> FloatArray:
-        link = self.links[dimension]
-        if len(places) < len(self.designs):
-            link, size = link.select(places), size[places]
-        try:
-            return block_phase_time(option, kind, size, link, self.overheads)
-        except ValueError as error:
-            n = next(place for place in places if self._fails(option, kind, dimension, place))
-            where = f"dimension {self.dimensions[dimension, n]} of design {self.designs[n]}"
-            raise ValueError(f"{where}: {error}") from None
+        """Return the (p, n) bytes that enter phases, from those of all or of the first one."""
+        if len(size) == len(taken):
+            return size
+        npus = np.where(taken, np.take_along_axis(self.link.npus, dims.astype(np.int64), axis=0), 1)
+        sizes = [size[0]]
+        for kind, own in zip(kinds[:-1], npus, strict=False):
+            sizes.append(left(kind, sizes[-1], own))
+        return np.array(sizes)
 
-    def _fails(self, option: Implementation, kind: Collective, dimension: int, place: int) -> bool:
-        try:
-            block_phase_time(option, kind, np.ones(1), self.links[dimension].select(np.array([place])), self.overheads)
-        except ValueError:
-            return True
-        return False
+    def _time(self, at: IntArray, kinds: Sequence[Collective], number: IntArray, size: FloatArray) -> FloatArray:
+        """Return the (m,) ns of single phases, all of a kind and an implementation together.
+
+        They run at (m,) places of the flat arrays of (d, n) dimensions, and their kinds have (m,) numbers.
+        """
+        time, link = np.empty(len(size)), self.link.flat()
+        run = number * len(self.options) + self.index.ravel()[at]
+        for which in np.flatnonzero(np.bincount(run)).tolist():
+            kind, option = divmod(which, len(self.options))
+            mine = np.flatnonzero(run == which)
+            phase = partial(block_phase_time, self.options[option], kinds[kind], overheads=self.overheads)
+            try:
+                time[mine] = phase(size=size[mine], link=link.select(at[mine]))
+            except ValueError as error:
+                wrong = next(place for place in at[mine] if _fails(phase, link.select(np.array([place]))))
+                d, n = divmod(int(wrong), len(self.designs))
+                raise ValueError(f"dimension {self.dimensions[d, n]} of design {self.designs[n]}: {error}") from None
+        return time
+
+
+def _fails(phase: Callable[..., FloatArray], link: Link) -> bool:
+    try:
+        phase(size=np.ones(1), link=link)
+    except ValueError:
+        return True
+    return False
+
+
+def left(kind: Collective, size: FloatArray, npus: FloatArray | IntArray) -> FloatArray:
+    """Return the bytes that leave a phase."""
+    if kind is Collective.REDUCE_SCATTER:
+        return np.asarray(np.floor(size / npus))
+    return np.asarray(size * npus) if kind is Collective.ALL_GATHER else size
 
 
 def _options(
@@ -205,6 +257,10 @@ def _options(
 ) -> tuple[tuple[Implementation, ...], IntArray]:
     """Return all implementations, and (d, n) which of them each dimension has; any one where it has none."""
     choices = [Choice((row,), np.zeros(1, np.int64)) if isinstance(row, Implementation) else row for row in rows]
+    if [choice.index.shape for choice in choices] == [shape[1:]] * shape[0] and len(
+        {id(c.options) for c in choices}
+    ) == 1:
+        return choices[0].options, np.array([choice.index for choice in choices])
     options = tuple(dict.fromkeys(option for choice in choices for option in choice.options))
     index = np.zeros(shape, dtype=np.int64)
     for own, choice in zip(index, choices, strict=False):
@@ -218,7 +274,7 @@ def refuse_untimed(chunks: Chunks, part: DesignGroup, system: System) -> None:
     Several chunks go over a double binary tree; or messages share links, and there are several dimensions or several
     chunks at a time. What a single phase cannot run, `phase_time` refuses.
     """
-    if any(link.shared for link in part.links):
+    if part.link.shared:
         depth = part.used.sum(axis=0)
         under_way = np.minimum(chunks.count, system.queues * system.slots) * (depth > 0)
         _refuse(part, depth > 1, f"{_SHARED} {depth.max()} dimensions")

@@ -8,13 +8,13 @@ divides by one dimension after the other and rounds down each time, dividing onc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.arrays import BoolArray, FloatArray, IntArray, compile_function
 from evo_libra.collective import Collective
 from evo_libra.timing.names import Scheduler
 
@@ -57,7 +57,11 @@ def plan(scheduler: Scheduler, collective: Collective, size: IntArray, chunk: In
     """
     if scheduler.greedy and collective is not Collective.ALL_TO_ALL:
         flexible = scheduler is Scheduler.OFFLINE_GREEDY_FLEX
-        return _Greedy(network, gathers=collective is Collective.ALL_GATHER).plan(size, chunk, flexible=flexible)
+        greedy = _Greedy(network, gathers=collective is Collective.ALL_GATHER)
+        run = compiled_greedy()
+        if run is None:
+            return greedy.plan(size, chunk, flexible=flexible)
+        return greedy.compiled_plan(run, size, chunk, flexible=flexible)
     count, depth = -(-size // chunk), len(network.npus)
     turn = np.arange(count.max())
     left = np.clip(size - turn[:, None] * chunk, 0, chunk)
@@ -118,6 +122,18 @@ class _Greedy:
         bytes_ = np.array(sizes)
         return Plan(bytes_, np.stack(orders, axis=1), (bytes_ > 0).sum(axis=0))
 
+    def compiled_plan(self, run: Greedy, size: IntArray, chunk: IntArray, *, flexible: bool) -> Plan:
+        """Return the same plan, made by the compiled scheduler, one design after the other."""
+        whole = chunk.astype(np.float64)
+        threshold = whole if flexible else np.floor(whole / _FRACTION)
+        npus, share, ratio = map(np.ascontiguousarray, (self.npus, self.share, self.ratio))
+        bytes_, orders = run(
+            npus, share, ratio, self.involved, size.astype(np.float64), whole, threshold,
+            int((-(-size // chunk)).max()), self.gathers, flexible,
+        )  # fmt: skip
+        count = (bytes_ > 0).sum(axis=0)
+        return Plan(bytes_[: count.max()], orders[:, : count.max()], count)
+
     def sort(self) -> NDArray[np.int16]:
         """Sort the list by load; return the (d, n) sets of the dimensions before each one in it, as `products` has."""
         place, before = np.zeros_like(self.place), np.zeros(self.place.shape, dtype=np.int16)
@@ -158,3 +174,69 @@ class _Greedy:
         passed = self.together.take(before.astype(np.int64) * self.designs + self.every)
         entering = size * passed if self.gathers else np.floor(size / passed)
         return np.asarray((entering / _MEBI) * self.share / self.ratio)
+
+
+Greedy = Callable[
+    [FloatArray, FloatArray, FloatArray, BoolArray, FloatArray, FloatArray, FloatArray, int, bool, bool],
+    tuple[FloatArray, SmallArray],
+]
+
+
+def compiled_greedy() -> Greedy | None:
+    """Return the compiled greedy scheduler, or None where numba is not installed."""
+    return compile_function(_run)
+
+
+def _run(  # noqa: C901, PLR0912, PLR0913, PLR0917 - numba compiles one plain function
+    npus: FloatArray, share: FloatArray, ratio: FloatArray, involved: BoolArray, size: FloatArray, chunk: FloatArray,
+    threshold: FloatArray, chunks: int, gathers: bool, flexible: bool,  # noqa: FBT001 - numba passes no keywords
+) -> tuple[FloatArray, SmallArray]:  # fmt: skip
+    """Return (k, n) bytes of chunks and their (d, k, n) orders; what is behind the last chunk of a design is 0."""
+    depth, designs = npus.shape
+    taking, mebi = involved.sum(), 2.0**20
+    bytes_, orders = np.zeros((chunks, designs)), np.zeros((taking, chunks, designs), dtype=np.int8)
+    load, listed, carried = np.empty(depth), np.empty(depth, np.int64), np.empty(depth)
+    for n in range(designs):
+        together = 1.0
+        for d in range(depth):
+            load[d], listed[d] = 0.0, d
+            together *= npus[d, n]
+        left, k = size[n], 0
+        while left > 0.0:
+            for place in range(1, depth):
+                mine, to = listed[place], place
+                while to > 0 and load[listed[to - 1]] > load[mine]:
+                    listed[to] = listed[to - 1]
+                    to -= 1
+                listed[to] = mine
+            if gathers:
+                listed = listed[::-1].copy()
+            first = last = listed[0]
+            for place in range(depth):
+                first = listed[depth - 1 - place] if involved[listed[depth - 1 - place]] else first
+                last = listed[place] if involved[listed[place]] else last
+            at = last if gathers else first
+            difference = np.floor(abs(load[last] - load[first]) * ratio[at, n] / share[at, n] * mebi)
+            if gathers:
+                difference = np.floor(difference / (together / npus[at, n]))
+            part, even = min(left, chunk[n]), difference < threshold[n]
+            if flexible and not even:
+                part = min(left, difference)
+            passed, place = 1.0, 0
+            for turn in range(depth):
+                d = turn if even else listed[turn]
+                entering = part * passed if gathers else np.floor(part / passed)
+                carried[d] = (entering / mebi) * share[d, n] / ratio[d, n]
+                passed *= npus[d, n]
+                if involved[d]:
+                    orders[place, k, n] = d
+                    place += 1
+            for d in range(depth):
+                # The simulator reverses an even list when it gathers, and adds loads by place.
+                load[d] += carried[depth - 1 - d] if even and gathers else carried[d]
+                if even:
+                    listed[d] = depth - 1 - d if gathers else d
+            bytes_[k, n] = part
+            left -= part
+            k += 1
+    return bytes_, orders

@@ -210,7 +210,7 @@ def test_a_finished_run_with_a_damaged_front_is_listed_as_damaged(make: Make, jo
     def listed() -> dict[str, str]:
         with contextlib.closing(Catalogue.open(job.results, tmp_path / "cache")) as catalogue:
             assert all("front.parquet" in note for note in catalogue.notes())
-            assert len(catalogue.runs("engine:nsga2 problem:gpt3-4k")) == 2
+            assert len(catalogue.runs("engine:smsemoa problem:gpt3-4k")) == 2
             return {run.id: run.status for run in catalogue.runs()}
 
     front, other = Path(job.results) / specs[0].id / FRONT, Path(job.results) / specs[1].id / FRONT

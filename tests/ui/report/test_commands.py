@@ -50,7 +50,7 @@ def test_the_same_result_gives_the_same_page() -> None:
 def test_several_results_overlay_with_what_they_attain() -> None:
     assert call("report", f"problem:{PROBLEM}", "-o", "two.html", "--title", "two seeds") == 0
     data = data_of("two.html")
-    assert [one["name"] for one in data["results"]] == ["nsga2, seed 0", "nsga2, seed 1"]
+    assert [one["name"] for one in data["results"]] == ["smsemoa, seed 0", "smsemoa, seed 1"]
     assert [one["title"] for one in data["charts"]] == ["Attainment", "Convergence"]
     assert "2 runs" in data["charts"][0]["drawing"]
     assert all(one["proof"] == "" for one in data["results"])
