@@ -35,16 +35,21 @@ class FusedLoop:
     Attributes
     ----------
     objectives : of the problem, time and cost at most.
-    table, every : the structures, and their (c, d, s) traffic.
-    pricing, time : of the problem.
+    time : its time model.
+    whole, traffic : (2, d, s) sizes and technologies of the structures, and their (c, d, s) traffic.
+    blocks : (d, t, choice) the block that each gene stands for.
+    prices : (block, t) USD per B/s of the whole network.
+    box : (2, d, t) the smallest and the largest B/s.
     decoded : designs that were asked for so far; only the way to compute them depends on it.
     """
 
     objectives: Sequence[Objective]
-    table: Structures
-    every: FloatArray
-    pricing: PerBandwidth
     time: LibraTime
+    whole: IntArray
+    traffic: FloatArray
+    blocks: IntArray
+    prices: FloatArray
+    box: FloatArray
     decoded: int = 0
 
     @staticmethod
@@ -58,8 +63,12 @@ class FusedLoop:
             return None
         if not isinstance(pricing, PerBandwidth) or not isinstance(time, LibraTime) or table is None:
             return None
-        every = rules.traffic.listed
-        return None if every is None else FusedLoop(objectives, table, every, pricing, time)
+        traffic = rules.traffic.listed
+        if traffic is None:
+            return None
+        whole, box = np.array([table.npus, table.technology]), np.array([pricing.low, pricing.high])
+        prices = pricing.prices * float(pricing.npus)
+        return FusedLoop(objectives, time, whole, np.ascontiguousarray(traffic), pricing.blocks, prices, box)
 
     def ready(self, count: int) -> bool:
         """Return whether the loop is to run for so many designs: enough were asked for, and numba is installed."""
@@ -69,42 +78,39 @@ class FusedLoop:
 
     def rows(self, genes: FloatArray) -> FloatArray:
         """Return what `Population.rows` does for the designs of (g, n) genes."""
-        rows = np.empty((4 * len(self.table.npus), genes.shape[1]))
-        self._fill(genes, rows, np.empty((0, genes.shape[1])), np.empty(0))
+        rows = np.empty((4 * self.whole.shape[1], genes.shape[1]))
+        self._fill(genes, rows, np.empty((0, genes.shape[1])))
         return rows
 
     def evaluate(self, genes: FloatArray) -> Evaluation:
         """Return the objectives of (g, n) genes; nothing is violated, as bandwidths are moved into their box."""
         count = genes.shape[1]
-        seconds, cost = np.empty((len(self.every), count)), np.empty(count)
-        self._fill(genes, np.empty((0, count)), seconds, cost)
-        times = self.time.times_of(dict(zip(self.time.channels, seconds, strict=True)), no_plans(count))
-        known = {TIME: self.time.weighted(times.workloads), COST: cost}
+        figures = np.empty((len(self.traffic) + 1, count))
+        self._fill(genes, np.empty((0, count)), figures)
+        times = self.time.times_of(dict(zip(self.time.channels, figures, strict=False)), no_plans(count))
+        known = {TIME: self.time.weighted(times.workloads), COST: figures[-1]}
         return Evaluation(np.array([known[objective] for objective in self.objectives]), np.zeros(count))
 
-    def _fill(self, genes: FloatArray, rows: FloatArray, seconds: FloatArray, cost: FloatArray) -> None:
-        depth, pricing = len(self.table.npus), self.pricing
+    def _fill(self, genes: FloatArray, rows: FloatArray, figures: FloatArray) -> None:
         run = compile_function(_run)
         assert run is not None, "the loop is ready"  # noqa: S101 - our mistake
         # Other orders of memory would be compiled again.
         genes = np.ascontiguousarray(genes)
-        run(
-            genes, np.exp(genes[depth + 1 :]), self.table.npus, self.table.technology, self.every, pricing.npus,
-            pricing.blocks, pricing.prices, pricing.low, pricing.high, rows, seconds, cost,
-        )  # fmt: skip
+        shares = np.exp(genes[self.whole.shape[1] + 1 :])
+        run(genes, shares, self.whole, self.traffic, self.blocks, self.prices, self.box, rows, figures)
 
 
 def _run(
-    genes: FloatArray, shares: FloatArray, npus: IntArray, technology: IntArray, traffic: FloatArray, world: int,
-    blocks: IntArray, prices: FloatArray, low: FloatArray, high: FloatArray, rows: FloatArray, seconds: FloatArray,
-    cost: FloatArray,
+    genes: FloatArray, shares: FloatArray, whole: IntArray, traffic: FloatArray, blocks: IntArray, prices: FloatArray,
+    box: FloatArray, rows: FloatArray, figures: FloatArray,
 ) -> None:  # fmt: skip
-    """Fill in rows, seconds and cost, those of them that have any length.
+    """Fill in the rows of designs, or (c + 1, n) seconds per unit of each channel and USD; what has no length is left.
 
     Shares are the exponentials of the level and of the shares of the dimensions; the other parameters are those of
-    `Structures` and `PerBandwidth`, and (c, d, s) traffic.
+    `FusedLoop`.
     """
-    depth = len(npus)
+    npus, technology, low, high = whole[0], whole[1], box[0], box[1]
+    depth, channels = len(npus), len(traffic)
     bandwidth = np.empty(depth)
     for n in range(genes.shape[1]):
         structure = int(genes[0, n])
@@ -119,15 +125,15 @@ def _run(
             block = blocks[d, kind, int(genes[d + 1, n])]
             if npus[d, structure] > 1:
                 bandwidth[d] = min(max(bandwidth[d] * level, low[d, kind]), high[d, kind])
-                usd += prices[block, kind] * world * bandwidth[d]
+                usd += prices[block, kind] * bandwidth[d]
             if len(rows):
                 rows[d, n], rows[depth + d, n], rows[2 * depth + d, n] = npus[d, structure], block, kind
                 rows[3 * depth + d, n] = bandwidth[d]
-        if len(cost):
-            cost[n] = usd
-        for c in range(len(seconds)):
-            slowest = 0.0
-            for d in range(depth):
-                per_unit = traffic[c, d, structure] / (bandwidth[d] if bandwidth[d] > 0.0 else 1.0)
-                slowest = max(slowest, per_unit)
-            seconds[c, n] = slowest
+        if len(figures):
+            figures[channels, n] = usd
+            for c in range(channels):
+                slowest = 0.0
+                for d in range(depth):
+                    # An unused dimension has no traffic.
+                    slowest = max(slowest, traffic[c, d, structure] / (bandwidth[d] if bandwidth[d] > 0.0 else 1.0))
+                figures[c, n] = slowest

@@ -148,7 +148,8 @@ class Problem:
         return self.sections.genome
 
     @cached_property
-    def _loop(self) -> FusedLoop | None:
+    def fused(self) -> FusedLoop | None:
+        """The compiled way from genes to objectives; None where the problem is of another kind."""
         return FusedLoop.of(self.sections, self.objectives)
 
     @cached_property
@@ -183,8 +184,8 @@ class Problem:
 
     def design_rows(self, genes: FloatArray) -> FloatArray:
         """Return (r, n) numbers that are equal for (g, n) genes of equal designs."""
-        if self._loop is not None and self._loop.ready(genes.shape[1]):
-            return self._loop.rows(genes)
+        if self.fused is not None and self.fused.ready(genes.shape[1]):
+            return self.fused.rows(genes)
         return self.decode(genes).rows()
 
     def encode(
@@ -209,8 +210,8 @@ class Problem:
 
     def evaluate_genes(self, genes: FloatArray) -> Evaluation:
         """Return the objectives and the violation of (g, n) legal genes."""
-        if self._loop is not None and self._loop.ready(genes.shape[1]):
-            return self._loop.evaluate(genes)
+        if self.fused is not None and self.fused.ready(genes.shape[1]):
+            return self.fused.evaluate(genes)
         tiles = [self._evaluate_tile(genes[:, start : start + TILE]) for start in range(0, genes.shape[1], TILE)]
         return Evaluation.joined(tiles)
 
