@@ -18,7 +18,6 @@ from evo_libra.problem.protocol import COST, TIME, Evaluation, Objective
 from evo_libra.problem.sections.bandwidth import SearchedBandwidths
 from evo_libra.problem.sections.section import Sections
 from evo_libra.problem.sections.topology import BlockSection, StructureSection
-from evo_libra.problem.space import Structures
 from evo_libra.problem.time_models.libra import LibraTime
 
 WORTH_COMPILING = 5_000_000
