@@ -403,7 +403,10 @@ def test_a_search_that_finds_nothing_says_what_the_nearest_design_breaks(
 
 
 @pytest.mark.parametrize(("model", "numba", "seconds", "said"), [
-    ("astra", None, 0.0, True), ("libra", None, 0.0, False), ("astra", "there", 0.0, False), ("astra", None, 1e9, False),
+    ("astra", None, 0.0, True),
+    ("libra", None, 0.0, False),
+    ("astra", "there", 0.0, False),
+    ("astra", None, 1e9, False),
 ])  # fmt: skip
 def test_a_long_search_says_what_numba_would_bring(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, numba: str | None,
@@ -413,5 +416,6 @@ def test_a_long_search_says_what_numba_would_bring(
     monkeypatch.setattr(command, "find_spec", lambda _name: numba)
     monkeypatch.setattr(command, "_LONG_SECONDS", seconds)
     words = ["search", "gpt3-4k", "--evaluations", "100", "--no-plot", "--out", str(tmp_path)]
-    assert run([*words, "--set", f"time.model={model}"]) == 0
+    time = "{model: astra, latency_ns: 500}" if model == "astra" else "libra"
+    assert run([*words, "--set", f"time={time}"]) == 0
     assert ('pip install "evo_libra[fast]"' in capsys.readouterr().out) == said
