@@ -12,6 +12,9 @@ from evo_libra.arrays import BoolArray, FloatArray
 from evo_libra.bandwidth.program import BandwidthProgram, Multipliers, joined_multipliers
 
 
+_MOST = 1e60
+
+
 @dataclass(frozen=True)
 class _Rows:
     """Rows ``coefficients . x + slack = right`` with slack in a cone, collected until the matrix is built."""
@@ -85,7 +88,8 @@ def _one(program: BandwidthProgram) -> tuple[FloatArray, Multipliers, bool]:
     if status == "PrimalInfeasible":
         none = Multipliers(np.zeros((patterns, depth, 1)), np.zeros((len(row_size), 1)), np.zeros((*present.shape, 1)))
         return np.full(depth, np.nan), none, False
-    x, z = np.nan_to_num(np.array(solution.x)), np.nan_to_num(np.array(solution.z))
+    # A solver that gives up may return anything, the squares of which would overflow.
+    x, z = (np.clip(np.nan_to_num(np.array(found)), -_MOST, _MOST) for found in (solution.x, solution.z))
     bandwidth = np.clip(x[:depth] * units.bandwidth, program.low[:, 0], program.high[:, 0])
     rows = np.empty(len(row_size))
     start = len(zero.right)
