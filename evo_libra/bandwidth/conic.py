@@ -11,7 +11,6 @@ from scipy import sparse
 from evo_libra.arrays import BoolArray, FloatArray
 from evo_libra.bandwidth.program import BandwidthProgram, Multipliers, joined_multipliers
 
-
 _MOST = 1e60
 
 
