@@ -89,20 +89,22 @@ class Claim(Holder):
 
 def current_claim(folder: Path) -> Claim | None:
     """Return the valid claim of a run, or None when nobody has claimed it."""
-    return next(_claims(folder), None)
+    return next(_claims(folder, _names(folder)), None)
 
 
 def acquire(folder: Path, batch: str) -> Claim | None:
     """Claim a run, whose folder is made when it is not there; None while somebody else holds the run."""
     make_folder(folder)
     try:
-        held = current_claim(folder)
+        names = _names(folder)
     except DamagedError as error:
         raise StorageError(str(error)) from None
+    held = next(_claims(folder, names), None)
     if held is not None and held.batch != batch and held.alive(server_time(folder)):
         return None
-    # Beyond every name there is, even of what is no claim, such as a folder.
-    path = folder / f"claim-{1 + max((number for number, _ in _names(folder)), default=0):04d}.json"
+    # Beyond every name that was there, even of what is no claim, such as a folder. With a second look it would outbid a
+    # claim made meanwhile, and of two that find each other's claim both give way.
+    path = folder / f"claim-{1 + max((number for number, _ in names), default=0):04d}.json"
     token = uuid.uuid4().hex
     staging = path.with_name(f"{STAGING}{token}")
     claim = None
@@ -125,7 +127,7 @@ def _create(path: Path, token: str, batch: str) -> Claim | None:
     if not create_text(path, seal_json(asdict(me)).decode(), staging):
         return None
     # Meanwhile others may have claimed and released the run, and another may have begun to count from 1 again.
-    others = (other for other in _claims(folder) if other.path != path and other.batch != batch)
+    others = (other for other in _claims(folder, _names(folder)) if other.path != path and other.batch != batch)
     if any(other.alive(server_time(folder)) for other in others):
         with suppress(TakenOverError):
             Staging(staging).remove(path.name)
@@ -187,9 +189,9 @@ def server_time(folder: Path) -> float:
         return os.fstat(file.fileno()).st_mtime
 
 
-def _claims(folder: Path) -> Iterator[Claim]:
-    """Yield the claims of a run, the highest first."""
-    for number, name in sorted(_names(folder), reverse=True):
+def _claims(folder: Path, names: list[tuple[int, str]]) -> Iterator[Claim]:
+    """Yield the claims of a run among the names in its folder, the highest first."""
+    for number, name in sorted(names, reverse=True):
         claim = _read(folder / name, number)
         if claim is not None:
             yield claim

@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from threading import Barrier, Thread
 
@@ -113,13 +112,40 @@ def test_whoever_outbids_a_claim_that_was_given_back_meanwhile_steps_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # It has seen number 1 of a dead holder; since then that was outbid, given back, and number 1 taken anew.
-    fresh = acquire(tmp_path, "c")
-    assert fresh is not None
-    dead = replace(fresh, token="gone", batch="b", host="", where="", pid=0, born=0.0, renewed=0.0)  # noqa: S106 - no password
-    monkeypatch.setattr(claims, "current_claim", lambda _folder: dead)
+    dead, fresh, honest = tmp_path / "claim-0001.json", [], claims.server_time
+    dead.write_text("")
+    os.utime(dead, (0, 0))
+
+    def meanwhile(folder: Path) -> float:
+        monkeypatch.undo()
+        dead.unlink()
+        fresh.append(acquire(folder, "c"))
+        return honest(folder)
+
+    monkeypatch.setattr(claims, "server_time", meanwhile)
     assert acquire(tmp_path, "d") is None
-    monkeypatch.undo()
-    assert current_claim(tmp_path) == fresh
+    assert [current_claim(tmp_path)] == fresh
+
+
+def test_a_claim_made_since_the_look_is_not_outbid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Beyond it, each of the two could find the other's claim, and both would give way.
+    honest, create, tried, theirs = claims._names, claims.create_text, [], []  # noqa: SLF001 - the look
+
+    def look(folder: Path) -> list[tuple[int, str]]:
+        names = honest(folder)
+        monkeypatch.setattr(claims, "_names", honest)
+        theirs.append(acquire(folder, "b"))
+        return names
+
+    def attempt(path: Path, text: str, staging: Path) -> bool:
+        tried.append(path.name)
+        return create(path, text, staging)
+
+    monkeypatch.setattr(claims, "_names", look)
+    monkeypatch.setattr(claims, "create_text", attempt)
+    assert acquire(tmp_path, "a") is None
+    assert [current_claim(tmp_path)] == theirs
+    assert tried == ["claim-0001.json"] * 2
 
 
 def test_a_lease_is_renewed_while_it_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
