@@ -170,11 +170,12 @@ class OnScheduler:
     def close(self) -> None:
         """Leave the scheduler; end what was started for this batch."""
         self._closed = True
-        if self._local is not None:
-            self._local.workers.end()
+        # First: of a report that somebody still asks for, the scheduler would have the run executed again, once the
+        # worker that holds it ends.
         with suppress(OSError, TimeoutError):
             self._client.close(timeout=5)
         if self._local is not None:
+            self._local.workers.end()
             self._local.close()
 
 

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -22,7 +23,7 @@ from evo_libra.experiment.execution import batch as batches
 from evo_libra.experiment.execution import local_worker
 from evo_libra.experiment.execution.batch import run_batch
 from evo_libra.experiment.execution.executor import InProcess, Job, Report, Undelivered
-from evo_libra.experiment.execution.local_worker import LocalWorkers, Place, _Process
+from evo_libra.experiment.execution.local_worker import LocalWorkers, Place, _Process, local_cluster
 from evo_libra.experiment.execution.plan import plan_of
 from evo_libra.experiment.execution.private_cluster import new_credentials
 from evo_libra.experiment.execution.scheduler import OnScheduler, Silence, Tls, join
@@ -243,6 +244,28 @@ def test_a_result_that_never_comes_does_not_keep_the_program_from_ending() -> No
     executor.close()
     wait_for(lambda: not waiting.is_alive())
     assert executor._ended.empty()  # noqa: SLF001 - nothing has ended
+
+
+def test_nothing_is_executed_again_because_the_worker_that_holds_its_report_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executor = local_cluster(2)
+    client = executor._client  # noqa: SLF001 - what is tested
+    client.wait_for_workers(2)
+    executed = client.submit(tempfile.mkdtemp, dir=str(tmp_path), pure=False)
+    executed.result()
+    [address] = client.who_has(executed)[executed.key]
+    holder = str(client.scheduler_info()["workers"][address]["name"])
+    end = LocalWorkers.end
+
+    def one_after_the_other(workers: LocalWorkers) -> None:
+        workers.kill(holder)
+        time.sleep(0.5)  # enough for the other one to execute it
+        end(workers)
+
+    monkeypatch.setattr(LocalWorkers, "end", one_after_the_other)
+    executor.close()
+    assert len(list(tmp_path.iterdir())) == 1
 
 
 def test_how_far_runs_at_work_are_is_told(make: Make, job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
