@@ -1,56 +1,72 @@
 """Branch and bound over partial structures: a bound of the ideal where a space is too large to look at each structure.
 
-A partial structure has its inner dimensions; one relaxed dimension with all remaining NPUs stands for the others. A
-process group sends as many bytes over the relaxed dimension as over the others together (shrinking messages: exactly;
-all-to-all: at most), as ``max_i a_i / b_i >= sum a_i / sum b_i``. Its price is the lowest one of the others, its cap is
-the sum of their caps, and its floor is their lowest floor. So its best time at any budget is below that of every
-completion.
-
-Plans that lie alike on networks branch together: the smallest coefficients of a group of them bound all of its plans,
-which are distinguished once a structure is complete.
+The structure that promises most goes first, whether it is partial or complete: a complete one is solved only when none
+promises more. So the bound gets tighter with every step, and what cannot change it much waits until the end.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
-from evo_libra.bandwidth.program import ascend, hyperbola
-from evo_libra.bandwidth.solve import optimal_bandwidth
-from evo_libra.optimality.bounds import CostBounds, VariantBounds, bounds_of, topologies_of
+from evo_libra.optimality.bounds import VariantBounds, bounds_of, topologies_of
 from evo_libra.optimality.ideal_bandwidth import Ideal, empty_ideal, with_variants
+from evo_libra.optimality.partial_structures import Budgets, PartialStructures, further, promising, root
+from evo_libra.optimality.useful_ways import UsefulWays
 from evo_libra.problem.allocate import variants
 from evo_libra.problem.plans import UsefulPlans, useful_plans
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.space import CountedStructures
 
-_BATCH = 256
-_STEPS = 8
+_BATCH = 1024
 _CHUNK = 4096
+_ROWS = 256
+_EDGES = np.array([0.0, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995, 0.9998, 0.9999])
+"""Scores by which structures wait: those of one interval are equally urgent."""
+_EXACT_PROOF = 200_000
+"""So many waiting structures, those that promise most, are each bounded in a proof; scores stand for the others."""
 
 
 @dataclass(frozen=True)
-class _Open(CostBounds):
-    """Partial structures, m of them, of which some completion may still be better than the best known design.
+class _Page:
+    """Structures that wait together, scored when so many better designs had been found."""
 
-    Attributes
-    ----------
-    npus, technology : (d, m) of the dimensions that are chosen, 1 and 0 for the others.
-    depth, left, last : (m,) dimensions chosen, NPUs left, technology of the last one.
-    group : (m,) group of plans that lie alike; their smallest coefficients stand for all of them.
-    score : (m,) how far below the best known time it may be at some cost, as a ratio.
-    """
+    nodes: PartialStructures
+    version: int
 
-    npus: IntArray
-    technology: IntArray
-    depth: IntArray
-    left: IntArray
-    last: IntArray
-    group: IntArray
-    score: FloatArray
+
+class _Queue:
+    """Structures that wait, in pages by the interval of their scores; the last page of the first goes first."""
+
+    def __init__(self) -> None:
+        self.pages: list[list[_Page]] = [[] for _ in _EDGES]
+
+    def __len__(self) -> int:
+        return sum(len(page.nodes) for pages in self.pages for page in pages)
+
+    def put(self, nodes: PartialStructures, version: int) -> None:
+        place = np.searchsorted(_EDGES, nodes.score, side="right") - 1
+        for interval in np.unique(place).tolist():
+            pages, some = self.pages[interval], nodes.select(np.flatnonzero(place == interval))
+            if pages and pages[-1].version == version and len(pages[-1].nodes) + len(some) <= _BATCH:
+                some = pages.pop().nodes.join(some)
+            pages.append(_Page(some, version))
+
+    def take(self, budgets: Budgets, version: int) -> PartialStructures | None:
+        """Return a batch of those that promise most; None where all that waited have turned out to promise nothing."""
+        while pages := next((pages for pages in self.pages if pages), None):
+            page = pages.pop()
+            if len(page.nodes) > _BATCH:
+                pages.append(_Page(page.nodes.select(np.arange(_BATCH, len(page.nodes))), page.version))
+            nodes = page.nodes.select(np.arange(min(_BATCH, len(page.nodes))))
+            if page.version == version:
+                return nodes
+            # Better designs have been found since these were put aside.
+            self.put(nodes.promising(budgets), version)
+        return None
 
 
 @dataclass(frozen=True)
@@ -59,19 +75,45 @@ class BoundProgress:
 
     Attributes
     ----------
-    cost : (k,) USD, ascending.
-    time : (k,) seconds of the best designs known; `bound` : (k,) seconds that no design undercuts.
+    ideal : of the complete structures that were solved, and the best designs known.
     spent : (k,) USD that the best designs cost which were found on the way; infinite where none was.
-    looked : partial and complete structures looked at; `waiting` : partial ones still open; `solved` : programs solved.
+    looked : partial and complete structures looked at; `solved` : programs solved.
+    open : structures that are still open, those that promise most first.
+    before : (k,) seconds that were proven before.
     """
 
-    cost: FloatArray
-    time: FloatArray
-    bound: FloatArray
+    ideal: Ideal
     spent: FloatArray
     looked: int
-    waiting: int
     solved: int
+    open: tuple[PartialStructures, ...]
+    before: FloatArray
+
+    @property
+    def waiting(self) -> int:
+        """Structures that are still open, partial and complete ones."""
+        return sum(len(nodes) for nodes in self.open)
+
+    @property
+    def gap(self) -> float:
+        """By which part some design may be faster than the best one known, at the same cost."""
+        return 1.0 - min((float(nodes.score.min()) for nodes in self.open), default=1.0)
+
+    @cached_property
+    def bound(self) -> FloatArray:
+        """(k,) seconds that no design undercuts."""
+        lower, exact = np.minimum(self.ideal.bound, self.ideal.time), _EXACT_PROOF
+        for nodes in self.open:
+            score = float(nodes.score.min())
+            if exact <= 0 and score > 0:
+                lower = np.minimum(lower, self.ideal.time * score)
+                continue
+            exact -= len(nodes)
+            for start in range(0, len(nodes), _ROWS):
+                part = nodes.select(np.arange(start, min(start + _ROWS, len(nodes))))
+                lower = np.minimum(lower, part.bound(self.ideal.cost).min(axis=0))
+        # Completions may have a looser bound than the partial structure had; a proven bound stays.
+        return np.maximum(lower, self.before)
 
 
 def branch_and_bound(problem: Problem, cost: FloatArray, time: FloatArray) -> Iterator[BoundProgress]:
@@ -84,186 +126,84 @@ def branch_and_bound(problem: Problem, cost: FloatArray, time: FloatArray) -> It
     problem : which designs there are.
     cost, time : (k,) USD, ascending, and the seconds known to be reached at these; infinity where none are.
     """
-    space, plans = problem.counted, useful_plans(problem.time, problem.constraints)
+    plans, ways = useful_plans(problem.time, problem.constraints), UsefulWays(problem)
     bounded = replace(problem, time=plans.ways.bound) if problem.time.tables else problem
-    ideal = replace(empty_ideal(cost, len(problem.choices)), time=time)
-    depth = len(problem.choices)
-    group = np.arange(plans.ways.examples.shape[1])
-    column, none = np.ones((depth, len(group)), dtype=np.int64), np.zeros(len(group), np.int64)
-    root = _relaxed(bounded, plans, column, column * 0, none, none + space.npus, none - 1, group, ideal)
-    waiting, leaves, looked = root, None, 1
-    proven = np.zeros(len(cost))
+    ideal, queue, version = replace(empty_ideal(cost, len(problem.choices)), time=time), _Queue(), 0
+    looked, solved, spent, before = 1, 0, np.full(len(cost), np.inf), np.zeros(len(cost))
+    queue.put(promising(bounded, plans, ways, Budgets(cost, time), root(problem, plans)), version)
     while True:
-        # Completions may have a looser bound than the partial structure had; a proven bound stays.
-        proven = np.maximum(proven, _bound(waiting, ideal))
-        yield BoundProgress(
-            cost, ideal.time, proven, _spent(problem, leaves, ideal), looked, len(waiting.score), len(ideal.lines.at)
-        )
-        # Better designs may have been found since these were put aside.
-        waiting = waiting.select(np.flatnonzero(waiting.score < 1.0))
-        if not len(waiting.score):
+        waiting = tuple(page.nodes for pages in queue.pages for page in pages)
+        found = BoundProgress(ideal, spent, looked, solved, waiting, before)
+        yield found
+        before = found.bound if "bound" in vars(found) else before
+        if not waiting:
             break
-        order = np.argsort(waiting.score, kind="stable")
-        chosen, rest = waiting.select(order[:_BATCH]), waiting.select(order[_BATCH:])
-        children = _children(space, chosen)
-        looked += children[0].shape[1]
-        done = children[3] == 1
-        complete = children[0][:, done], children[1][:, done], children[5][done]
-        leaves, ideal = _with_leaves(problem, bounded, plans, leaves, ideal, *complete)
-        npus, technology, deep, left, last, group = (part[..., ~done] for part in children)
-        open_ = _relaxed(bounded, plans, npus, technology, deep, left, last, group, ideal)
-        waiting = rest.join(open_)
-
-
-def _spent(problem: Problem, leaves: VariantBounds | None, ideal: Ideal) -> FloatArray:
-    spent = np.full(len(ideal.cost), np.inf)
-    found = np.flatnonzero(ideal.variant >= 0)
-    if leaves is not None and len(found):
-        designs = topologies_of(problem, leaves.select(ideal.variant[found]))
-        spent[found] = (designs.price * ideal.bandwidth[:, found]).sum(axis=0)
-    return spent
-
-
-def min_cost(problem: Problem) -> float:
-    """Return USD that no design undercuts, linear constraints aside: every bandwidth at its floor."""
-    space, pricing = problem.counted, problem.pricing
-    known: dict[tuple[int, int, int], float] = {}
-
-    def rest(depth: int, left: int, last: int) -> float:
-        if left == 1:
-            return 0.0
-        key = depth, left, last
-        if key not in known:
-            known[key] = np.inf
-            options = space.options(depth, left, last)
-            for technology, size in zip(options.technology.tolist(), options.size.tolist(), strict=True):
-                here = problem.npus * float(pricing.min_price[depth, technology] * pricing.low[depth, technology])
-                known[key] = min(known[key], here + rest(depth + 1, left // size, technology))
-        return known[key]
-
-    return rest(0, space.npus, -1)
-
-
-def _bound(waiting: _Open, ideal: Ideal) -> FloatArray:
-    lower = np.minimum(ideal.bound, ideal.time)
-    for start in range(0, len(waiting.score), _CHUNK):
-        part = waiting.select(np.arange(start, min(start + _CHUNK, len(waiting.score))))
-        lower = np.minimum(lower, part.bound(ideal.cost).min(axis=0))
-    return lower
-
-
-def _children(space: CountedStructures, nodes: _Open) -> tuple[IntArray, ...]:
-    """Return sizes, technologies, depth, NPUs left, last technology and group of plans of every way to go on."""
-    states = np.stack([nodes.depth, nodes.left, nodes.last])
-    kinds, which = np.unique(states, axis=1, return_inverse=True)
-    parents, sizes, technologies = [], [], []
-    for kind, (depth, left, last) in enumerate(kinds.T.tolist()):
-        options = space.options(depth, left, last)
-        mine = np.flatnonzero(which.ravel() == kind)
-        parents.append(np.repeat(mine, len(options.size)))
-        sizes.append(np.tile(options.size, len(mine)))
-        technologies.append(np.tile(options.technology, len(mine)))
-    parent, size, kind_ = np.concatenate(parents), np.concatenate(sizes), np.concatenate(technologies)
-    npus, technology, depth_ = nodes.npus[:, parent], nodes.technology[:, parent], nodes.depth[parent]
-    every = np.arange(len(parent))
-    npus[depth_, every] = size
-    # Unused dimensions have the technology of the last one, as in a table.
-    rows = np.arange(len(npus))[:, None]
-    technology = np.where(rows >= depth_, kind_, technology)
-    return npus, technology, depth_ + 1, nodes.left[parent] // size, kind_, nodes.group[parent]
+        nodes = queue.take(Budgets(ideal.cost, ideal.time), version)
+        if nodes is None:
+            continue
+        done = np.flatnonzero(nodes.left == 1)
+        if len(done):
+            best = ideal.time
+            ideal, spent, more = _with_leaves(problem, bounded, plans, nodes.select(done), ideal, spent)
+            solved, version = solved + more, version + bool((ideal.time < best).any())
+        budgets = Budgets(ideal.cost, ideal.time)
+        prefixes = further(ways, nodes.select(np.flatnonzero(nodes.left > 1)))
+        looked += len(prefixes)
+        for start in range(0, len(prefixes), _CHUNK):
+            queue.put(promising(bounded, plans, ways, budgets, prefixes.select(slice(start, start + _CHUNK))), version)
 
 
 def _with_leaves(
-    problem: Problem, bounded: Problem, plans: UsefulPlans, leaves: VariantBounds | None, ideal: Ideal,
-    npus: IntArray, technology: IntArray, group: IntArray,
-) -> tuple[VariantBounds | None, Ideal]:  # fmt: skip
-    """Bound complete structures and solve those that may be better than the best known designs."""
-    fits = problem.time.fits(npus, plans.ways.examples[:, group], technology)
-    npus, technology, group = npus[:, fits], technology[:, fits], group[fits]
-    if not npus.shape[1]:
-        return leaves, ideal
-    column, gene = variants(problem.pricing, problem.constraints, npus, technology)
-    group = group[column]
+    problem: Problem, bounded: Problem, plans: UsefulPlans, nodes: PartialStructures, ideal: Ideal, spent: FloatArray
+) -> tuple[Ideal, FloatArray, int]:  # fmt: skip
+    """Solve complete structures that may be better than the best known designs; return how many programs that took."""
+    column, gene = variants(problem.pricing, problem.constraints, nodes.npus, nodes.technology)
+    group = nodes.group[column]
     if problem.time.tables:
-        whole = _better(bounded, ideal, npus, technology, column, gene, plans.ways.examples[:, group])
+        some = [kept for kept, _ in _better(bounded, ideal, nodes, column, gene, plans.ways.examples[:, group])]
+        whole = np.concatenate(some)
         node, plan = plans.ways.members.of(group[whole])
         column, gene = column[whole][node], gene[:, whole][:, node]
     else:
         plan = group
-    chosen = plans.plans[:, plan]
-    kept = _better(problem, ideal, npus, technology, column, gene, chosen)
-    if not len(kept):
-        return leaves, ideal
-    at = column[kept]
-    new = bounds_of(problem, np.full(len(kept), -1), npus[:, at], technology[:, at], gene[:, kept], chosen[:, kept])
-    every = new if leaves is None else leaves.join(new)
-    return every, with_variants(problem, every, np.arange(len(every) - len(new), len(every)), ideal)
+    solved = 0
+    for _, bounds in _better(problem, ideal, nodes, column, gene, plans.plans[:, plan]):
+        ideal, spent, more = _with_variants(problem, bounds, ideal, spent)
+        solved += more
+    return ideal, spent, solved
 
 
 def _better(
-    problem: Problem, ideal: Ideal, npus: IntArray, technology: IntArray, column: IntArray, gene: IntArray,
-    plan: IntArray,
-) -> IntArray:  # fmt: skip
-    """Return which networks with plans may be better than the best known designs at some cost."""
-    kept = []
+    problem: Problem, ideal: Ideal, nodes: PartialStructures, column: IntArray, gene: IntArray, plan: IntArray
+) -> Iterator[tuple[IntArray, VariantBounds]]:  # fmt: skip
+    """Yield the places and bounds of (v,) variants that may be better than the best known designs at some cost.
+
+    A variant is a column of the nodes with (d, v) genes of blocks and (w, v) plans.
+    """
     for start in range(0, len(column), _CHUNK):
         some = slice(start, start + _CHUNK)
-        at = column[some]
-        found = bounds_of(problem, np.full(len(at), -1), npus[:, at], technology[:, at], gene[:, some], plan[:, some])
-        kept.append(start + np.flatnonzero((found.bound(ideal.cost) < ideal.time).any(axis=1)))
-    return np.concatenate(kept) if kept else np.empty(0, dtype=np.int64)
+        at, none = column[some], np.full(len(column[some]), -1)
+        found = bounds_of(problem, none, nodes.npus[:, at], nodes.technology[:, at], gene[:, some], plan[:, some])
+        parts = (found.select(np.arange(len(at))[row : row + _ROWS]) for row in range(0, len(at), _ROWS))
+        better = [(part.bound(ideal.cost) < ideal.time).any(axis=1) for part in parts]
+        kept = np.flatnonzero(np.concatenate(better))
+        yield start + kept, found.select(kept)
 
 
-def _relaxed(
-    problem: Problem, plans: UsefulPlans, npus: IntArray, technology: IntArray, depth: IntArray, left: IntArray,
-    last: IntArray, group: IntArray, ideal: Ideal,
-) -> _Open:  # fmt: skip
-    """Bound partial structures by merging their open dimensions, and drop those that cannot be better."""
-    every = np.arange(npus.shape[1])
-    whole = npus.copy()
-    whole[depth, every] = left
-    # Before the first dimension is chosen, the accelerator is still open.
-    fits = problem.time.fits(whole, plans.ways.examples[:, group], np.where(depth > 0, technology, -1))
-    npus, technology, whole = npus[:, fits], technology[:, fits], whole[:, fits]
-    depth, left, last, group = depth[fits], left[fits], last[fits], group[fits]
-    every = np.arange(len(depth))
-    designs = problem.pricing.topologies_of(whole, technology, problem.pricing.cheapest(technology))
-    price, low, high = _merged(problem, problem.counted, depth, last)
-    for target, values in ((designs.price, price), (designs.low, low), (designs.high, high)):
-        target[depth, every] = values
-    # In an open dimension a group gets all the bandwidth: no share of it can be more.
-    open_ = designs.technology.copy()
-    open_[depth, every] = -1
-    program = problem.traffic.program(replace(designs, technology=open_, plan=plans.ways.examples[:, group]))
-    base, kappa = hyperbola(program, ascend(program, designs.price, _STEPS), designs.price)
-    min_time = optimal_bandwidth(program).bound
-    min_cost = (designs.price * designs.low).sum(axis=0)
-    found = _Open(base, kappa, min_time, min_cost, npus, technology, depth, left, last, group, np.zeros(len(depth)))
-    score = np.ones(len(depth))
-    for start in range(0, len(depth), _CHUNK):
-        mine = np.arange(start, min(start + _CHUNK, len(depth)))
-        with np.errstate(invalid="ignore"):
-            ratio = found.select(mine).bound(ideal.cost) / ideal.time
-        score[mine] = np.where(np.isnan(ratio), np.inf, ratio).min(axis=1)
-    found = replace(found, score=score)
-    return found.select(np.flatnonzero(score < 1.0))
-
-
-def _merged(
-    problem: Problem, space: CountedStructures, depth: IntArray, last: IntArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return price, floor and cap of the one dimension that stands for all from a depth on: (m,) each."""
-    pricing = problem.pricing
-    kinds, which = np.unique(np.stack([depth, last]), axis=1, return_inverse=True)
-    values = np.empty((3, kinds.shape[1]))
-    for kind, (first, before) in enumerate(kinds.T.tolist()):
-        cheapest, smallest, largest = np.inf, np.inf, 0.0
-        for d in range(first, len(space.rules)):
-            allowed = [t for t in space.rules[d].technologies if space.may_follow(t, before)]
-            for t in allowed:
-                cheapest = min(cheapest, float(pricing.min_price[d, t]))
-                smallest = min(smallest, float(pricing.low[d, t]))
-            largest += max((float(pricing.high[d, t]) for t in allowed), default=0.0)
-        values[:, kind] = cheapest * problem.npus, smallest, largest
-    price, low, high = values[:, which.ravel()]
-    return price, low, high
+def _with_variants(
+    problem: Problem, bounds: VariantBounds, ideal: Ideal, spent: FloatArray
+) -> tuple[Ideal, FloatArray, int]:
+    """Solve variants where they may be better than the best known designs; return how many programs that took."""
+    nothing, solved = empty_ideal(ideal.cost, len(bounds.npus)), 0
+    for start in range(0, len(bounds), _BATCH):
+        part = bounds.select(np.arange(start, min(start + _BATCH, len(bounds))))
+        found = with_variants(problem, part, np.arange(len(part)), replace(nothing, time=ideal.time, bound=ideal.bound))
+        better = np.flatnonzero(found.variant >= 0)
+        designs, spent = topologies_of(problem, part.select(found.variant[better])), spent.copy()
+        spent[better] = (designs.price * found.bandwidth[:, better]).sum(axis=0)
+        # What is within one budget is within every larger one.
+        least = np.minimum.accumulate(found.time)
+        place = np.maximum.accumulate(np.where(found.time <= least, np.arange(len(least)), 0))
+        ideal, spent = replace(ideal, time=least, bound=found.bound), spent[place]
+        solved += len(found.lines.at)
+    return ideal, spent, solved

@@ -15,8 +15,9 @@ from evo_libra.errors import InputError
 from evo_libra.front.front import Front
 from evo_libra.front.indicators import REFERENCE, hypervolume
 from evo_libra.optimality.bounds import bound_variants
-from evo_libra.optimality.branch_and_bound import branch_and_bound, min_cost
+from evo_libra.optimality.branch_and_bound import branch_and_bound
 from evo_libra.optimality.ideal_bandwidth import bound_at, ideal_of, levels
+from evo_libra.optimality.useful_ways import UsefulWays
 from evo_libra.optimality.whole_ports import whole_ideal
 from evo_libra.problem.plans import plans_that_fit, useful_plans
 from evo_libra.problem.problem import Problem
@@ -29,6 +30,8 @@ _LEVELS = 1000
 _MANY_PAIRS = 5_000
 _FINE = 100_000
 _BRANCH_LEVELS, _END_LEVELS, _END_STEPS = 1000, 40, 60
+_SEARCHED = 6.0
+"""After a certificate, structures are looked at for so many times as long as that took."""
 _BELOW = 1e-8
 """What counts as just below a cost; more than the tolerance of a least cost."""
 
@@ -122,14 +125,7 @@ def certify(problem: Problem, front: Front, seconds: float | None = None) -> Cer
     >>> bool(proof.factor.max() < 1 + 1e-8), proof.missed_hypervolume < 0.001
     (True, True)
     """
-    start = clock.monotonic()
-    proofs = certificates(problem, front, seconds)
-    found = next(proofs)
-    while seconds is None or clock.monotonic() - start < seconds:
-        tighter = next(proofs, None)
-        if tighter is None:
-            break
-        found = tighter
+    *_, found = certificates(problem, front, seconds)
     return found
 
 
@@ -138,10 +134,13 @@ def of_time_and_cost(front: Front) -> bool:
     return set(front.objectives) == {TIME.column, COST.column}
 
 
-def certificates(problem: Problem, front: Front, seconds: float | None = None) -> Iterator[Certificate]:
+def certificates(
+    problem: Problem, front: Front, seconds: float | None = None, stopped: Callable[[], bool] = lambda: False
+) -> Iterator[Certificate]:
     """Yield tighter and tighter certificates of a front; see `certify`. A space that can be enumerated has just one.
 
-    Half of the `seconds` at most are for the ends of the best front known, which scale the hypervolume.
+    Half of the `seconds` at most are for the ends of the best front known, which scale the hypervolume. Once it is
+    `stopped`, the next certificate is the last one.
     """
     if not of_time_and_cost(front):
         raise InputError("a certificate needs a front of time against cost; this one minimises something else")
@@ -157,7 +156,8 @@ def certificates(problem: Problem, front: Front, seconds: float | None = None) -
         return
     relaxed = problem.relaxed()
     if len(problem.structures) > ENUMERATED or _many_pairs(relaxed):
-        yield from _branched(relaxed, designs, None if until is None or seconds is None else until - 0.5 * seconds)
+        half = None if until is None or seconds is None else until - 0.5 * seconds
+        yield from _branched(relaxed, designs, _ends(relaxed, designs, half), until, stopped)
     else:
         yield _enumerated(relaxed, designs)
 
@@ -198,14 +198,26 @@ def _enumerated(problem: Problem, designs: _Designs) -> Certificate:
     return _certificate(problem, designs, proven, len(bounds), 0, len(ideal.lines.at))
 
 
-def _branched(problem: Problem, designs: _Designs, until: float | None) -> Iterator[Certificate]:
-    best, worst = _ends(problem, designs, until)
+def _branched(
+    problem: Problem, designs: _Designs, ends: tuple[FloatArray, FloatArray], until: float | None,
+    stopped: Callable[[], bool],
+) -> Iterator[Certificate]:  # fmt: skip
+    best, worst = ends
     cost, time = _branch_levels(problem, designs, best[1], worst[1])
+    took, due = 0.0, 0.0
     for found in branch_and_bound(problem, cost, time):
+        now = clock.monotonic()
+        last = stopped() or (until is not None and now + took > until)
+        if now < due and found.waiting and not last:
+            continue
         # Bounds fall with the cost: between two levels the one at the upper end holds.
         lower = np.minimum.accumulate(found.bound)
         proven = _Bounds(partial(_staircase, cost, lower), cost, float(lower[-1]), best, worst)
         yield _certificate(problem, designs, proven, found.looked, found.waiting, found.solved)
+        if last:
+            return
+        took = clock.monotonic() - now
+        due = now + _SEARCHED * took
 
 
 def _ends(problem: Problem, designs: _Designs, until: float | None) -> tuple[FloatArray, FloatArray]:
@@ -213,10 +225,10 @@ def _ends(problem: Problem, designs: _Designs, until: float | None) -> tuple[Flo
 
     The cost of the cheapest design is known; a short branch and bound finds the other three figures.
     """
-    lowest = max(min_cost(problem), problem.budgets()[0])
+    lowest = max(UsefulWays(problem).min_cost(), problem.budgets()[0])
     ends = np.array([lowest * (1.0 + _BELOW), max(problem.pricing.max_cost(), 2.0 * designs.cost[-1])])
     for found in islice(branch_and_bound(problem, ends, np.full(2, np.inf)), _END_STEPS):
-        time, spent = found.time, found.spent
+        time, spent = found.ideal.time, found.spent
         if until is not None and clock.monotonic() > until:
             break
     slowest = min(time[0], _time_limit(problem)) if np.isfinite(time[0]) else designs.time.max()

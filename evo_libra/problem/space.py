@@ -171,18 +171,19 @@ class CountedStructures:
         """Return whether a dimension may have a technology if the one before has another, -1 for none."""
         if last < 0:
             return True
-        rank, before = self._ranks[technology], self._ranks[last]
+        rank, before = self.ranks[technology], self.ranks[last]
         one_npu = self.technologies[technology].npu == self.technologies[last].npu
         again = not (self.one_each or self.technologies[technology].one_domain)
         return one_npu and (rank > before or (rank == before and again))
 
     @cached_property
-    def _ranks(self) -> tuple[int, ...]:
+    def ranks(self) -> tuple[int, ...]:
+        """The rank of each technology: how far inside it comes."""
         return tuple(t if kind.rank is None else kind.rank for t, kind in enumerate(self.technologies))
 
     @cached_property
     def _kinds(self) -> tuple[int, ...]:
-        found = [(technology.npu, rank) for technology, rank in zip(self.technologies, self._ranks, strict=True)]
+        found = [(technology.npu, rank) for technology, rank in zip(self.technologies, self.ranks, strict=True)]
         places = {kind: place for place, kind in enumerate(dict.fromkeys(found))}
         return tuple(places[kind] for kind in found)
 

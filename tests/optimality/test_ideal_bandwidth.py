@@ -122,7 +122,7 @@ def test_branch_and_bound_ends_at_the_ideal(name: str, sets: list[str]) -> None:
         assert (found.bound >= before * (1 - 1e-12)).all()
         before = found.bound
     assert not found.waiting
-    np.testing.assert_allclose(found.time, ideal.time, rtol=1e-8)
+    np.testing.assert_allclose(found.ideal.time, ideal.time, rtol=1e-8)
     np.testing.assert_allclose(found.bound, ideal.time, rtol=1e-6)
 
 

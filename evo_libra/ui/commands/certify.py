@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -58,12 +57,10 @@ def certify(
     if not of_time_and_cost(front):
         return _prove(certified, front, folder.path, seconds, as_json=as_json)
     console = new_console(stderr=True)
-    start, found = time.monotonic(), None
+    found = None
     with catching_interrupts() as interrupted, Status("proving", console=console) as status:
-        for found in certificates(certified, front, seconds):
+        for found in certificates(certified, front, seconds, interrupted):
             status.update(_state(found))
-            if interrupted() or (seconds is not None and time.monotonic() - start > seconds):
-                break
         stopped = interrupted()
     assert found is not None, "there is at least one"  # noqa: S101 - a programming error, not a user's
     if as_json:
