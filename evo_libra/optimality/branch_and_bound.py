@@ -32,14 +32,14 @@ _EXACT_PROOF = 200_000
 
 @dataclass(frozen=True)
 class _Page:
-    """Structures that wait together, scored when so many better designs had been found."""
+    """Structures that wait together. The version is how often better designs had been found when they were scored."""
 
     nodes: PartialStructures
     version: int
 
 
 class _Queue:
-    """Structures that wait, in pages by the interval of their scores; the last page of the first goes first."""
+    """Structures that wait, in pages by the interval of their scores; those of the first interval go first."""
 
     def __init__(self) -> None:
         self.pages: list[list[_Page]] = [[] for _ in _EDGES]
@@ -48,6 +48,7 @@ class _Queue:
         return sum(len(page.nodes) for pages in self.pages for page in pages)
 
     def put(self, nodes: PartialStructures, version: int) -> None:
+        """Let structures wait that were scored at a version."""
         place = np.searchsorted(_EDGES, nodes.score, side="right") - 1
         for interval in np.unique(place).tolist():
             pages, some = self.pages[interval], nodes.select(np.flatnonzero(place == interval))
@@ -135,6 +136,7 @@ def branch_and_bound(problem: Problem, cost: FloatArray, time: FloatArray) -> It
         waiting = tuple(page.nodes for pages in queue.pages for page in pages)
         found = BoundProgress(ideal, spent, looked, solved, waiting, before)
         yield found
+        # The bound is computed only where somebody has asked for it.
         before = found.bound if "bound" in vars(found) else before
         if not waiting:
             break

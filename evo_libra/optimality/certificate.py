@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time as clock
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -125,7 +126,7 @@ def certify(problem: Problem, front: Front, seconds: float | None = None) -> Cer
     >>> bool(proof.factor.max() < 1 + 1e-8), proof.missed_hypervolume < 0.001
     (True, True)
     """
-    *_, found = certificates(problem, front, seconds)
+    [found] = deque(certificates(problem, front, seconds), maxlen=1)
     return found
 
 
@@ -157,7 +158,7 @@ def certificates(
     relaxed = problem.relaxed()
     if len(problem.structures) > ENUMERATED or _many_pairs(relaxed):
         half = None if until is None or seconds is None else until - 0.5 * seconds
-        yield from _branched(relaxed, designs, _ends(relaxed, designs, half), until, stopped)
+        yield from _branched(relaxed, designs, _ends(relaxed, designs, half, stopped), until, stopped)
     else:
         yield _enumerated(relaxed, designs)
 
@@ -220,7 +221,9 @@ def _branched(
         due = now + _SEARCHED * took
 
 
-def _ends(problem: Problem, designs: _Designs, until: float | None) -> tuple[FloatArray, FloatArray]:
+def _ends(
+    problem: Problem, designs: _Designs, until: float | None, stopped: Callable[[], bool]
+) -> tuple[FloatArray, FloatArray]:
     """Return the ends of the best front known: (2,) seconds and USD that are its best, and that are its worst.
 
     The cost of the cheapest design is known; a short branch and bound finds the other three figures.
@@ -229,7 +232,7 @@ def _ends(problem: Problem, designs: _Designs, until: float | None) -> tuple[Flo
     ends = np.array([lowest * (1.0 + _BELOW), max(problem.pricing.max_cost(), 2.0 * designs.cost[-1])])
     for found in islice(branch_and_bound(problem, ends, np.full(2, np.inf)), _END_STEPS):
         time, spent = found.ideal.time, found.spent
-        if until is not None and clock.monotonic() > until:
+        if stopped() or (until is not None and clock.monotonic() > until):
             break
     slowest = min(time[0], _time_limit(problem)) if np.isfinite(time[0]) else designs.time.max()
     highest = spent[1] if time[1] < designs.time.min() * (1.0 - _BELOW) else designs.cost[designs.time.argmin()]

@@ -23,7 +23,6 @@ from evo_libra.optimality.useful_ways import UsefulWays
 from evo_libra.problem.plans import UsefulPlans
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import COST
-from evo_libra.problem.space import CountedStructures
 
 _STEPS = 8
 _ACCURACY = 1e-4
@@ -42,27 +41,50 @@ class Budgets:
 
 
 @dataclass(frozen=True)
-class PartialStructures(CostBounds):
-    """Partial structures and their bounds, m of them.
+class Prefixes:
+    """Partial structures, m of them.
 
     Attributes
     ----------
-    at, height, slope : (m,) time is at least ``height - slope * (cost - at)``, too.
-    npus, technology : (d, m) of the dimensions that are chosen, 1 and that of the last one for the others.
-    depth, left, last : (m,) dimensions chosen, NPUs left, technology of the last one.
+    npus, technology : (d, m) of the dimensions that are chosen, 1 and the technology of the last one for the others.
+    depth, left, last : (m,) dimensions chosen, NPUs left, technology of the last one, -1 for none.
     group : (m,) group of plans that lie alike.
-    score : (m,) least ratio at any cost of the bound to the best time known.
     """
 
-    at: FloatArray
-    height: FloatArray
-    slope: FloatArray
     npus: IntArray
     technology: IntArray
     depth: IntArray
     left: IntArray
     last: IntArray
     group: IntArray
+
+    def __len__(self) -> int:
+        return len(self.depth)
+
+    def select(self, chosen: IntArray | slice) -> Self:
+        """Return some of them."""
+        return type(self)(**{name: array[..., chosen] for name, array in vars(self).items()})
+
+    def whole(self) -> tuple[IntArray, IntArray]:
+        """Return the places of those with NPUs left, and (d, m) sizes in which one dimension has all that are left."""
+        open_, whole = np.flatnonzero(self.left > 1), self.npus.copy()
+        whole[self.depth[open_], open_] = self.left[open_]
+        return open_, whole
+
+
+@dataclass(frozen=True)
+class PartialStructures(Prefixes, CostBounds):
+    """Partial structures with their bounds.
+
+    Attributes
+    ----------
+    at, height, slope : (m,) time is at least ``height - slope * (cost - at)``, too.
+    score : (m,) least ratio at any cost of the bound to the best time known.
+    """
+
+    at: FloatArray
+    height: FloatArray
+    slope: FloatArray
     score: FloatArray
 
     def bound(self, cost: FloatArray) -> FloatArray:
@@ -105,31 +127,6 @@ class PartialStructures(CostBounds):
         return rows.start + some[kept], score[kept], level[kept]
 
 
-@dataclass(frozen=True)
-class Prefixes:
-    """Partial structures without their bounds; fields as those of `PartialStructures`."""
-
-    npus: IntArray
-    technology: IntArray
-    depth: IntArray
-    left: IntArray
-    last: IntArray
-    group: IntArray
-
-    def __len__(self) -> int:
-        return len(self.depth)
-
-    def select(self, chosen: IntArray | slice) -> Prefixes:
-        """Return some of them."""
-        return Prefixes(*(array[..., chosen] for array in vars(self).values()))
-
-    def whole(self) -> tuple[IntArray, IntArray]:
-        """Return the places of those with NPUs left, and (d, m) sizes in which one dimension has all that are left."""
-        open_, whole = np.flatnonzero(self.left > 1), self.npus.copy()
-        whole[self.depth[open_], open_] = self.left[open_]
-        return open_, whole
-
-
 def root(problem: Problem, plans: UsefulPlans) -> Prefixes:
     """Return the structure without any dimension, once for each group of plans."""
     groups = plans.ways.examples.shape[1]
@@ -140,7 +137,7 @@ def root(problem: Problem, plans: UsefulPlans) -> Prefixes:
 def further(ways: UsefulWays, nodes: PartialStructures) -> Prefixes:
     """Return every useful way to go on with partial structures by one dimension."""
     if not len(nodes):
-        return Prefixes(nodes.npus, nodes.technology, nodes.depth, nodes.left, nodes.last, nodes.group)
+        return nodes
     states = np.stack([nodes.depth, nodes.left, nodes.last])
     kinds, which = np.unique(states, axis=1, return_inverse=True)
     parents, sizes, technologies = [], [], []
@@ -174,8 +171,8 @@ def promising(
     none, min_time = np.zeros(len(prefixes)), optimal_bandwidth(program).bound
     min_cost = _min_cost(problem, ways, prefixes, price * program.low)
     found = PartialStructures(
-        base, kappa, min_time, min_cost, none, none - np.inf, none,
-        prefixes.npus, prefixes.technology, prefixes.depth, prefixes.left, prefixes.last, prefixes.group, none,
+        **vars(prefixes), base=base, kappa=kappa, min_time=min_time, min_cost=min_cost,
+        at=none, height=none - np.inf, slope=none, score=none,
     )  # fmt: skip
     place, _, level = found.scores(budgets)
     found, program, price = found.select(place), program.select(place), price[:, place]
@@ -198,7 +195,7 @@ def _program(problem: Problem, plans: UsefulPlans, prefixes: Prefixes) -> tuple[
     technology, (open_, whole) = prefixes.technology, prefixes.whole()
     designs = problem.pricing.topologies_of(whole, technology, problem.pricing.cheapest(technology))
     place = prefixes.depth[open_], open_
-    merged = _merged(problem, problem.counted, prefixes.depth[open_], prefixes.last[open_])
+    merged = _merged(problem, prefixes.depth[open_], prefixes.last[open_])
     for target, values in zip((designs.price, designs.low, designs.high), merged, strict=True):
         target[place] = values
     # In an open dimension a group gets all the bandwidth: no share of it can be more.
@@ -225,9 +222,9 @@ def _required_cost(problem: Problem) -> float:
     return max((c.limit / c.objective * (1.0 - _HELD) for c in asked), default=0.0)
 
 
-def _merged(problem: Problem, space: CountedStructures, depth: IntArray, last: IntArray) -> FloatArray:
+def _merged(problem: Problem, depth: IntArray, last: IntArray) -> FloatArray:
     """Return price, floor and cap of the one dimension that stands for all from a depth on: (3, m)."""
-    pricing = problem.pricing
+    pricing, space = problem.pricing, problem.counted
     kinds, which = np.unique(np.stack([depth, last]), axis=1, return_inverse=True)
     values = np.empty((3, kinds.shape[1]))
     for kind, (first, before) in enumerate(kinds.T.tolist()):

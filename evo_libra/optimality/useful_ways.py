@@ -14,14 +14,14 @@ class UsefulWays:
     """The technologies and sizes of the next dimension that may be of use, by what is left of a partial structure.
 
     A technology stands for another one of the same size where it costs no more, has no narrower box, carries as much
-    of the bandwidth, and lets the same technologies follow: in every completion it can take the place of the other. Of
-    parts the price hangs on the sizes, and no technology stands for another.
+    of the bandwidth, and lets the same technologies follow: in every completion it can take the place of the other. The
+    price of parts depends on the sizes, so that no technology stands for another.
     """
 
     def __init__(self, problem: Problem) -> None:
         self.space = problem.counted
         self._stands = _stands_for(problem)
-        self._floor = problem.npus * problem.pricing.min_price * problem.pricing.low
+        self._npus, self._pricing = problem.npus, problem.pricing
         self._known: dict[tuple[int, int, int], tuple[IntArray, IntArray]] = {}
         self._costs: dict[tuple[int, int, int], float] = {}
 
@@ -47,8 +47,10 @@ class UsefulWays:
         key = depth, left, last
         if key not in self._costs:
             technologies, sizes = (array.tolist() for array in self.of(*key))
+            price, low = self._pricing.min_price[depth], self._pricing.low[depth]
             further = (
-                float(self._floor[depth, technology]) + self.min_cost(depth + 1, left // size, technology)
+                self._npus * float(price[technology] * low[technology])
+                + self.min_cost(depth + 1, left // size, technology)
                 for technology, size in zip(technologies, sizes, strict=True)
             )
             self._costs[key] = min(further, default=np.inf)

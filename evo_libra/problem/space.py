@@ -178,7 +178,7 @@ class CountedStructures:
 
     @cached_property
     def ranks(self) -> tuple[int, ...]:
-        """The rank of each technology: how far inside it comes."""
+        """The rank of each technology; inner dimensions have lower ranks."""
         return tuple(t if kind.rank is None else kind.rank for t, kind in enumerate(self.technologies))
 
     @cached_property

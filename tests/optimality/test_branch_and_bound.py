@@ -128,9 +128,12 @@ def test_scores_are_the_least_ratio_to_the_best_time_known(seed: int) -> None:
     lowest, at = random.uniform(0.0, 60.0, count), random.uniform(1.0, 100.0, count)
     height = np.where(random.random(count) < 0.5, -np.inf, random.uniform(0.0, 5.0, count))
     whole, few = np.ones((depth, count), dtype=np.int64), np.ones(count, dtype=np.int64)
+    base, kappa, min_time = figures
     nodes = PartialStructures(
-        *figures, lowest, at, height, random.uniform(0.0, 1.0, count), whole, whole, few, few, few, few, at
-    )
+        base=base, kappa=kappa, min_time=min_time, min_cost=lowest,
+        npus=whole, technology=whole, depth=few, left=few, last=few, group=few,
+        at=at, height=height, slope=random.uniform(0.0, 1.0, count), score=at,
+    )  # fmt: skip
     found = nodes.promising(Budgets(cost, time))
     with np.errstate(invalid="ignore"):
         ratio = nodes.bound(cost) / time

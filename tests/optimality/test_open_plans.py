@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from whole_networks import whole_networks
 
@@ -91,7 +92,13 @@ def data_of(random: np.random.Generator, **changes: Any) -> dict[str, Any]:
 
 def problem_of(folder: Path, data: dict[str, Any]) -> Problem:
     (folder / "p.yaml").write_text(json.dumps(data))
-    found = load_problem(str(folder / "p.yaml"))
+    try:
+        found = load_problem(str(folder / "p.yaml"))
+    except InputError as error:
+        # One example in a hundred has too little memory for any plan.
+        if re.search(r"none of the \d+ plans fits", str(error)) is None:
+            raise
+        reject()
     assert isinstance(found, Problem)
     assert found.time.tables
     return found
