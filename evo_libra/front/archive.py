@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -10,6 +9,7 @@ import moocore
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, columns
+from evo_libra.front.staircase import Staircase, stable_order, staircase
 
 _CELLS = {2: 1024, 3: 64, 4: 16}
 _FEW = {2: 256, 3: 32, 4: 8}
@@ -137,15 +137,6 @@ class Archive:
         """The filter that rejects most designs that do not belong here."""
         return pareto_filter(self.objectives)
 
-    def may_lack(self, objectives: FloatArray) -> IntArray:
-        """Return which of (m, n) designs may belong here; of two objectives, which are not dominated."""
-        if len(self.objectives) != _PAIR:
-            return np.arange(objectives.shape[1])
-        # Two sorted objectives are a staircase.
-        left = np.searchsorted(self.objectives[0], objectives[0], side="right")
-        height = np.concatenate([[np.inf], self.objectives[1]])
-        return np.flatnonzero(objectives[1] < height[left])
-
 
 @dataclass(frozen=True)
 class Collection:
@@ -157,51 +148,48 @@ class Collection:
     fresh : genes, objectives and violations of generations as they came.
     waiting : genes and objectives of designs that came after those of the archive and before the fresh ones, without
         those that others of them dominate.
+    stairs : of two objectives, the front of the archive and of the first of what waits; None until somebody asks.
     """
 
     settled: Archive
     fresh: tuple[tuple[FloatArray, FloatArray, FloatArray], ...] = ()
     waiting: tuple[tuple[FloatArray, FloatArray], ...] = ()
+    stairs: Staircase | None = None
 
     def add(self, genes: FloatArray, objectives: FloatArray, violation: FloatArray) -> Collection:
         """Return the collection with (g, n) more designs."""
-        fresh = (*self.fresh, (genes, objectives, violation))
-        more = Collection(self.settled, fresh, self.waiting)
-        if sum(len(violation) for *_, violation in fresh) < _BATCH:
+        more = Collection(self.settled, (*self.fresh, (genes, objectives, violation)), self.waiting, self.stairs)
+        if sum(len(violation) for *_, violation in more.fresh) < _BATCH:
             return more
-        waiting = (*self.waiting, more._candidates())
-        if sum(objectives.shape[1] for _, objectives in waiting) < max(_MERGED, len(self.settled)):
-            return Collection(self.settled, (), waiting)
-        return Collection(_merged(self.settled, waiting))
+        waits = more._without_fresh()
+        few = sum(objectives.shape[1] for _, objectives in waits.waiting) < max(_MERGED, len(self.settled))
+        return waits if few else Collection(waits.archive)
 
-    def _candidates(self) -> tuple[FloatArray, FloatArray]:
-        """Return genes and objectives of the fresh designs that may belong to the archive."""
-        violation = np.concatenate([violation for *_, violation in self.fresh])
-        objectives = np.concatenate([objectives for _, objectives, _ in self.fresh], axis=1)
-        new = np.flatnonzero((violation <= 0) & self.settled.pareto_filter.passes(objectives))
-        new = new[non_dominated(columns(objectives, new))]
-        new = new[self.settled.may_lack(columns(objectives, new))]
-        bounds = np.cumsum([0, *(len(violation) for *_, violation in self.fresh)])
-        parts = np.split(new, np.searchsorted(new, bounds[1:-1]))
-        genes = [
-            columns(genes, part - start) for (genes, *_), part, start in zip(self.fresh, parts, bounds, strict=False)
-        ]
-        return np.concatenate(genes, axis=1), columns(objectives, new)
+    @cached_property
+    def current(self) -> Collection:
+        """The same designs, once it is known which are on the front: a search that goes on from here keeps the work."""
+        now = self._without_fresh()
+        if len(now.settled.objectives) != _PAIR:
+            return now
+        stairs = now.stairs or Staircase.of_sorted(now.settled.objectives)
+        ends = len(now.settled) + np.cumsum([objectives.shape[1] for _, objectives in now.waiting])
+        new = [objectives for (_, objectives), end in zip(now.waiting, ends, strict=True) if end > stairs.count]
+        return replace(now, stairs=stairs.add(np.concatenate(new, axis=1)) if new else stairs)
 
     @cached_property
     def archive(self) -> Archive:
         """All non-dominated designs, whatever the order of merging."""
-        waiting = (*self.waiting, self._candidates()) if self.fresh else self.waiting
-        return _merged(self.settled, waiting) if waiting else self.settled
+        if not self.fresh and not self.waiting:
+            return self.settled
+        genes, objectives, kept = _front(self.current)
+        return Archive(columns(np.concatenate(genes, axis=1), kept), objectives)
 
     def sample(self, most: int) -> FloatArray:
         """Return the (g, k) genes of those designs of the archive that its `spread` names.
 
         The archive is not made for that: moving the genes of all its designs takes most of the time of a merge.
         """
-        waiting = (*self.waiting, self._candidates()) if self.fresh else self.waiting
-        genes, objectives = zip((self.settled.genes, self.settled.objectives), *waiting, strict=True)
-        kept = front(np.concatenate(objectives, axis=1))
+        genes, _, kept = _front(self.current)
         chosen = kept[_even_steps(len(kept), most)]
         ends = np.cumsum([part.shape[1] for part in genes])
         found, part = np.empty((len(genes[0]), len(chosen))), np.searchsorted(ends, chosen, side="right")
@@ -210,23 +198,46 @@ class Collection:
             found[:, mine] = columns(genes[place], chosen[mine] - ends[place] + genes[place].shape[1])
         return found
 
+    def _without_fresh(self) -> Collection:
+        """Return the collection in which those of the fresh designs wait that may belong to the archive."""
+        return replace(self, fresh=(), waiting=(*self.waiting, self._candidates())) if self.fresh else self
+
+    def _candidates(self) -> tuple[FloatArray, FloatArray]:
+        """Return genes and objectives of the fresh designs that may belong to the archive."""
+        violation = np.concatenate([violation for *_, violation in self.fresh])
+        objectives = np.concatenate([objectives for _, objectives, _ in self.fresh], axis=1)
+        new = np.flatnonzero((violation <= 0) & self.settled.pareto_filter.passes(objectives))
+        new = new[non_dominated(columns(objectives, new))]
+        if len(objectives) == _PAIR:
+            known = self.stairs or Staircase.of_sorted(self.settled.objectives)
+            new = new[known.may_lack(columns(objectives, new))]
+        bounds = np.cumsum([0, *(len(violation) for *_, violation in self.fresh)])
+        parts = np.split(new, np.searchsorted(new, bounds[1:-1]))
+        genes = [
+            columns(genes, part - start) for (genes, *_), part, start in zip(self.fresh, parts, bounds, strict=False)
+        ]
+        return np.concatenate(genes, axis=1), columns(objectives, new)
+
+
+def _front(found: Collection) -> tuple[tuple[FloatArray, ...], FloatArray, IntArray]:
+    """Return the genes of an archive and of what waits, and of those on the front (m, k) objectives and (k,) places."""
+    genes, objectives = zip((found.settled.genes, found.settled.objectives), *found.waiting, strict=True)
+    if found.stairs is not None:
+        return genes, found.stairs.objectives, found.stairs.place
+    every = np.concatenate(objectives, axis=1)
+    kept = front(every)
+    return genes, columns(every, kept), kept
+
 
 def _even_steps(count: int, most: int) -> IntArray:
     """Return at most so many places of a sequence, in even steps, its ends included."""
     return np.unique(np.linspace(0, count - 1, min(most, count)).round().astype(np.int64))
 
 
-def _merged(settled: Archive, waiting: Sequence[tuple[FloatArray, FloatArray]]) -> Archive:
-    genes, objectives = zip((settled.genes, settled.objectives), *waiting, strict=True)
-    every = np.concatenate(objectives, axis=1)
-    kept = front(every)
-    return Archive(columns(np.concatenate(genes, axis=1), kept), columns(every, kept))
-
-
 def front(objectives: FloatArray) -> IntArray:
     """Return which of (m, n) designs nothing dominates, sorted by their objectives; of equal ones the first."""
     if len(objectives) == _PAIR:
-        return _staircase(*objectives)
+        return staircase(*objectives)
     kept = np.flatnonzero(non_dominated(objectives))
     return kept[np.lexsort(columns(objectives, kept)[::-1])]
 
@@ -238,46 +249,9 @@ def non_dominated(objectives: FloatArray) -> BoolArray:
     """
     found = np.zeros(objectives.shape[1], dtype=np.bool_)
     if len(objectives) == _PAIR:
-        found[_staircase(*objectives)] = True
+        found[staircase(*objectives)] = True
     elif len(found):
         # moocore sorts by the last objective, and takes a quarter of the time for many designs that are in its order.
         order = stable_order(objectives[0])
         found[order] = moocore.is_nondominated(np.ascontiguousarray(columns(objectives[::-1], order).T))
     return found
-
-
-def stable_order(values: FloatArray) -> IntArray:
-    """Return the order of (n,) values, then by place, in half the time of sorting the places by the values."""
-    mask = np.int64((1 << len(values).bit_length()) - 1)
-    # As whole numbers the bits of positive numbers are in order; those of negative ones are once turned around.
-    keys = (values + 0.0).view(np.int64)
-    keys ^= ((keys >> 63).view(np.uint64) >> np.uint64(1)).view(np.int64)
-    # The place goes into the low bits, so that one sort of whole numbers does.
-    keys &= ~mask
-    keys |= np.arange(len(values))
-    keys.sort()
-    keys &= mask
-    ordered = columns(values, keys)
-    if (ordered[1:] < ordered[:-1]).any():
-        # Values that differ in the low bits alone are neighbours by now, which a merge sort has little work with.
-        return keys[np.argsort(ordered, kind="stable")]
-    return keys
-
-
-def _staircase(first: FloatArray, second: FloatArray) -> IntArray:
-    """Return the result of `front` for two objectives, in a third of moocore's time."""
-    if not len(first):
-        return np.empty(0, dtype=np.int64)
-    order = stable_order(first)
-    x, y = columns(first, order), columns(second, order)
-    lowest = np.minimum.accumulate(y)
-    lower = np.ones(len(order), dtype=np.bool_)
-    np.less(y[1:], lowest[:-1], out=lower[1:])
-    step = np.flatnonzero(lower)
-    # Of designs that are the same in the first objective the last step is the lowest one.
-    along = columns(x, step)
-    lowest_one = along[1:] != along[:-1]
-    if not lowest_one.all():
-        step = step[np.concatenate([lowest_one, [True]])]
-    # Of equal designs the first one, as they are in order of place, is the step.
-    return columns(order, step)

@@ -15,7 +15,6 @@ from evo_libra.arrays import GIGA, FloatArray, Population
 from evo_libra.collective import Collective, Dispatch, NextStage, PushPull, traffic, unit_traffic
 from evo_libra.front.fault_report import fault_report
 from evo_libra.front.plan_alternatives import plan_alternatives
-from evo_libra.front.serving_report import serving_report
 from evo_libra.front.system_bill import system_bill
 from evo_libra.front.training_report import training_report
 from evo_libra.network.blocks.registry import BLOCK_NAMES
@@ -89,6 +88,8 @@ def _alternatives(problem: Problem, population: Population) -> list[dict[str, An
 
 def _training(problem: Problem, loop: WeightedLoop, population: Population) -> dict[str, Any]:
     if isinstance(loop.workload, ServingStep):
+        from evo_libra.front.serving_report import serving_report  # noqa: PLC0415 - it simulates requests, few do
+
         return {"serving": serving_report(problem, loop, loop.workload, population)}
     if not isinstance(loop.workload, TrainingStep):
         return {}

@@ -94,6 +94,7 @@ class Generations(SearchLoop):
             return now
         now = self.learn(now, genes[:, :left])
         if step is not None and passes_multiple(before, now.evaluations, step.every):
+            now = replace(now, found=now.found.current)
             better = step.improve(now.found, before + left - now.evaluations)
             now = self.learn(now, better) if better.shape[1] else now
         return now

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evo_libra.front.archive import Archive, Collection, pareto_filter, stable_order
+from evo_libra.front.archive import Archive, Collection, front, pareto_filter
+from evo_libra.front.staircase import Staircase, stable_order
 
 
 @given(
@@ -59,3 +60,58 @@ def test_a_sample_is_of_the_archive_whatever_waits(*, seed: int, objectives: int
         )
     archive = found.archive
     np.testing.assert_array_equal(found.sample(most), archive.genes[:, archive.spread(most)])
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1), objectives=st.integers(2, 3), steps=st.integers(0, 8),
+    largest=st.sampled_from([9, 10**4]),
+)  # fmt: skip
+@settings(max_examples=40)
+def test_looks_at_the_front_change_nothing_of_the_archive(
+    *, seed: int, objectives: int, steps: int, largest: int
+) -> None:
+    random = np.random.default_rng(seed)
+    looked = alone = Collection(Archive.empty(1, objectives))
+    every: list[np.ndarray] = []
+    count = 0
+    for size in random.integers(1, 5000, steps).tolist():
+        values, violation = random.integers(1, largest, (objectives, size)) * 1.0, random.random(size) - 0.5
+        genes = np.arange(count, count + size)[None] * 1.0
+        looked, alone = (found.add(genes, values, violation) for found in (looked, alone))
+        looked = looked.current if random.random() < 0.5 else looked
+        every.append(np.vstack([genes, values])[:, violation <= 0])
+        count += size
+    came = np.concatenate([np.empty((1 + objectives, 0)), *every], axis=1)
+    # All at once, and of equal designs the first that came.
+    expected = came[:, front(came[1:])]
+    for found in (looked, alone):
+        np.testing.assert_array_equal(found.archive.genes, expected[:1])
+        np.testing.assert_array_equal(found.archive.objectives, expected[1:])
+
+
+def test_who_goes_on_from_a_look_keeps_its_work() -> None:
+    random = np.random.default_rng(0)
+    found = Collection(Archive.empty(1, 2)).add(random.random((1, 50)), random.random((2, 50)), np.zeros(50))
+    now = found.current
+    assert not now.fresh
+    assert now.current.stairs is now.stairs
+
+
+@given(seed=st.integers(0, 2**32 - 1), steps=st.integers(0, 8), largest=st.sampled_from([4, 30, 10**6]))
+@settings(max_examples=100)
+def test_a_staircase_is_the_front_of_all_that_came(*, seed: int, steps: int, largest: int) -> None:
+    random = np.random.default_rng(seed)
+
+    def some() -> np.ndarray:
+        return random.integers(1, largest, (2, int(random.integers(0, 60)))) * 1.0
+
+    every = some()
+    every = every[:, front(every)]
+    stairs = Staircase.of_sorted(every)
+    for _ in range(steps):
+        new = some()
+        stairs, every = stairs.add(new), np.concatenate([every, new], axis=1)
+        expected = front(every)
+        np.testing.assert_array_equal(stairs.place, expected)
+        np.testing.assert_array_equal(stairs.objectives, every[:, expected])
+        assert stairs.count == every.shape[1]

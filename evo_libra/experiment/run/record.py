@@ -7,11 +7,12 @@ fills `RunFigures`. It is then a key of the files of a run, a column of the cata
 from __future__ import annotations
 
 import hashlib
+import os
 import platform
 import re
 import subprocess
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from pathlib import Path
@@ -227,24 +228,38 @@ def program() -> str:
     """
     package = Path(__file__).parents[2]
     digest = hashlib.sha256(__version__.encode())
-    for path in sorted(package.rglob("*.py")):
-        if (name := path.relative_to(package)).parts[0] not in _ELSEWHERE:
-            digest.update(f"{name.as_posix()}\0".encode() + path.read_bytes())
+    for parts in sorted(_sources(str(package))):
+        name = "/".join(parts)
+        with open(f"{package}/{name}", "rb") as file:  # noqa: PTH123 - a Path for each of hundreds takes long
+            digest.update(f"{name}\0".encode() + file.read())
     return digest.hexdigest()[:16]
+
+
+def _sources(package: str) -> Iterator[tuple[str, ...]]:
+    """Yield the path of each file of code that results depend on, by its parts."""
+    for folder, folders, files in os.walk(package):
+        inside = tuple(folder[len(package) :].split(os.sep)[1:])  # noqa: PTH206 - as in `program`
+        if not inside:
+            folders[:] = [name for name in folders if name not in _ELSEWHERE]
+        yield from ((*inside, name) for name in files if name.endswith(".py"))
+
+
+_BRANCH = "# branch.oid "
+"""What git writes before the commit."""
 
 
 @cache
 def git_state() -> dict[str, Any] | None:
     """Return commit and cleanliness of the checkout that the program runs from; None outside a checkout."""
+    # One command, as to start one takes milliseconds.
+    command = ["git", "-C", str(Path(__file__).parent), "status", "--porcelain=v2", "--branch", "--", "."]
     try:
-        return {"commit": _git("rev-parse", "HEAD"), "clean": not _git("status", "--porcelain", "--", ".")}
+        told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.splitlines()  # noqa: S603 - fixed words
     except (OSError, subprocess.CalledProcessError, subprocess.TimeoutExpired):
         return None
-
-
-def _git(*words: str) -> str:
-    command = ["git", "-C", str(Path(__file__).parent), *words]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()  # noqa: S603 - fixed words
+    commit = next(line.removeprefix(_BRANCH) for line in told if line.startswith(_BRANCH))
+    clean = all(line.startswith("# ") for line in told)
+    return None if commit == "(initial)" else {"commit": commit, "clean": clean}
 
 
 @cache

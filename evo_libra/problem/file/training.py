@@ -61,8 +61,8 @@ class TrainingLoader:
 
     def identity(self) -> dict[str, Any]:
         """Return the figures of the accelerators, and of the models and hosts that training steps and serving name."""
-        known = trained_models()
         whole = [spec for spec in self.spec.workloads if spec.training is not None or spec.serving is not None]
+        known = trained_models() if whole else {}  # in long files, which take long to read
         named = [spec.model for spec in whole if spec.model in known]
         models = {name: asdict(known[name]) for name in named if name is not None}
         figures = [asdict(npu) for npu in self.accelerators.npus]

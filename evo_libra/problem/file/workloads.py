@@ -226,10 +226,9 @@ class WorkloadLoader:
         if spec.file is not None:
             return TableSpec(kind="table", file=spec.file)
         models = load_models()
-        if (
-            isinstance(spec.generator, DecoderGeneratorSpec | RecommenderGeneratorSpec)
-            or spec.model in trained_models()
-        ):
+        # Last, as the models as a whole are in long files; none has the name of a table of layers.
+        whole = spec.model is not None and spec.model not in models and spec.model in trained_models()
+        if whole or isinstance(spec.generator, DecoderGeneratorSpec | RecommenderGeneratorSpec):
             table = f"{spec.model}-libra"
             other = f"; its table of layers is {table}" if table in models else ""
             raise self.fail(path, f"this is a model as a whole: the key 'training' or 'serving' is needed{other}")

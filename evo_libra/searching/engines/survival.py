@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, columns
-from evo_libra.front.archive import front, pareto_filter, stable_order
+from evo_libra.front.archive import front, pareto_filter
+from evo_libra.front.staircase import stable_order
 from evo_libra.searching.engines.variation import first_of_kind, row_hash
 
 ENDS = 1e300

@@ -129,7 +129,7 @@ def _show_state(folder: Any, manifest: Any, found: Front, whole: Front) -> None:
 
 def result_json(front: Front, evaluations: int, wall: float, folder: Path) -> dict[str, Any]:
     """Return what programs read of a result."""
-    return {"front": front.rows(), "evaluations": evaluations, "wall_s": wall, "result": str(folder)}
+    return {"front": front.frame, "evaluations": evaluations, "wall_s": wall, "result": str(folder)}
 
 
 def show_front(

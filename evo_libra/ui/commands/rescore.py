@@ -77,7 +77,7 @@ def rescore(
         print_json({
             "result": str(folder.path), "time": other.spec["time"], "agreement": found.agreement,
             "dropped": list(found.dropped), "warnings": list(map(Warned.json, warnings)),
-            "designs": found.frame.to_dicts(), "rescored": str(folder.path / file),
+            "designs": found.frame, "rescored": str(folder.path / file),
         })  # fmt: skip
     else:
         _show_times(found, front, searched, other, rows)
@@ -121,7 +121,7 @@ def prices(
     if as_json:
         print_json({
             "result": str(folder.path), "score": score, "scenarios": scenarios, "seed": seed,
-            "designs": found.frame.to_dicts(), "prices": str(folder.path / _PRICES),
+            "designs": found.frame, "prices": str(folder.path / _PRICES),
             **approximation(front.frame["design"].to_list()),
         })  # fmt: skip
     else:

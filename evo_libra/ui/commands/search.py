@@ -42,7 +42,7 @@ def search(
     *,
     results: Out = DEFAULT,
     resume: Flag = False,
-    plot: bool = True,
+    plot: bool | None = None,
     assignments: Assignments = (),
     as_json: Json = False,
     **settings: Any,  # noqa: ANN401 - of the kinds in the table of settings
@@ -54,7 +54,8 @@ def search(
     resume:
         Continue an interrupted run of the same problem, engine and seed.
     plot:
-        Draw the front to front.png, once it is shown; that takes as long as 50,000 evaluations.
+        Draw the front to front.png, once it is shown, which takes as long as 100,000 evaluations; when left out, where
+        the front is not printed as JSON.
     """
     from rich.progress import SpinnerColumn, TextColumn, TimeRemainingColumn
 
@@ -95,7 +96,7 @@ def search(
     code = _report(built, folder, front, report, references, spec.engine_choice, as_json=as_json)
     sys.stdout.flush()  # whoever reads the front need not wait for its picture
     picture = folder.path / PLOT
-    if plot and found and len(front):
+    if (not as_json if plot is None else plot) and found and len(front):
         _draw(built, picture, front, references)
     if not as_json and picture.exists():
         print(f"plot   {picture}")

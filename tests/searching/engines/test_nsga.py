@@ -17,7 +17,8 @@ from pymoo.operators.survival.rank_and_crowding.metrics import get_crowding_func
 from pymoo.util.ref_dirs import get_reference_directions
 
 from evo_libra.arrays import BoolArray, FloatArray
-from evo_libra.front.archive import Archive, Collection, front, non_dominated, stable_order
+from evo_libra.front.archive import Archive, Collection, front, non_dominated
+from evo_libra.front.staircase import stable_order
 from evo_libra.problem.file.registry import load_problem
 from evo_libra.searching.engines import niching, survival
 from evo_libra.searching.engines.niching import Niches, Scale, chosen_by_niche, nearest, reference_directions, rescale
