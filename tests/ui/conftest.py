@@ -238,6 +238,8 @@ def drive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Drive:
                 if any((tmp_path / "results").iterdir()):
                     await driver.until(lambda: app.main.board.scene.every)
                     await driver.settled()
+                    app.main.panes.fit_later()  # what was drawn first may not have had its width yet
+                    await driver.settled()
                 await test(driver)
 
         asyncio.run(body())

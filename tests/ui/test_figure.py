@@ -57,6 +57,17 @@ def test_a_search_shows_its_front_before_it_draws(
     assert (capsys.readouterr().out == f"plot   {pictures[0]}\n") if pictures else True
 
 
+@pytest.mark.parametrize(
+    ("words", "drawn"), [([], True), (["--no-plot"], False), (["--json"], False), (["--json", "--plot"], True)]
+)
+def test_a_search_draws_where_people_look(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], *, drawn: bool
+) -> None:
+    assert run(["search", "gpt3-4k", "--evaluations", "200", "--out", str(tmp_path), *words]) == 0
+    assert bool([*tmp_path.glob("gpt3-4k/*/front.png")]) == drawn
+    assert ("plot   " in capsys.readouterr().out) == (not words)
+
+
 def front(count: int = 40, label: str = "RI(4) SW(32)", seed: int = 0) -> Series:
     cost = 10 ** np.random.default_rng(seed).uniform(6, 7.6, count)
     return Series(cost, 680 + 240 * (1e6 / cost) ** 0.8, label)
