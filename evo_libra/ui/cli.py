@@ -6,6 +6,7 @@ import errno
 import gc
 import os
 import sys
+from typing import TextIO
 
 from evo_libra.ui.commands.names import answer
 from evo_libra.ui.output import clean_streams
@@ -30,21 +31,25 @@ def main() -> None:
         print("evo-libra: interrupted", file=sys.stderr)
         code = INTERRUPTED
     except BrokenPipeError:
-        _print_nowhere()  # whoever read our output has closed it
+        _print_nowhere(sys.stdout)  # whoever read our output has closed it
         code = FAILED
     except OSError as error:
         if error.filename is not None or error.errno not in _OF_STREAMS:
             raise
         print(f"evo-libra: standard output cannot be written: {(error.strerror or '').lower()}", file=sys.stderr)
-        _print_nowhere()
+        _print_nowhere(sys.stdout)
         code = FAILED
+    try:
+        sys.stderr.flush()
+    except OSError:
+        _print_nowhere(sys.stderr)  # a terminal that is gone while a screen was drawn to it
     gc.freeze()  # or Python would look at every object once more, which takes as long as a short search
     sys.exit(code)
 
 
-def _print_nowhere() -> None:
+def _print_nowhere(stream: TextIO) -> None:
     """Let Python not complain at its end, too, about what it cannot write."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _run(words: list[str]) -> int:

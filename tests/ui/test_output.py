@@ -158,6 +158,18 @@ def test_a_closed_output_is_one_sentence(tmp_path: Path, words: str) -> None:
     assert shell(tmp_path, f"{COMMAND} {words} 2>&-").returncode == 0
 
 
+def test_what_a_terminal_that_is_gone_did_not_take_is_no_failure(tmp_path: Path) -> None:
+    # A screen that is drawn while its terminal goes leaves something in the buffer, which Python writes at its end.
+    drawn = "cli._run = lambda words: (sys.__stderr__.buffer.write(b'a screen'), 0)[1]"
+    source = f"import sys; from evo_libra.ui import cli; {drawn}; cli.main()"
+    ours, theirs = os.pipe()
+    os.close(ours)
+    with os.fdopen(theirs, "w") as gone:
+        buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+        done = subprocess.run([sys.executable, "-c", source], cwd=tmp_path, stderr=gone, env=buffered, check=False)
+    assert done.returncode == 0
+
+
 def test_names_that_are_no_text_are_printed(tmp_path: Path) -> None:
     name = os.fsdecode(b"\xff\xfe.yaml")
     assert evaluated(tmp_path, "search", name).stderr.startswith("evo-libra: \\udcff\\udcfe.yaml: cannot be read")

@@ -398,6 +398,7 @@ def test_ticks_are_round(low: float, high: float, cells: int, expected: list[flo
     cells=st.integers(12, 150),
     across=st.booleans(),
 )
+@example(values=[3.874675120456049e190, 2.225073858507203e-309], log=True, cells=12, across=True)
 def test_ticks_lie_on_the_axis_in_order_and_differ_in_their_labels(
     values: list[float], cells: int, *, log: bool, across: bool
 ) -> None:

@@ -9,6 +9,7 @@ of them is killed before it has reached the scheduler.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
 import signal
@@ -215,11 +216,11 @@ def local_cluster(workers: int, on_news: Callable[[str], None] = lambda _news: N
 
     from evo_libra.experiment.execution import private_cluster as private  # noqa: PLC0415 - the same
 
+    # Not by `silence_logs`, which ends with the cluster, while its connections are still being closed.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
     credentials = private.new_credentials()
     options, security = private.scheduler_options(credentials), private.security_of(credentials)
-    cluster = SpecCluster(
-        scheduler={"cls": private.PrivateScheduler, "options": options}, security=security, silence_logs="CRITICAL"
-    )
+    cluster = SpecCluster(scheduler={"cls": private.PrivateScheduler, "options": options}, security=security)
     folder = tempfile.TemporaryDirectory(prefix="evo-libra-", ignore_cleanup_errors=True)
     place = Place(cluster.scheduler_address, credentials, folder.name)
     started = LocalWorkers(place, workers, lambda: _names(cluster.scheduler), on_news)

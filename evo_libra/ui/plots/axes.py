@@ -195,7 +195,9 @@ def _even_ticks(low: float, high: float) -> Iterator[tuple[float, ...]]:
     exponent = math.floor(math.log10(high - low))
     for power, mantissa in itertools.product(range(exponent - 2, exponent + 2), (1, 2, 5)):
         step = mantissa * 10.0**power
-        yield tuple(count * step for count in range(math.ceil(low / step), math.floor(high / step) + 1))
+        # Of a positive start so far below the end that the share is zero, the first step is one.
+        first = max(math.ceil(low / step), int(low > 0))
+        yield tuple(count * step for count in range(first, math.floor(high / step) + 1))
 
 
 def _decade_ticks(axis: Axis, mantissas: tuple[int, ...], stride: int) -> tuple[float, ...]:
