@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import resource
+import shlex
 import statistics
 import subprocess
 import sys
@@ -18,8 +19,8 @@ COMMANDS = (
     "search gpt3-4k --evaluations 1000000 --memetic 0 --json",
     "search gpt3-4k --engine nsga2 --population 100 --evaluations 200000 --memetic 0 --json",
     "search llama3-405b-16k --engine nsga3 --population 10000 --evaluations 200000 --memetic 0 --json",
-    "search gpt3-4k --set time=astra --evaluations 100000 --memetic 0 --json",
-    "search gpt3-4k --set time=themis --evaluations 20000 --memetic 0 --json",
+    "search gpt3-4k --set 'time={model: astra, latency_ns: 500}' --evaluations 100000 --memetic 0 --json",
+    "search gpt3-4k --set 'time={model: themis, latency_ns: 500}' --evaluations 20000 --memetic 0 --json",
     "search moe-4k --json",
     "search moe-4k --engine exhaustive --json",
     "search dense-4k --engine exhaustive --json",
@@ -48,10 +49,10 @@ def main(times: int, programs: list[str]) -> None:
     for command in COMMANDS:
         found: dict[str, list[tuple[float, float] | None]] = {program: [] for program in programs}
         for program in programs:
-            measure(program, command.split())  # compiles
+            measure(program, shlex.split(command))  # compiles
         for _ in range(times):
             for program in programs:
-                found[program].append(measure(program, command.split()))
+                found[program].append(measure(program, shlex.split(command)))
         cells = []
         for rows in found.values():
             known = [row for row in rows if row is not None]
