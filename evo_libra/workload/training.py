@@ -113,11 +113,8 @@ def without_certain_races(time: IterationTime) -> IterationTime:
 
 
 def _chain(size: FloatArray, time_per_unit: Sequence[FloatArray]) -> FloatArray | float:
-    total: FloatArray | float = 0.0
-    for units, time in zip(size, time_per_unit, strict=True):
-        if units:
-            total = total + units * time
-    return total
+    parts = [units * time for units, time in zip(size, time_per_unit, strict=True) if units]
+    return reduce(np.add, parts) if parts else 0.0
 
 
 def iteration_time(

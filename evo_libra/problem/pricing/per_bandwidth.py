@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray, Population, columns, no_plans
-from evo_libra.network.catalog.technologies import PARTS, cost_by_part, network_cost
+from evo_libra.network.catalog.technologies import PARTS, cost_by_part
 from evo_libra.problem.constraints import BANDWIDTH, Constraint, project
 from evo_libra.problem.pricing.pricing import SLACK, Pricing, Rows, Topologies, conflicting
 from evo_libra.problem.protocol import COST
@@ -31,7 +31,7 @@ class PricedTopologies(Topologies):
         return np.zeros(self.price.shape)
 
     def totals(self, bandwidth: FloatArray, *, power: bool) -> tuple[FloatArray, FloatArray]:  # noqa: ARG002 - parts need it
-        return network_cost(1, self.price, bandwidth), np.zeros(bandwidth.shape[1])
+        return (self.price * bandwidth).sum(axis=0), np.zeros(bandwidth.shape[1])
 
     def repaired(self, bandwidth: FloatArray, rows: Rows) -> FloatArray:
         return project(bandwidth, self.low, self.high, rows)
@@ -63,7 +63,7 @@ class PerBandwidth(Pricing):
         # All ways to choose blocks follow each other in the tables, in each all dimensions, in each all structures.
         place = gene * (block.size // len(block)) + self._rows
         place += structure
-        block, price = np.take(block, place), np.take(price, place)
+        block, price = block.take(place, mode="clip"), price.take(place, mode="clip")
         return PricedTopologies(structure, npus, technology, block, price, low, high, used, no_plans(len(structure)))
 
     @cached_property

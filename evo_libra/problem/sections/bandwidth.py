@@ -50,7 +50,8 @@ class SearchedBandwidths(BandwidthSection):
 
     def decode(self, genes: FloatArray, draft: Draft) -> Draft:
         networks = draft.networks
-        level, share = np.exp(genes[0]), np.exp(genes[1:])
+        amounts = np.exp(genes)
+        level, share = amounts[0], amounts[1:]
         share *= networks.used
         bandwidth = np.multiply(share, level / share.sum(axis=0), out=share)
         rows = linear_rows([constraint for constraint in self.rules.constraints if not constraint.ports], networks)
