@@ -254,11 +254,11 @@ def git_state() -> dict[str, Any] | None:
     # One command, as to start one takes milliseconds.
     command = ["git", "-C", str(Path(__file__).parent), "status", "--porcelain=v2", "--branch", "--", "."]
     try:
-        told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.splitlines()  # noqa: S603 - fixed words
+        lines = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.splitlines()  # noqa: S603 - fixed words
     except (OSError, subprocess.CalledProcessError, subprocess.TimeoutExpired):
         return None
-    commit = next(line.removeprefix(_BRANCH) for line in told if line.startswith(_BRANCH))
-    clean = all(line.startswith("# ") for line in told)
+    commit = next(line.removeprefix(_BRANCH) for line in lines if line.startswith(_BRANCH))
+    clean = all(line.startswith("# ") for line in lines)
     return None if commit == "(initial)" else {"commit": commit, "clean": clean}
 
 

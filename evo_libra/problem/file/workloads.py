@@ -226,7 +226,7 @@ class WorkloadLoader:
         if spec.file is not None:
             return TableSpec(kind="table", file=spec.file)
         models = load_models()
-        # Last, as the models as a whole are in long files; none has the name of a table of layers.
+        # The models as a whole are read last, as they are in long files; none has the name of a table of layers.
         whole = spec.model is not None and spec.model not in models and spec.model in trained_models()
         if whole or isinstance(spec.generator, DecoderGeneratorSpec | RecommenderGeneratorSpec):
             table = f"{spec.model}-libra"

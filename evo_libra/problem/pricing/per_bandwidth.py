@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray, Population, columns, no_plans
-from evo_libra.network.catalog.technologies import PARTS, cost_by_part
+from evo_libra.network.catalog.technologies import PARTS, cost_by_part, network_cost
 from evo_libra.problem.constraints import BANDWIDTH, Constraint, project
 from evo_libra.problem.pricing.pricing import SLACK, Pricing, Rows, Topologies, conflicting
 from evo_libra.problem.protocol import COST
@@ -31,7 +31,7 @@ class PricedTopologies(Topologies):
         return np.zeros(self.price.shape)
 
     def totals(self, bandwidth: FloatArray, *, power: bool) -> tuple[FloatArray, FloatArray]:  # noqa: ARG002 - parts need it
-        return (self.price * bandwidth).sum(axis=0), np.zeros(bandwidth.shape[1])
+        return network_cost(1, self.price, bandwidth), np.zeros(bandwidth.shape[1])
 
     def repaired(self, bandwidth: FloatArray, rows: Rows) -> FloatArray:
         return project(bandwidth, self.low, self.high, rows)

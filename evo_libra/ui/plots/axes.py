@@ -195,7 +195,7 @@ def _even_ticks(low: float, high: float) -> Iterator[tuple[float, ...]]:
     exponent = math.floor(math.log10(high - low))
     for power, mantissa in itertools.product(range(exponent - 2, exponent + 2), (1, 2, 5)):
         step = mantissa * 10.0**power
-        # Of a positive start so far below the end that the share is zero, the first step is one.
+        # A positive start far below the end divides to 0, which is not on the axis.
         first = math.ceil(low / step) or int(low > 0)
         yield tuple(count * step for count in range(first, math.floor(high / step) + 1))
 
