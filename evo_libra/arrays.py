@@ -29,9 +29,9 @@ TILE = 4096
 """Designs evaluated at a time: measured on 512 to 4096, fewer cost more in calls than they save in cache misses."""
 
 
-# Freed at once: from then on the GNU C library keeps freed arrays of up to this size (4 MiB) for the next arrays. Without
-# it, the library gives arrays of 128 KiB and more, such as those of a tile, back to the system. New pages take longer
-# than what is computed: a design of gpt3-4k took 183 instead of 72 ns.
+# Freed at once: from then on the GNU C library keeps freed arrays of up to this size (4 MiB) for the next arrays.
+# Otherwise the library gives arrays of 128 KiB and more, such as those of a tile, back to the system. New pages take
+# longer than what is computed: a design of gpt3-4k took 183 instead of 72 ns.
 np.empty(1 << 22, dtype=np.uint8)
 
 
