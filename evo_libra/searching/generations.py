@@ -14,7 +14,7 @@ from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchProblem, SearchSettings
 from evo_libra.searching.automatic import AUTO, choose
 from evo_libra.searching.engine import Engine
-from evo_libra.searching.loop import NO_OPTIONS, MemeticStep, SearchLoop, SearchOptions, Snapshot, passes_multiple
+from evo_libra.searching.loop import NO_OPTIONS, MemeticStep, SearchLoop, SearchOptions, Snapshot
 from evo_libra.searching.registry import ENGINES, load_engine
 
 STEP = 250
@@ -93,9 +93,9 @@ class Generations(SearchLoop):
         if not genes.shape[1]:
             return now
         now = self.learn(now, genes[:, :left])
-        if step is not None and passes_multiple(before, now.evaluations, step.every):
+        if step is not None and (count := step.due(before, now.evaluations)):
             now = replace(now, found=now.found.current)
-            better = step.improve(now.found, before + left - now.evaluations)
+            better = step.improve(now.found, min(count, before + left - now.evaluations))
             now = self.learn(now, better) if better.shape[1] else now
         return now
 

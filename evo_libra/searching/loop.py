@@ -20,6 +20,8 @@ from evo_libra.problem.protocol import COST, TIME, Evaluation, SearchProblem
 from evo_libra.searching.engine import EVALUATIONS, EXHAUSTED, GAP, SECONDS, STAGNATION, Engine, EngineState, evaluate
 
 _LOOKS = 10
+_EVALUATIONS_PER_STEP = 10
+"""Late in a search, the evaluations so far for each one between two memetic steps."""
 
 
 @dataclass(frozen=True)
@@ -147,16 +149,24 @@ def certified_gap(problem: SearchProblem) -> Callable[[Archive], float]:
 class MemeticStep:
     """A step that improves `count` designs, spread over the archive, each time that `every` evaluations have passed.
 
-    `better` returns better genes for (g, n) genes. They are evaluated, and the engine learns from them.
+    `better` returns better genes for (g, n) genes. They are evaluated, and the engine learns from them. Late in a long
+    search a step is larger and comes as much later, since many designs at once cost a third of what few do.
     """
 
     better: Callable[[FloatArray], FloatArray]
     every: int = 5_000
     count: int = 250
 
-    def improve(self, found: Collection, max_count: int) -> FloatArray:
-        """Return (g, k) better genes of designs of an archive, k at most `max_count`."""
-        genes = found.sample(min(self.count, max_count))
+    def due(self, before: int, after: int) -> int:
+        """Return how many designs to improve between two numbers of evaluations; 0 where no step is due."""
+        at, length = 0, self.every
+        while at + length <= before:
+            at, length = at + length, max(self.every, (at + length) // _EVALUATIONS_PER_STEP)
+        return round(self.count * length / self.every) if at + length <= after else 0
+
+    def improve(self, found: Collection, count: int) -> FloatArray:
+        """Return (g, k) better genes of designs of an archive, k at most `count`."""
+        genes = found.sample(count)
         return self.better(genes) if genes.shape[1] else genes
 
 

@@ -54,10 +54,22 @@ def test_there_is_none_where_there_is_nothing_exact_to_gain() -> None:
 
 def test_designs_that_are_improved_are_spread_over_the_archive() -> None:
     found = Collection(Archive(np.arange(100.0)[None], np.stack([np.arange(100.0), -np.arange(100.0)])))
-    rule = MemeticStep(lambda genes: -genes, count=5)
-    np.testing.assert_array_equal(rule.improve(found, 50), -np.array([[0.0, 25, 50, 74, 99]]))
+    rule = MemeticStep(lambda genes: -genes)
+    np.testing.assert_array_equal(rule.improve(found, 5), -np.array([[0.0, 25, 50, 74, 99]]))
     assert rule.improve(found, 2).tolist() == [[-0.0, -99.0]]
     assert rule.improve(found, 0).shape == rule.improve(Collection(Archive.empty(1, 2)), 9).shape == (1, 0)
+
+
+def test_steps_take_their_share_of_a_search_and_grow_with_it() -> None:
+    rule = MemeticStep(lambda genes: genes, every=100, count=5)
+    counts = [(at, count) for at in range(1, 100_001) if (count := rule.due(at - 1, at))]
+    assert counts[:11] == [(100 * (step + 1), 5) for step in range(10)] + [(1_100, 5)]
+    assert sum(count for _, count in counts) == pytest.approx(0.05 * 100_000, rel=0.1)
+    ends = np.array([at for at, _ in counts])
+    np.testing.assert_array_equal(np.diff(ends), np.maximum(100, ends[:-1] // 10))
+    # Of several steps that a large generation passes one is done.
+    assert rule.due(0, 450) == rule.due(250, 350) == 5
+    assert rule.due(0, 99) == rule.due(100, 199) == 0
 
 
 @pytest.mark.slow

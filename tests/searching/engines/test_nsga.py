@@ -20,7 +20,8 @@ from evo_libra.arrays import BoolArray, FloatArray
 from evo_libra.front.archive import Archive, Collection, front, non_dominated
 from evo_libra.front.staircase import stable_order
 from evo_libra.problem.file.registry import load_problem
-from evo_libra.searching.engines import niching, survival
+from evo_libra.searching.conformance import SampleProblem
+from evo_libra.searching.engines import niching, nsga, survival
 from evo_libra.searching.engines.niching import Niches, Scale, chosen_by_niche, nearest, reference_directions, rescale
 from evo_libra.searching.engines.survival import (
     ENDS,
@@ -344,3 +345,25 @@ def test_a_filter_of_dominated_designs_leaves_the_first_front_as_it_is(seed: int
         patch.setattr(survival, "_UNFILTERED", 0)
         np.testing.assert_array_equal(survival._first_front(objectives), plain)  # noqa: SLF001
     assert len(plain) == len(np.unique(objectives[:, plain], axis=1).T)
+
+
+@pytest.mark.parametrize(("engine", "grows"), [("nsga2", True), ("nsga3", False), ("smsemoa", False)])
+def test_the_population_of_a_long_search_grows_with_nsga2_alone(engine: str, *, grows: bool) -> None:
+    problem, sizes = SampleProblem(), []
+    for now in generations(problem, load_engine(engine, problem), population=20, seed=1, evaluations=6_000):
+        members = now.engine.arrays["genes"].shape[1]
+        sizes.append((now.evaluations, members, int(now.engine.arrays["size"])))
+    done, members, size = np.array(sizes).T
+    np.testing.assert_array_equal(size, np.maximum(20, done // 100) if grows else 20)
+    assert (members <= size).all()
+    # The population fills up: what the front of a sample problem has is much more.
+    assert members[-1] == size[-1] or not grows
+
+
+def test_a_population_stops_to_grow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nsga, "_MAX_GROWN", 30)
+    problem = SampleProblem()
+    *_, last = generations(problem, load_engine("nsga2", problem), population=20, seed=1, evaluations=6_000)
+    assert last.engine.arrays["genes"].shape[1] == 30
+    *_, last = generations(problem, load_engine("nsga2", problem), population=40, seed=1, evaluations=6_000)
+    assert last.engine.arrays["genes"].shape[1] == 40
