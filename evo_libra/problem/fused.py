@@ -18,7 +18,7 @@ from evo_libra.problem.protocol import COST, TIME, Evaluation, Objective
 from evo_libra.problem.sections.bandwidth import SearchedBandwidths
 from evo_libra.problem.sections.section import Sections
 from evo_libra.problem.sections.topology import BlockSection, StructureSection
-from evo_libra.problem.time_models.libra import LibraTime
+from evo_libra.problem.time_models.libra import NO_BANDWIDTH, LibraTime
 
 WORTH_COMPILING = 5_000_000
 """Designs that a problem decodes in a process before its loop is loaded, as loading costs what it saves of so many.
@@ -133,6 +133,5 @@ def _run(
             for c in range(channels):
                 slowest = 0.0
                 for d in range(depth):
-                    # An unused dimension has no traffic.
-                    slowest = max(slowest, traffic[c, d, structure] / (bandwidth[d] if bandwidth[d] > 0.0 else 1.0))
+                    slowest = max(slowest, traffic[c, d, structure] / max(bandwidth[d], NO_BANDWIDTH))
                 figures[c, n] = slowest

@@ -30,6 +30,9 @@ from evo_libra.workload.parallelism import offsets
 from evo_libra.workload.step.tabulated import TabulatedTime
 from evo_libra.workload.training import IterationTime, Load, Message, Race, without_certain_races
 
+NO_BANDWIDTH = 1e-30
+"""B/s of a dimension without any: an unused one has no traffic and so no time, any other one takes forever."""
+
 
 @dataclass(frozen=True)
 class LibraTime(TimeModel):
@@ -57,8 +60,7 @@ class LibraTime(TimeModel):
         return unit_traffic(pattern, placed.extent) * self.relative_bytes(load, placed, npus, technology)
 
     def channel_times(self, designs: Population, known: FloatArray | None = None) -> dict[Channel, FloatArray]:
-        # An unused dimension has no traffic, so any bandwidth above 0 gives it no time.
-        bandwidth = np.where(designs.bandwidth > 0, designs.bandwidth, 1.0)
+        bandwidth = np.maximum(designs.bandwidth, NO_BANDWIDTH)
         rows = self.traffic(designs.npus, designs.technology, designs.plan) if known is None else known
         return dict(zip(self.channels, (rows / bandwidth).max(axis=1), strict=True))
 
@@ -74,7 +76,7 @@ class LibraTime(TimeModel):
         else:
             sent = unit_traffic(what, placed.extent) * size
         sent = sent * self.relative_bytes(what, placed, designs.npus, designs.technology)
-        return time_per_byte(sent, np.where(designs.bandwidth > 0, designs.bandwidth, 1.0))
+        return time_per_byte(sent, np.maximum(designs.bandwidth, NO_BANDWIDTH))
 
     def schedule(self, fabrics: Sequence[Fabric], block: IntArray) -> Schedule | None:  # noqa: ARG002 - others need it
         for fabric in fabrics:
