@@ -98,7 +98,13 @@ class Settings:
     )
     engine_choice: str = _setting("why auto chose the engine; empty where it was named", "", hidden=True, role="place")
     evaluations: int = _setting("designs to evaluate", key="budget", role="budget", low=1, high=2**62)
-    population: int = _setting("designs per generation", key="population", low=4, high=2**31, per_engine=True)
+    population: int = _setting(
+        "designs per generation; late in a long search nsga2 has more",
+        key="population",
+        low=4,
+        high=2**31,
+        per_engine=True,
+    )
     seed: int = _setting(
         "seed of the random numbers; the same seed gives the same front", key="seed", role="seed", low=0, high=2**63 - 1
     )

@@ -290,7 +290,9 @@ class SearchSpec(StrictModel):
         "otherwise smsemoa for a small population and nsga2 for a large one",
     )
     evaluations: PositiveInt = Field(50_000, description="designs to evaluate")
-    population: int = Field(650, ge=4, le=1_000_000, description="designs per generation")
+    population: int = Field(
+        650, ge=4, le=1_000_000, description="designs per generation; late in a long search nsga2 has more"
+    )
     seed: int = Field(0, ge=0, lt=2**63, description="seed of the random numbers")
     memetic: Annotated[float, Field(ge=0, le=0.5)] | None = Field(
         None,
