@@ -18,8 +18,8 @@ from evo_libra.searching.loop import NO_OPTIONS, MemeticStep, SearchLoop, Search
 from evo_libra.searching.registry import ENGINES, load_engine
 
 STEP = 250
-"""Most designs of a memetic step, which has half as many as a population: a batch takes as long as its largest part and
-should have hundreds of designs, but a search with a small population learns from them sooner."""
+"""Most designs of a memetic step before it grows, which has half as many as a population: a batch takes as long as its
+largest part and should have hundreds of designs, but a search with a small population learns from them sooner."""
 MAX_SHARE = 0.5
 """Largest share of the evaluations for memetic steps."""
 
