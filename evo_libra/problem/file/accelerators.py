@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -73,6 +75,11 @@ class AcceleratorLoader:
     def trains(self) -> bool:
         """Whether some workload is a training step or served, so that its times are those of an accelerator."""
         return any(one.training is not None or one.serving is not None for one in self.spec.workloads)
+
+    def identity(self) -> dict[str, Any]:
+        """Return the figures of the accelerators, which make a problem another one."""
+        figures = [asdict(npu) for npu in self.npus]
+        return {"accelerator": figures[0] if len(figures) == 1 else figures} if figures else {}
 
     def check_memory(self) -> None:
         """Refuse a limit of an NPU's memory where the file does not say what NPU that is."""

@@ -74,12 +74,12 @@ def _with_all_mistakes(first: InputError, source: Source, folder: Path, *, open_
     for index, spec in enumerate(file.spec.workloads):
         needed = ("npus", "npu") if spec.training is not None or spec.serving is not None else ("npus",)
         stages.attempt(partial(workloads.workload, index), *needed, f"workloads[{index}]")
-    trained = ("npu",) if workloads.training.accelerators.trains else ()
+    trained = ("npu",) if workloads.accelerators.trains else ()
     stages.attempt(lambda: workloads.loops(None, Merging.PATTERN), "npus", *trained, "workloads", "time")
     pins = stages.attempt(fabric.pins, "fabric.shape", "fabric.pin", "npus")
     stages.attempt(fabric.check_bandwidth, "bandwidth")
-    stages.attempt(lambda: workloads.training.accelerators.npus, "npu")
-    stages.attempt(workloads.training.accelerators.check_memory, "npu", "memory")
+    stages.attempt(lambda: workloads.accelerators.npus, "npu")
+    stages.attempt(workloads.accelerators.check_memory, "npu", "memory")
     stages.attempt(lambda: check_keys(time_spec(file.spec), source), "time")
     built = ("fabric.technologies", "fabric.blocks")
     limits = ("fabric.min_dimensions", "fabric.max_dimensions")
@@ -118,19 +118,19 @@ class _Loader:
         self.fabric, self.workloads = FabricLoader(file, open_box=open_box), WorkloadLoader(file)
 
     def load(self) -> Problem:
-        npus = self.workloads.training.accelerators.npus
+        npus = self.workloads.accelerators.npus
         catalog = technologies_of(self.file, npus)
-        npu = self.workloads.training.accelerators.choice(catalog)
+        npu = self.workloads.accelerators.choice(catalog)
         self.fabric.check_blocks(catalog)
         pins = self.fabric.pins()
         choices = self.fabric.choices(catalog, pins)
         fidelity = fidelity_of(time_spec(self.spec), catalog, self.file.source)
         self.check_mode(parts=bool(kits_of(catalog)))
-        self.workloads.training.accelerators.check_memory()
-        efficiency = self.workloads.training.accelerators.efficiency(catalog)
+        self.workloads.accelerators.check_memory()
+        efficiency = self.workloads.accelerators.efficiency(catalog)
         owner = npu.owner if npu is not None and npu.several else None
         time = time_model(self.workloads.loops, fidelity, kits_of(catalog), efficiency, owner)
-        training = self.workloads.training.figures(time.loops)
+        training = self.workloads.training.figures(time.loops) if self.workloads.accelerators.trains else None
         tco, system = self.tco(), SystemLoader(self.file).bill(time.loops, kits_of(catalog))
         constraints = self.constraints(len(choices), catalog, tco) + port_constraints(catalog, len(choices))
         constraints += self.limits(training, npu, constraints, len(choices))
@@ -205,7 +205,9 @@ class _Loader:
         Every order that means something is that of a list: the technologies, the innermost first, are one.
         """
         more = {"files": self.workloads.files(), "models": self.workloads.models()}
-        more |= self.workloads.training.identity()
+        more |= self.workloads.accelerators.identity()
+        if self.workloads.accelerators.trains:
+            more |= self.workloads.training.identity()
         if self.spec.faults is not None:
             more["failures"] = self._failures(kits_of(catalog))
         return {

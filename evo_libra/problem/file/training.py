@@ -55,22 +55,20 @@ _BYTES = {"bf16": 2, "fp32": 4}
 class TrainingLoader:
     """Reads the training steps of a problem file."""
 
-    def __init__(self, file: ProblemFile) -> None:
+    def __init__(self, file: ProblemFile, accelerators: AcceleratorLoader) -> None:
         self.source, self.folder, self.spec, self.fail = file.source, file.folder, file.spec, file.fail
-        self.accelerators = AcceleratorLoader(file)
+        self.accelerators = accelerators
 
     def identity(self) -> dict[str, Any]:
-        """Return the figures of the accelerators, and of the models and hosts that training steps and serving name."""
+        """Return the figures of the models and hosts that training steps and serving name."""
         whole = [spec for spec in self.spec.workloads if spec.training is not None or spec.serving is not None]
-        known = trained_models() if whole else {}  # in long files, which take long to read
+        known = trained_models()
         named = [spec.model for spec in whole if spec.model in known]
         models = {name: asdict(known[name]) for name in named if name is not None}
-        figures = [asdict(npu) for npu in self.accelerators.npus]
-        found = {"accelerator": figures[0] if len(figures) == 1 else figures} if figures else {}
         optimizers = [spec.training.optimizer for spec in whole if spec.training is not None]
         hosts = dict(named for optimizer in optimizers for named in named_hosts(optimizer, self.spec.system))
         more = {"trained_models": models, "hosts": hosts}
-        return found | {key: figures for key, figures in more.items() if figures}
+        return {key: figures for key, figures in more.items() if figures}
 
     def figures(self, loops: Sequence[WeightedLoop]) -> TrainingFigures | None:
         """Return memory and tokens of workloads, where some of them are training steps or served.
