@@ -41,7 +41,8 @@ _KEY = re.compile(r"([^.\[\]]+|\[[0-9]{1,9}\])(\.[^.\[\]]+|\[[0-9]{1,9}\])*")
 class StrictModel(BaseModel):
     """A model that forbids keys which it does not have, and converts nothing."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+    # Built when a file is checked: most files of the program's catalogues are not read by most commands.
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False, defer_build=True)
 
 
 @dataclass(frozen=True)
