@@ -14,7 +14,6 @@ from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import Source
 from evo_libra.network.bill import parts_of
 from evo_libra.network.blocks import Kit
-from evo_libra.network.catalog.failures import HOST, NPU, SOFTWARE, Failures
 from evo_libra.network.catalog.technologies import Catalog, Technology
 from evo_libra.problem.constraint_parser import parse_constraint
 from evo_libra.problem.constraints import Constraint
@@ -218,6 +217,13 @@ class _Loader:
 
     def _failures(self, kits: Sequence[Kit]) -> dict[str, Any]:
         """Return the failures of all that a problem has."""
+        from evo_libra.network.catalog.failures import (  # noqa: PLC0415 - few problems have failures
+            HOST,
+            NPU,
+            SOFTWARE,
+            Failures,
+        )
+
         assert self.spec.faults is not None, "the caller has looked"  # noqa: S101 - our mistake
         known = Failures(self.spec.faults.per_year, self.spec.faults.repair_h)
         kinds = {kind: known.named(kind) for kind in (NPU, HOST, SOFTWARE)}

@@ -15,13 +15,13 @@ from evo_libra.files.yaml_reader import format_key
 from evo_libra.network.blocks import Kit
 from evo_libra.network.catalog.hosts import HostSpec, SourcedSpec, host_of, price_range
 from evo_libra.problem.file.mistakes import ProblemFile
-from evo_libra.problem.file.training_spec import ServerSpec
 from evo_libra.problem.objectives import MEASURES
 from evo_libra.problem.system import Fixed, Hosts, MemoryOfPlans, OfPlans, SsdsOfPlans, SystemBill, SystemRow
 from evo_libra.problem.time_models.kinds import PlanTable, ServingTable, TrainingStep, TrainingTable
 from evo_libra.problem.time_models.loops import WeightedLoop
 
 if TYPE_CHECKING:
+    from evo_libra.problem.file.training_spec import ServerSpec
     from evo_libra.workload.step.plans import Plans
 
 _KEYS = {"price": "price_usd", "watts": "power_W"}

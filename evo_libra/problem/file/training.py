@@ -18,6 +18,7 @@ from evo_libra.network.catalog.hosts import HostSpec
 from evo_libra.problem.figures import TrainingFigures
 from evo_libra.problem.file.accelerators import AcceleratorLoader
 from evo_libra.problem.file.expansion import expansions_of_file
+from evo_libra.problem.file.generator_spec import DecoderGeneratorSpec, RecommenderGeneratorSpec
 from evo_libra.problem.file.mistakes import Gather, ProblemFile
 from evo_libra.problem.file.offload import hosted, named_hosts, offload_mistakes, offload_of
 from evo_libra.problem.file.plans import PlanChoices, choices_of, nearest, table_of, why_none, with_precision
@@ -29,11 +30,7 @@ from evo_libra.problem.file.training_mistakes import (
     place_of,
     recommender_mistakes,
 )
-from evo_libra.problem.file.training_spec import (
-    DecoderGeneratorSpec,
-    RecommenderGeneratorSpec,
-    TrainingSpec,
-)
+from evo_libra.problem.file.training_spec import TrainingSpec
 from evo_libra.problem.time_models.loops import WeightedLoop
 from evo_libra.workload.language_models import load_models
 from evo_libra.workload.parallelism import complete_degrees

@@ -17,10 +17,8 @@ from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import file_digest, files_digest
 from evo_libra.problem.file.accelerators import AcceleratorLoader
 from evo_libra.problem.file.mistakes import Gather, ProblemFile
-from evo_libra.problem.file.serving_spec import ServingSpec
 from evo_libra.problem.file.spec import WorkloadSpec
 from evo_libra.problem.file.time import check_chunks, time_spec
-from evo_libra.problem.file.training_spec import DecoderGeneratorSpec, RecommenderGeneratorSpec
 from evo_libra.problem.file.uncertainty_spec import WeightSpec
 from evo_libra.problem.file.workload_mistakes import Model, layer_mistakes
 from evo_libra.problem.time_models.kinds import PlanTable, TracedWorkload, TrainingStep
@@ -39,11 +37,15 @@ from evo_libra.workload.training import Merging
 from evo_libra.workload.workload import IterationSize, Workload, scale_compute
 
 if TYPE_CHECKING:
+    from evo_libra.problem.file.generator_spec import Generator
     from evo_libra.problem.file.serving import ServingLoader
+    from evo_libra.problem.file.serving_spec import ServingSpec
     from evo_libra.problem.file.training import TrainingLoader
     from evo_libra.timing.fidelity import Fidelity
 
     AnyWorkload = Workload | TrainingStep | TracedWorkload | PlanTable
+
+_WHOLE = "this is a model as a whole: the key 'training' or 'serving' is needed"
 
 
 def _trace_files(prefix: Path) -> tuple[Path, ...]:
@@ -221,16 +223,26 @@ class WorkloadLoader:
             raise self.fail(path, f"one of model, file, trace and generator is needed, found {found}")
         if spec.file is not None:
             return TableSpec(kind="table", file=spec.file)
-        models = load_models()
+        if spec.generator is not None:
+            return self._own(path, spec.generator)
+        models, name = load_models(), str(spec.model)
         # The models as a whole are read last, as they are in long files; none has the name of a table of layers.
-        whole = spec.model is not None and spec.model not in models and _is_whole(spec.model)
-        if whole or isinstance(spec.generator, DecoderGeneratorSpec | RecommenderGeneratorSpec):
-            table = f"{spec.model}-libra"
-            other = f"; its table of layers is {table}" if table in models else ""
-            raise self.fail(path, f"this is a model as a whole: the key 'training' or 'serving' is needed{other}")
-        if spec.model is not None and spec.model not in models:
-            raise self.fail((*path, "model"), unknown("model", spec.model, models))
-        return spec.generator or models[str(spec.model)]
+        if name not in models and _is_whole(name):
+            table = f"{name}-libra"
+            raise self.fail(path, f"{_WHOLE}{f'; its table of layers is {table}' if table in models else ''}")
+        if name not in models:
+            raise self.fail((*path, "model"), unknown("model", name, models))
+        return models[name]
+
+    def _own(self, path: KeyPath, generator: Generator) -> Model:
+        from evo_libra.problem.file.generator_spec import (  # noqa: PLC0415 - few problems have models of their own
+            DecoderGeneratorSpec,
+            RecommenderGeneratorSpec,
+        )
+
+        if isinstance(generator, DecoderGeneratorSpec | RecommenderGeneratorSpec):
+            raise self.fail(path, _WHOLE)
+        return generator
 
     def _generated(
         self, spec: WorkloadSpec, model: TransformerSpec | MoeSpec | DlrmSpec, degrees: dict[str, int]
