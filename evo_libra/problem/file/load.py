@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evo_libra.arrays import GIGA
 from evo_libra.errors import ConflictError, InputError
@@ -22,7 +22,6 @@ from evo_libra.problem.file.fabric import FabricLoader, catalog_paths, technolog
 from evo_libra.problem.file.faults import FaultsLoader
 from evo_libra.problem.file.mistakes import ProblemFile, Stages
 from evo_libra.problem.file.spec import MAX_DIMENSIONS, PinSpec
-from evo_libra.problem.file.system import SystemLoader
 from evo_libra.problem.file.time import check_keys, fidelity_of, time_model, time_spec
 from evo_libra.problem.file.uncertainty import UncertaintyLoader
 from evo_libra.problem.file.workloads import WorkloadLoader
@@ -35,6 +34,10 @@ from evo_libra.problem.protocol import SearchSettings
 from evo_libra.problem.space import MAX_INDEX, MAX_STRUCTURES, CountedStructures, DimensionRule, Space
 from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.workload.training import Merging
+
+if TYPE_CHECKING:
+    from evo_libra.problem.system import SystemBill
+    from evo_libra.problem.time_models.loops import WeightedLoop
 
 _RARE = ("npu", "transport")
 _OF_MODE = ("bandwidth", "objectives", "time", "workloads")
@@ -69,7 +72,7 @@ def _with_all_mistakes(first: InputError, source: Source, folder: Path, *, open_
     fabric, workloads = loader.fabric, loader.workloads
     catalog = stages.attempt(lambda: technologies_of(file), "fabric.catalog", "npu")
     tco = stages.attempt(loader.tco, "objectives", "tco")
-    stages.attempt(SystemLoader(file).bill, "system")
+    stages.attempt(loader.system, "system")
     for index, spec in enumerate(file.spec.workloads):
         needed = ("npus", "npu") if spec.training is not None or spec.serving is not None else ("npus",)
         stages.attempt(partial(workloads.workload, index), *needed, f"workloads[{index}]")
@@ -130,10 +133,11 @@ class _Loader:
         owner = npu.owner if npu is not None and npu.several else None
         time = time_model(self.workloads.loops, fidelity, kits_of(catalog), efficiency, owner)
         training = self.workloads.training.figures(time.loops) if self.workloads.accelerators.trains else None
-        tco, system = self.tco(), SystemLoader(self.file).bill(time.loops, kits_of(catalog))
+        tco, system = self.tco(), self.system(time.loops, kits_of(catalog))
         constraints = self.constraints(len(choices), catalog, tco) + port_constraints(catalog, len(choices))
         constraints += self.limits(training, npu, constraints, len(choices))
-        SystemLoader(self.file).check(system, self.asked(constraints))
+        if system is not None:
+            self.check_system(system, constraints)
         counted = self._count(catalog, choices, pins)
         return Problem(
             self.spec.name,
@@ -155,6 +159,20 @@ class _Loader:
             FaultsLoader(self.file, self.asked(constraints)).faults(kits_of(catalog)),
             system,
         )
+
+    def system(self, loops: Sequence[WeightedLoop] = (), kits: Sequence[Kit] = ()) -> SystemBill | None:
+        """Return the bill of what is bought beside network and accelerators; see `SystemLoader.bill`."""
+        if self.spec.system is None and self.spec.memory.expansion is None and not self.workloads.accelerators.trains:
+            return None
+        from evo_libra.problem.file.system import SystemLoader  # noqa: PLC0415 - tables of layers do not need it
+
+        return SystemLoader(self.file).bill(loops, kits)
+
+    def check_system(self, system: SystemBill, constraints: Sequence[Constraint]) -> None:
+        """Refuse objectives and constraints that need a figure which a row of the bill lacks."""
+        from evo_libra.problem.file.system import SystemLoader  # noqa: PLC0415 - tables of layers do not need it
+
+        SystemLoader(self.file).check(system, self.asked(constraints))
 
     def asked(self, constraints: Sequence[Constraint]) -> list[tuple[str, str]]:
         """Return the names of objectives, and of those that constraints limit, with the keys that name them."""
