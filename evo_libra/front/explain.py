@@ -13,9 +13,6 @@ import numpy as np
 
 from evo_libra.arrays import GIGA, FloatArray, Population
 from evo_libra.collective import Collective, Dispatch, NextStage, PushPull, traffic, unit_traffic
-from evo_libra.front.fault_report import fault_report
-from evo_libra.front.plan_alternatives import plan_alternatives
-from evo_libra.front.system_bill import system_bill
 from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.network.catalog.technologies import Technology
 from evo_libra.network.transport import APPROXIMATION, TRANSPORTS
@@ -42,6 +39,9 @@ def explain(problem: Problem, population: Population) -> dict[str, Any]:
     Dimensions and bill are without spares, whose part of the network is among the ``faults``. The ``system`` is the
     bill of `evo_libra.front.system_bill`, with spares.
     """
+    from evo_libra.front.fault_report import fault_report  # noqa: PLC0415 - a search asks for sizes alone
+    from evo_libra.front.system_bill import system_bill  # noqa: PLC0415 - the same
+
     plans = _alternatives(problem, population)
     problem = problem.pinned(population)
     times = problem.time.workload_times(population)
@@ -71,6 +71,8 @@ def explain(problem: Problem, population: Population) -> dict[str, Any]:
 
 def _alternatives(problem: Problem, population: Population) -> list[dict[str, Any]]:
     """Return what other plans would take, for each workload that leaves some open."""
+    from evo_libra.front.plan_alternatives import plan_alternatives  # noqa: PLC0415 - a search asks for sizes alone
+
     tables = problem.time.tables
     places = {id(table): place for place, table in enumerate(tables)}
     return [
