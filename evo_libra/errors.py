@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import difflib
 import errno
-import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -204,6 +203,8 @@ def machine_fault(error: BaseException) -> MachineError | None:
 def _fault(error: BaseException, *, ours: bool) -> MachineError | None:
     if isinstance(error, MemoryError):
         return MachineError(f"there is not enough memory: {error}".removesuffix(": "))
+    import sqlite3  # noqa: PLC0415 - few commands have a database
+
     if isinstance(error, sqlite3.Error):
         full = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
         return StorageError("the disk is full; finished runs are intact") if full else None

@@ -19,8 +19,7 @@ from evo_libra.timing.input_files.system_file import SystemFile
 from evo_libra.timing.machine import ComputeModel
 from evo_libra.timing.names import CollectiveAlgorithm, Scheduler
 from evo_libra.timing.phase_dimensions import PHASE_BLOCK
-from evo_libra.timing.trace_time import Layout
-from evo_libra.workload.parallelism import ALL, lay_groups, members_of, parts_of
+from evo_libra.workload.parallelism import ALL, Layout, lay_groups, members_of, parts_of
 from evo_libra.workload.trace_nodes import DimensionGroup, GroupPlace, ListedGroup
 
 ONE_AT_A_TIME = Implementation(CollectiveAlgorithm.DIRECT, 1)

@@ -16,8 +16,7 @@ from evo_libra.chakra.trace import CollectiveType, Kind, Node
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError
 from evo_libra.problem.time_models.loops import WeightedLoop
-from evo_libra.timing.trace_time import Layout
-from evo_libra.workload.parallelism import members_of
+from evo_libra.workload.parallelism import Layout, members_of
 from evo_libra.workload.serving.serving_step import ServingStep
 from evo_libra.workload.step.plans import PLACEMENTS, Plans
 from evo_libra.workload.step.races import PIPELINE

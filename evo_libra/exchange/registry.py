@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
 from typing import TypeVar
 
 from evo_libra.errors import InputError, Mistake, unknown
@@ -22,6 +21,7 @@ from evo_libra.exchange import (
 from evo_libra.exchange.reader import Draft, Reader
 from evo_libra.exchange.writer import Chosen, Writer, Written
 from evo_libra.files.source import parse_source
+from evo_libra.installed import entry_points_of
 
 ENTRY_POINTS = "evo_libra.readers"
 """Group under which a package registers its readers: objects of `Reader`, or tuples of them."""
@@ -47,7 +47,7 @@ PACKAGED_WRITERS = (
 
 def _registered(group: str, kind: type[Format]) -> list[Format]:
     found: list[Format] = []
-    for entry in sorted(entry_points(group=group), key=lambda entry: entry.name):
+    for entry in sorted(entry_points_of(group), key=lambda entry: entry.name):
         loaded = entry.load()
         for one in loaded if isinstance(loaded, tuple) else (loaded,):
             if not isinstance(one, kind):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel, RootModel, ValidationError
 
 from evo_libra.errors import new_name, printable, suggestion, unknown
+from evo_libra.files.late import Late
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -212,7 +213,8 @@ def _names(expected: str) -> list[str]:
 def _members(annotation: object) -> tuple[object, ...]:
     """Return the types of which a value may be one, None not counted."""
     if get_origin(annotation) is Annotated:
-        return _members(get_args(annotation)[0])
+        late = next((one for one in get_args(annotation)[1:] if isinstance(one, Late)), None)
+        return _members(get_args(annotation)[0] if late is None else late.type)
     if isinstance(annotation, type) and issubclass(annotation, RootModel):
         return _members(annotation.model_fields["root"].annotation)
     if get_origin(annotation) not in (Union, UnionType):

@@ -17,11 +17,12 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from evo_libra.errors import InputError, Mistake, counted, printable, unusable
 from evo_libra.files.integrity import opened
 from evo_libra.files.kinds import USE, refusal_of_bytes, refusal_of_data, refusal_of_folder
+from evo_libra.files.late import STRICT
 from evo_libra.files.mistakes import Data, KeyPath, mistakes_of, short, shown
 from evo_libra.files.yaml_reader import MAX_BYTES, MAX_DEPTH, UNREADABLE, Position, format_key, read_yaml
 
@@ -41,7 +42,7 @@ _KEY = re.compile(r"([^.\[\]]+|\[[0-9]{1,9}\])(\.[^.\[\]]+|\[[0-9]{1,9}\])*")
 class StrictModel(BaseModel):
     """A model that forbids keys which it does not have, and converts nothing."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+    model_config = STRICT
 
 
 @dataclass(frozen=True)

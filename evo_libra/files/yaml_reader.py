@@ -25,7 +25,7 @@ MAX_DEPTH = 64
 MAX_DIGITS = 1000
 
 # C0 and C1 controls, and the line breaks of YAML 1.1, which ruamel would fold although YAML 1.2 keeps them.
-UNREADABLE = re.compile("[^\t\n\r\x20-\x7f\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+UNREADABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x80-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 _CONSTANTS: dict[str, bool | None] = (
     dict.fromkeys(("", "~", "null", "Null", "NULL"))
     | dict.fromkeys(("true", "True", "TRUE"), True)

@@ -13,22 +13,14 @@ import numpy as np
 
 from evo_libra.arrays import GIGA, FloatArray, Population
 from evo_libra.collective import Collective, Dispatch, NextStage, PushPull, traffic, unit_traffic
-from evo_libra.front.fault_report import fault_report
-from evo_libra.front.plan_alternatives import plan_alternatives
-from evo_libra.front.system_bill import system_bill
-from evo_libra.front.training_report import training_report
 from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.network.catalog.technologies import Technology
 from evo_libra.network.transport import APPROXIMATION, TRANSPORTS
 from evo_libra.problem.problem import Problem
+from evo_libra.problem.time_models.kinds import PlanTable, ServingStep, TracedWorkload, TrainingStep
 from evo_libra.problem.time_models.loops import WeightedLoop
 from evo_libra.problem.time_models.time_model import Placement
-from evo_libra.timing.trace_time import TracedWorkload
 from evo_libra.workload.parallelism import ALL, offsets
-from evo_libra.workload.serving.serving_step import ServingStep
-from evo_libra.workload.step.iteration import shard_or_whole
-from evo_libra.workload.step.plan_table import PlanTable
-from evo_libra.workload.step.training_step import TrainingStep
 from evo_libra.workload.training import Message
 from evo_libra.workload.workload import PHASES, Workload
 
@@ -47,6 +39,9 @@ def explain(problem: Problem, population: Population) -> dict[str, Any]:
     Dimensions and bill are without spares, whose part of the network is among the ``faults``. The ``system`` is the
     bill of `evo_libra.front.system_bill`, with spares.
     """
+    from evo_libra.front.fault_report import fault_report  # noqa: PLC0415 - a search asks for sizes alone
+    from evo_libra.front.system_bill import system_bill  # noqa: PLC0415 - the same
+
     plans = _alternatives(problem, population)
     problem = problem.pinned(population)
     times = problem.time.workload_times(population)
@@ -76,6 +71,8 @@ def explain(problem: Problem, population: Population) -> dict[str, Any]:
 
 def _alternatives(problem: Problem, population: Population) -> list[dict[str, Any]]:
     """Return what other plans would take, for each workload that leaves some open."""
+    from evo_libra.front.plan_alternatives import plan_alternatives  # noqa: PLC0415 - a search asks for sizes alone
+
     tables = problem.time.tables
     places = {id(table): place for place, table in enumerate(tables)}
     return [
@@ -93,6 +90,8 @@ def _training(problem: Problem, loop: WeightedLoop, population: Population) -> d
         return {"serving": serving_report(problem, loop, loop.workload, population)}
     if not isinstance(loop.workload, TrainingStep):
         return {}
+    from evo_libra.front.training_report import training_report  # noqa: PLC0415 - tables of layers do not need it
+
     return {"training": training_report(problem, loop, loop.workload, population)}
 
 
@@ -206,6 +205,8 @@ def _counted(loop: WeightedLoop) -> Mapping[_Sent, float]:
 
 def _of_step(step: TrainingStep | ServingStep) -> dict[_Sent, float]:
     """Count what a step or a request sends; a part of a collective, such as an overlapped one, counts as such."""
+    from evo_libra.workload.step.iteration import shard_or_whole  # noqa: PLC0415 - tables of layers do not need it
+
     found: dict[_Sent, float] = {}
     for one, count in step.traffic():
         size, what = float(np.ravel(one.size)[0]), one.operation

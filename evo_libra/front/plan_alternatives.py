@@ -11,7 +11,7 @@ import numpy as np
 
 from evo_libra.arrays import GIGA, FloatArray, IntArray, Population
 from evo_libra.problem.problem import Problem
-from evo_libra.workload.step.plan_table import PlanTable
+from evo_libra.problem.time_models.kinds import PlanTable
 
 _FASTER = 1.1
 """How much more bandwidth a network gets in the question what a faster one would change."""

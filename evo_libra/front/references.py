@@ -18,8 +18,7 @@ from evo_libra.problem.plans import fitting
 from evo_libra.problem.pricing.catalog import with_own_technologies
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import COST, TIME, HasReferences, SearchProblem
-from evo_libra.workload.serving.serving_table import ServingTable
-from evo_libra.workload.step.plan_table import PlanTable
+from evo_libra.problem.time_models.kinds import PlanTable, ServingTable
 
 CHEAPER, FASTER = "cheaper_at_equal_time_percent", "faster_at_equal_cost_percent"
 

@@ -18,8 +18,7 @@ from evo_libra.problem.figures import Figures
 from evo_libra.problem.objectives import unit_of
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import COST, TIME, SearchProblem
-from evo_libra.workload.serving.serving_step import ServingStep
-from evo_libra.workload.step.training_step import TrainingStep
+from evo_libra.problem.time_models.kinds import ServingStep, TrainingStep
 
 
 def violations(problem: Problem, population: Population) -> list[str]:

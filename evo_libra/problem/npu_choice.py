@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.network.blocks import Range
-from evo_libra.network.catalog.accelerator import Accelerator
-from evo_libra.network.catalog.hosts import price_range
+
+if TYPE_CHECKING:
+    from evo_libra.network.catalog.accelerator import Accelerator
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,8 @@ def npu_choice(
     """
     if not npus:
         return None
+    from evo_libra.network.catalog.hosts import price_range  # noqa: PLC0415 - tables of layers have no accelerator
+
     names = tuple(npu.name for npu in npus)
     owner = np.array([0 if name is None else names.index(name) for name in wired], dtype=np.int64)
     watts, ranges = [npu.power for npu in npus], tuple(price_range(npu.price) for npu in npus)

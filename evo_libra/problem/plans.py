@@ -12,10 +12,8 @@ import numpy as np
 from evo_libra.arrays import IntArray, columns, no_plans
 from evo_libra.errors import InputError
 from evo_libra.problem.constraints import TOLERANCE, Constraint
+from evo_libra.problem.time_models.kinds import PlanTable, TabulatedTime
 from evo_libra.problem.time_models.time_model import TimeModel
-from evo_libra.workload.step.dominance import clustered, smallest, undominated
-from evo_libra.workload.step.plan_table import PlanTable
-from evo_libra.workload.step.tabulated import TabulatedTime
 
 MAX_PLANS = 1_000_000
 """Plans of all workloads together up to which each of them is looked at."""
@@ -94,6 +92,8 @@ class UsefulPlans:
     @cached_property
     def clusters(self) -> PlanGroups:
         """Smaller groups, of plans whose coefficients are alike, too."""
+        from evo_libra.workload.step.dominance import clustered  # noqa: PLC0415 - few problems have open plans
+
         rows = iter(self.plans)
         labels = [
             clustered(loop.time, loop.workload.placements[2], np.unique(next(rows)))
@@ -115,6 +115,8 @@ def _groups(time: TimeModel, plans: IntArray, labels: Sequence[IntArray]) -> Pla
     rows, loops = iter(zip(labels, plans, strict=True)), []
     for loop in time.loops:
         if isinstance(loop.time, TabulatedTime):
+            from evo_libra.workload.step.dominance import smallest  # noqa: PLC0415 - few problems have open plans
+
             label, row = next(rows)
             loops.append(replace(loop, time=smallest(loop.time, label, np.unique(row))))
         else:
@@ -127,6 +129,8 @@ def useful_plans(time: TimeModel, constraints: Sequence[Constraint]) -> UsefulPl
 
     An `InputError` says that the workloads leave too many open together, or that none meets the limits of memory.
     """
+    from evo_libra.workload.step.dominance import undominated  # noqa: PLC0415 - few problems have open plans
+
     check_time_decides(time, constraints)
     kept = []
     for loop in time.loops:

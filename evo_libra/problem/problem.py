@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,17 +17,13 @@ from evo_libra.network.fabric import Fabric
 from evo_libra.problem.allocate import TrafficTable
 from evo_libra.problem.budgets import useful_budgets
 from evo_libra.problem.constraints import BANDWIDTH, Constraint, violation
-from evo_libra.problem.faults import Faults
 from evo_libra.problem.figures import Figures, TotalCostOfOwnership, TrainingFigures, served_figures
 from evo_libra.problem.fused import FusedLoop
-from evo_libra.problem.network_faults import NetworkFaults
-from evo_libra.problem.npu_choice import NpuChoice
 from evo_libra.problem.objectives import MEASURES, Measure, values
 from evo_libra.problem.pricing.catalog import pricing_of
 from evo_libra.problem.pricing.parts import BillOfMaterials
 from evo_libra.problem.pricing.pricing import DimensionChoice, Pricing, Topologies
 from evo_libra.problem.protocol import Evaluation, Genome, Objective, SearchSettings
-from evo_libra.problem.scenarios import Scenarios
 from evo_libra.problem.sections.bandwidth import bandwidth_section
 from evo_libra.problem.sections.collectives import CollectiveSection
 from evo_libra.problem.sections.plan import PlanSection
@@ -35,11 +31,17 @@ from evo_libra.problem.sections.section import Draft, Rules, Sections
 from evo_libra.problem.sections.spares import SparesSection
 from evo_libra.problem.sections.topology import BlockSection, StructureSection
 from evo_libra.problem.space import CountedStructures, Space
-from evo_libra.problem.system import SystemBill
+from evo_libra.problem.time_models.kinds import PlanTable
 from evo_libra.problem.time_models.loops import Times, no_times
 from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.problem.written_designs import Notation
-from evo_libra.workload.step.plan_table import PlanTable
+
+if TYPE_CHECKING:
+    from evo_libra.problem.faults import Faults
+    from evo_libra.problem.network_faults import NetworkFaults
+    from evo_libra.problem.npu_choice import NpuChoice
+    from evo_libra.problem.scenarios import Scenarios
+    from evo_libra.problem.system import SystemBill
 
 SECTIONS = (StructureSection, BlockSection, PlanSection.of, CollectiveSection.of, SparesSection.of, bandwidth_section)
 """The kinds of sections of a genome, in order."""
@@ -172,6 +174,8 @@ class Problem:
         if self.faults is None:
             return None
         assert isinstance(self.pricing, BillOfMaterials), "the loader has looked"  # noqa: S101 - our mistake
+        from evo_libra.problem.network_faults import NetworkFaults  # noqa: PLC0415 - few problems have failures
+
         return NetworkFaults(self.pricing, self.faults)
 
     def budgets(self) -> tuple[float, float]:

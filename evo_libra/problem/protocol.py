@@ -6,14 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
-from evo_libra.chakra.trace import Node
 from evo_libra.files.source import Source
 from evo_libra.problem.objectives import COST, TIME, Objective
+
+if TYPE_CHECKING:
+    from evo_libra.chakra.trace import Node
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,19 +15,17 @@ from evo_libra.errors import counted
 from evo_libra.network.transport import APPROXIMATION
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchProblem
+from evo_libra.problem.time_models.kinds import ServingStep, TracedWorkload, TrainingStep
 from evo_libra.problem.time_models.loops import WeightedLoop
 from evo_libra.problem.written_designs import transports_of
 from evo_libra.timing import quirks
-from evo_libra.timing.collectives.system import cut
-from evo_libra.timing.fidelity import Fidelity
 from evo_libra.timing.names import Policy, Scheduler
 from evo_libra.timing.quirks import WARNED, Quirk
-from evo_libra.timing.trace_time import TracedWorkload
-from evo_libra.workload.serving.serving_step import ServingStep
-from evo_libra.workload.step.iteration import step_iteration
-from evo_libra.workload.step.training_step import TrainingStep
 from evo_libra.workload.training import Merging
 from evo_libra.workload.workload import Workload
+
+if TYPE_CHECKING:
+    from evo_libra.timing.fidelity import Fidelity
 
 TRANSPORT = Quirk("transport", f"Times under a congestion control of RoCE are an {APPROXIMATION}.")
 """What is said of every design with a transport."""
@@ -120,6 +118,8 @@ def _parts(problem: Problem, designs: Population) -> BoolArray:
 
 def _turned(problem: Problem, designs: Population, depth: IntArray) -> BoolArray:
     """Return in which designs a collective's chunks are no multiple of the dimensions, which are taken by turns."""
+    from evo_libra.timing.collectives.system import cut  # noqa: PLC0415 - LIBRA's time does not need it
+
     found, placed = np.zeros(len(designs), dtype=np.bool_), problem.time.placed(designs.npus)
     assert designs.schedule is not None  # noqa: S101 - a fidelity always makes one
     for loop in problem.time.loops:
@@ -137,6 +137,8 @@ def _collectives(loop: WeightedLoop) -> list[tuple[Collective, str, int]]:
             each.setdefault(owner, []).append((collective, group, size))
         return max(each.values(), key=len, default=[])
     if isinstance(loop.workload, TrainingStep | ServingStep):
+        from evo_libra.workload.step.iteration import step_iteration  # noqa: PLC0415 - tables of layers do not need it
+
         streams = step_iteration(loop.workload.time, loop.degrees, Merging.NONE).streams
         return [(load.collective, group, load.size) for group, load in streams if isinstance(load, SizedCollective)]
     assert isinstance(loop.workload, Workload), "plans are pinned"  # noqa: S101 - our mistake

@@ -16,8 +16,8 @@ from evo_libra.network.fabric import NPU, Fabric, fabrics_of, networks_of, parse
 from evo_libra.network.transport import APPROXIMATION, TRANSPORTS
 from evo_libra.problem.npu_choice import NpuChoice
 from evo_libra.problem.pricing.catalog import with_own_technologies
+from evo_libra.problem.time_models.kinds import PlanTable
 from evo_libra.problem.time_models.time_model import TimeModel
-from evo_libra.workload.step.plan_table import PlanTable
 
 NOTE = "transport_note"
 """Column of what to know of the times of designs with a transport."""

@@ -6,10 +6,10 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any, cast
 
 from evo_libra.errors import EngineError, unknown
+from evo_libra.installed import entry_points_of
 from evo_libra.problem.file.registry import import_object
 from evo_libra.problem.protocol import SearchProblem
 from evo_libra.searching.automatic import AUTO, PROOF, SEARCH, SMALL
@@ -75,7 +75,7 @@ _LIBRARIES = {name.partition(":")[0] for name in ENGINES if ":" in name}
 
 def engine_names() -> tuple[str, ...]:
     """Return the names that `load_engine` takes, besides ``module:object`` for an engine of one's own."""
-    return (*ENGINES, *sorted(entry_points(group=ENTRY_POINTS).names))
+    return (*ENGINES, *sorted(entry_points_of(ENTRY_POINTS).names))
 
 
 def is_code(name: str) -> bool:
@@ -115,7 +115,7 @@ def _users_engine(name: str, problem: SearchProblem) -> Engine:
 
 
 def _users_function(name: str, problem: SearchProblem) -> Callable[[SearchProblem], object]:
-    found = entry_points(group=ENTRY_POINTS)
+    found = entry_points_of(ENTRY_POINTS)
     if not is_code(name) and name not in found.names:
         raise EngineError(unknown("engine", name, (AUTO, *engine_names())))
     try:

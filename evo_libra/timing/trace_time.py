@@ -17,13 +17,8 @@ from evo_libra.timing.traces.program import TraceProgram
 from evo_libra.timing.traces.replay import replay_population
 from evo_libra.timing.traces.scripts import Traces
 from evo_libra.units import roofline_ns
-from evo_libra.workload.parallelism import ALL
+from evo_libra.workload.parallelism import ALL, BETWEEN, MEMBER, Layout
 from evo_libra.workload.training import Merging, Message, Stream, stream_of, units_of
-
-MEMBER, BETWEEN = "member", "between"
-"""Names in the layouts of communicator groups: what belongs to a group, and what lies between its members."""
-
-Layout = tuple[tuple[str, int], ...]
 
 _SHOWN = 6
 

@@ -20,6 +20,7 @@ _OF_STREAMS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 def main() -> None:
     """Run the command line; exit codes: 0 done, 1 failed, 2 wrong input, 3 runs of a batch failed, 130 interrupted."""
     gc.set_threshold(_ALLOCATIONS)
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # to look for some takes as long as to read a problem
     is_open = clean_streams()
     try:
         code = _run(sys.argv[1:])

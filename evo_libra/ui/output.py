@@ -11,24 +11,26 @@ import os
 import re
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TextIO, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, Self, TextIO, cast, runtime_checkable
 
 from evo_libra.quantities import money_text, money_unit, number, time_text, time_unit
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import Progress, ProgressColumn
+    from rich.progress import Progress, ProgressColumn, TaskID
     from rich.text import Text
 
 __all__ = [
     "STEERING",
     "CleanStream",
+    "NoProgress",
     "bandwidth_text",
     "clean_streams",
     "cleaned",
     "duration",
     "groups_text",
     "label_of",
+    "may_be_terminal",
     "money_text",
     "money_unit",
     "new_console",
@@ -112,6 +114,30 @@ def progress_bar(*columns: ProgressColumn) -> Progress:
 
     console = new_console(stderr=True)
     return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+
+
+def may_be_terminal(stream: TextIO) -> bool:
+    """Return whether Rich may take a stream for a terminal, which these variables tell it of any stream."""
+    return stream.isatty() or not os.environ.keys().isdisjoint(("FORCE_COLOR", "TTY_COMPATIBLE"))
+
+
+class NoProgress:
+    """Takes the place of a bar that nobody would see, so that Rich is not imported for it."""
+
+    disable = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Show nothing."""
+
+    def add_task(self, *_: object, **__: object) -> TaskID:
+        """Show nothing."""
+        return cast("TaskID", 0)
+
+    def update(self, *_: object, **__: object) -> None:
+        """Show nothing."""
 
 
 def print_styled(text: str) -> None:

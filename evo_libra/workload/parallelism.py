@@ -17,6 +17,12 @@ from evo_libra.errors import InputError
 ALL = "all"
 """The process group of all NPUs."""
 
+Layout = tuple[tuple[str, int], ...]
+"""How groups lie among the NPUs: the degrees of groups or of parts of one, the innermost first."""
+
+MEMBER, BETWEEN = "member", "between"
+"""Names in the layouts of communicator groups: what belongs to a group, and what lies between its members."""
+
 
 def parts_of(group: str) -> tuple[str, ...]:
     """Return the groups that one is made of: ``ep+dp`` is all NPUs of both."""

@@ -118,7 +118,7 @@ async def _drawn(app: TerminalUI, pilot: Pilot[None]) -> str:
 def test_everything_is_printed_through_one_module() -> None:
     direct = re.compile(r"\bConsole\(|__stdout__|sys\.stdout\.write|sys\.stderr\.write")
     found = {path.name for path in UI.rglob("*.py") if direct.search(path.read_text())}
-    assert found == {"shared.py"}  # help is laid out in memory
+    assert found == {"help_layout.py"}  # help is laid out in memory
 
 
 def test_a_console_keeps_its_own_styles(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -24,15 +24,16 @@ from evo_libra.files.integrity import read_archive
 from evo_libra.front.front import Front, front_genes
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import Evaluation, SearchProblem
-from evo_libra.searching.asynchronous import completions
 from evo_libra.searching.evaluation.parallel import CACHE, ExpensiveProblem
 from evo_libra.searching.generations import generations, memetic_step
-from evo_libra.searching.islands import Archipelago, Epoch, epoch_runner, island_generations
 from evo_libra.searching.loop import Gap, SearchOptions, Snapshot, Stagnation, Stop, certified_gap
 from evo_libra.searching.registry import DETERMINISTIC, load_engine
 
+if TYPE_CHECKING:
+    from evo_libra.searching.islands import Archipelago, Epoch
+
 Observe = Callable[[FloatArray, Evaluation], None]
-Place = Callable[[RunSpec], Archipelago]
+Place: TypeAlias = "Callable[[RunSpec], Archipelago]"
 Names = str | Path | Sequence[str | Path]
 
 
@@ -114,11 +115,15 @@ def with_processes(spec: RunSpec, problem: SearchProblem, results: Path | None, 
 
 def in_this_process(spec: RunSpec) -> Archipelago:
     """Return islands that are searched one after the other, here."""
+    from evo_libra.searching.islands import Archipelago  # noqa: PLC0415 - few runs have islands
+
     return Archipelago(spec.islands, 0)
 
 
 def in_processes(spec: RunSpec) -> Archipelago:
     """Return islands that are searched in processes of their own, as far as there are processors."""
+    from evo_libra.searching.islands import Archipelago  # noqa: PLC0415 - few runs have islands
+
     return Archipelago(spec.islands)
 
 
@@ -138,11 +143,15 @@ def snapshots(
     options = _options(spec, problem, observe, warm=resume is None)
     numbers = {"population": spec.population, "seed": spec.seed, "evaluations": spec.evaluations}
     if spec.islands > 1:
+        from evo_libra.searching.islands import island_generations  # noqa: PLC0415 - few runs have islands
+
         yield from island_generations(problem, spec.engine, place(spec), **numbers, resume=resume, options=options)
         return
     engine = load_engine(spec.engine, problem)
     if spec.asynchronous:
         assert isinstance(problem, ExpensiveProblem), "checked"  # noqa: S101 - our mistake
+        from evo_libra.searching.asynchronous import completions  # noqa: PLC0415 - few runs are asynchronous
+
         yield from completions(problem, engine, **numbers, resume=resume, options=options)
     else:
         yield from generations(problem, engine, **numbers, resume=resume, options=options)
@@ -158,6 +167,8 @@ def _options(spec: RunSpec, problem: SearchProblem, observe: Observe | None, *, 
 
 def epoch_runner_of(spec: RunSpec, problem: SearchProblem) -> Callable[[Epoch], Epoch]:
     """Return the function that runs epochs of a run's islands."""
+    from evo_libra.searching.islands import epoch_runner  # noqa: PLC0415 - few runs have islands
+
     improve = memetic_step(problem, spec.memetic, spec.population)
     return epoch_runner(problem, spec.engine, spec.population, improve, observed=spec.keep == "designs")
 

@@ -6,10 +6,10 @@ import pkgutil
 import re
 from collections.abc import Iterable
 from importlib import import_module
-from importlib.metadata import entry_points
 from pathlib import Path
 
 from evo_libra.errors import InputError
+from evo_libra.installed import entry_points_of
 from evo_libra.network.blocks.block import Block
 
 ENTRY_POINTS = "evo_libra.blocks"
@@ -32,7 +32,7 @@ def _packaged() -> list[Block]:
 
 def _registered() -> list[Block]:
     found: list[Block] = []
-    for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
+    for entry in sorted(entry_points_of(ENTRY_POINTS), key=lambda entry: entry.name):
         blocks = entry.load()
         for block in blocks if isinstance(blocks, tuple) else (blocks,):
             if not isinstance(block, Block):

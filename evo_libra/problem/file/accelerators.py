@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,14 +12,16 @@ from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError, unknown
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.yaml_reader import format_key
-from evo_libra.network.catalog.accelerator import Accelerator
-from evo_libra.network.catalog.accelerators import AcceleratorSpec, accelerator, load_accelerators, read_accelerator
 from evo_libra.network.catalog.technologies import Catalog, Technology
 from evo_libra.network.transport import TRANSPORTS
+from evo_libra.problem.file.memory_spec import MemorySpec
 from evo_libra.problem.file.mistakes import Gather, ProblemFile
 from evo_libra.problem.file.time import time_spec
-from evo_libra.problem.file.training_spec import MemorySpec
 from evo_libra.problem.npu_choice import NpuChoice, npu_choice
+
+if TYPE_CHECKING:
+    from evo_libra.network.catalog.accelerator import Accelerator
+    from evo_libra.network.catalog.accelerators import AcceleratorSpec
 
 
 class AcceleratorLoader:
@@ -48,6 +52,12 @@ class AcceleratorLoader:
         return found
 
     def _npu(self, path: KeyPath, given: str | AcceleratorSpec) -> Accelerator:
+        from evo_libra.network.catalog.accelerators import (  # noqa: PLC0415 - tables of layers do not need it
+            accelerator,
+            load_accelerators,
+            read_accelerator,
+        )
+
         if isinstance(given, str):
             if given not in load_accelerators():
                 raise self.fail(path, unknown("accelerator", given, load_accelerators()))
@@ -73,6 +83,11 @@ class AcceleratorLoader:
     def trains(self) -> bool:
         """Whether some workload is a training step or served, so that its times are those of an accelerator."""
         return any(one.training is not None or one.serving is not None for one in self.spec.workloads)
+
+    def identity(self) -> dict[str, Any]:
+        """Return the figures of the accelerators, which make a problem another one."""
+        figures = [asdict(npu) for npu in self.npus]
+        return {"accelerator": figures[0] if len(figures) == 1 else figures} if figures else {}
 
     def check_memory(self) -> None:
         """Refuse a limit of an NPU's memory where the file does not say what NPU that is."""

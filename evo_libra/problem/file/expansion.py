@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 from evo_libra.arrays import GIGA
-from evo_libra.problem.file.training_spec import ExpansionSpec
+from evo_libra.problem.file.expansion_spec import ExpansionSpec
 from evo_libra.workload.step.expansion import NO_EXPANSION, Expansion
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,8 +17,6 @@ from evo_libra.files.source import named_by
 from evo_libra.network.blocks import Kit
 from evo_libra.network.blocks.fat_tree import RATIOS, Ratios
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
-from evo_libra.network.catalog.accelerator import Accelerator
-from evo_libra.network.catalog.accelerators import load_accelerators
 from evo_libra.network.catalog.parts import is_parts, load_parts, parts_files
 from evo_libra.network.catalog.technologies import Catalog, Technology, catalog_file, load_catalog
 from evo_libra.network.fabric import parse_fabric
@@ -26,6 +25,9 @@ from evo_libra.problem.file.spec import MAX_DIMENSIONS, BandwidthSpec, FabricSpe
 from evo_libra.problem.file.transport import with_transports
 from evo_libra.problem.pricing.catalog import KitTechnology, catalog_of
 from evo_libra.problem.pricing.pricing import DimensionChoice
+
+if TYPE_CHECKING:
+    from evo_libra.network.catalog.accelerator import Accelerator
 
 
 def catalog_paths(file: ProblemFile) -> list[Path]:
@@ -101,6 +103,8 @@ def _joined(each: Sequence[Catalog], npus: Sequence[Accelerator]) -> Catalog:
 
 def _wired(names: tuple[str, ...], npu: Accelerator) -> tuple[str, ...]:
     """Return the technologies that an accelerator can be wired with."""
+    from evo_libra.network.catalog.accelerators import load_accelerators  # noqa: PLC0415 - tables do not need it
+
     of_some = {port for known in load_accelerators().values() for port in known.ports}
     return tuple(name for name in names if name in npu.ports or name not in of_some)
 

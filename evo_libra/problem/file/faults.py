@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from evo_libra.errors import InputError, unknown
 from evo_libra.network.bill import parts_of
 from evo_libra.network.blocks import Kit
-from evo_libra.network.catalog.failures import FAILING, Failures
 from evo_libra.problem.constraints import BANDWIDTH
-from evo_libra.problem.faults import Faults
-from evo_libra.problem.file.faults_spec import FaultsSpec
 from evo_libra.problem.file.mistakes import ProblemFile
 from evo_libra.problem.objectives import MEASURES
+
+if TYPE_CHECKING:
+    from evo_libra.problem.faults import Faults
+    from evo_libra.problem.file.faults_spec import FaultsSpec
 
 
 class FaultsLoader:
@@ -36,6 +38,9 @@ class FaultsLoader:
             return None
         if not kits:
             raise self.fail(("faults",), "failures are of parts, and the catalogue has prices per bandwidth")
+        from evo_libra.network.catalog.failures import FAILING, Failures  # noqa: PLC0415 - few problems have failures
+        from evo_libra.problem.faults import Faults  # noqa: PLC0415 - the same
+
         self._check_names(given, [*FAILING, *parts_of(kits)])
         spares = given.spares if isinstance(given.spares, tuple) else (given.spares,)
         return Faults(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
@@ -15,6 +15,10 @@ def _of_some_size(value: float) -> float:
         raise PydanticCustomError("greater_than_equal", "too small", {"ge": _SMALLEST})
     return value
 
+
+Item = TypeVar("Item")
+Some = Annotated[tuple[Item, ...], Field(min_length=1)]
+"""Values that the search may choose from."""
 
 PositiveInt = Annotated[int, Field(ge=1, le=2**31)]
 PositiveFloat = Annotated[float, Field(gt=0, le=1e15), AfterValidator(_of_some_size)]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evo_libra.arrays import GIGA
 from evo_libra.errors import ConflictError, InputError
@@ -14,7 +14,6 @@ from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import Source
 from evo_libra.network.bill import parts_of
 from evo_libra.network.blocks import Kit
-from evo_libra.network.catalog.failures import HOST, NPU, SOFTWARE, Failures
 from evo_libra.network.catalog.technologies import Catalog, Technology
 from evo_libra.problem.constraint_parser import parse_constraint
 from evo_libra.problem.constraints import Constraint
@@ -23,7 +22,6 @@ from evo_libra.problem.file.fabric import FabricLoader, catalog_paths, technolog
 from evo_libra.problem.file.faults import FaultsLoader
 from evo_libra.problem.file.mistakes import ProblemFile, Stages
 from evo_libra.problem.file.spec import MAX_DIMENSIONS, PinSpec
-from evo_libra.problem.file.system import SystemLoader
 from evo_libra.problem.file.time import check_keys, fidelity_of, time_model, time_spec
 from evo_libra.problem.file.uncertainty import UncertaintyLoader
 from evo_libra.problem.file.workloads import WorkloadLoader
@@ -36,6 +34,10 @@ from evo_libra.problem.protocol import SearchSettings
 from evo_libra.problem.space import MAX_INDEX, MAX_STRUCTURES, CountedStructures, DimensionRule, Space
 from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.workload.training import Merging
+
+if TYPE_CHECKING:
+    from evo_libra.problem.system import SystemBill
+    from evo_libra.problem.time_models.loops import WeightedLoop
 
 _RARE = ("npu", "transport")
 _OF_MODE = ("bandwidth", "objectives", "time", "workloads")
@@ -70,16 +72,16 @@ def _with_all_mistakes(first: InputError, source: Source, folder: Path, *, open_
     fabric, workloads = loader.fabric, loader.workloads
     catalog = stages.attempt(lambda: technologies_of(file), "fabric.catalog", "npu")
     tco = stages.attempt(loader.tco, "objectives", "tco")
-    stages.attempt(SystemLoader(file).bill, "system")
+    stages.attempt(loader.system, "system")
     for index, spec in enumerate(file.spec.workloads):
         needed = ("npus", "npu") if spec.training is not None or spec.serving is not None else ("npus",)
         stages.attempt(partial(workloads.workload, index), *needed, f"workloads[{index}]")
-    trained = ("npu",) if workloads.training.accelerators.trains else ()
+    trained = ("npu",) if workloads.accelerators.trains else ()
     stages.attempt(lambda: workloads.loops(None, Merging.PATTERN), "npus", *trained, "workloads", "time")
     pins = stages.attempt(fabric.pins, "fabric.shape", "fabric.pin", "npus")
     stages.attempt(fabric.check_bandwidth, "bandwidth")
-    stages.attempt(lambda: workloads.training.accelerators.npus, "npu")
-    stages.attempt(workloads.training.accelerators.check_memory, "npu", "memory")
+    stages.attempt(lambda: workloads.accelerators.npus, "npu")
+    stages.attempt(workloads.accelerators.check_memory, "npu", "memory")
     stages.attempt(lambda: check_keys(time_spec(file.spec), source), "time")
     built = ("fabric.technologies", "fabric.blocks")
     limits = ("fabric.min_dimensions", "fabric.max_dimensions")
@@ -118,23 +120,24 @@ class _Loader:
         self.fabric, self.workloads = FabricLoader(file, open_box=open_box), WorkloadLoader(file)
 
     def load(self) -> Problem:
-        npus = self.workloads.training.accelerators.npus
+        npus = self.workloads.accelerators.npus
         catalog = technologies_of(self.file, npus)
-        npu = self.workloads.training.accelerators.choice(catalog)
+        npu = self.workloads.accelerators.choice(catalog)
         self.fabric.check_blocks(catalog)
         pins = self.fabric.pins()
         choices = self.fabric.choices(catalog, pins)
         fidelity = fidelity_of(time_spec(self.spec), catalog, self.file.source)
         self.check_mode(parts=bool(kits_of(catalog)))
-        self.workloads.training.accelerators.check_memory()
-        efficiency = self.workloads.training.accelerators.efficiency(catalog)
+        self.workloads.accelerators.check_memory()
+        efficiency = self.workloads.accelerators.efficiency(catalog)
         owner = npu.owner if npu is not None and npu.several else None
         time = time_model(self.workloads.loops, fidelity, kits_of(catalog), efficiency, owner)
-        training = self.workloads.training.figures(time.loops)
-        tco, system = self.tco(), SystemLoader(self.file).bill(time.loops, kits_of(catalog))
+        training = self.workloads.training.figures(time.loops) if self.workloads.accelerators.trains else None
+        tco, system = self.tco(), self.system(time.loops, kits_of(catalog))
         constraints = self.constraints(len(choices), catalog, tco) + port_constraints(catalog, len(choices))
         constraints += self.limits(training, npu, constraints, len(choices))
-        SystemLoader(self.file).check(system, self.asked(constraints))
+        if system is not None:
+            self.check_system(system, constraints)
         counted = self._count(catalog, choices, pins)
         return Problem(
             self.spec.name,
@@ -156,6 +159,20 @@ class _Loader:
             FaultsLoader(self.file, self.asked(constraints)).faults(kits_of(catalog)),
             system,
         )
+
+    def system(self, loops: Sequence[WeightedLoop] = (), kits: Sequence[Kit] = ()) -> SystemBill | None:
+        """Return the bill of what is bought beside network and accelerators; see `SystemLoader.bill`."""
+        if self.spec.system is None and self.spec.memory.expansion is None and not self.workloads.accelerators.trains:
+            return None
+        from evo_libra.problem.file.system import SystemLoader  # noqa: PLC0415 - tables of layers do not need it
+
+        return SystemLoader(self.file).bill(loops, kits)
+
+    def check_system(self, system: SystemBill, constraints: Sequence[Constraint]) -> None:
+        """Refuse objectives and constraints that need a figure which a row of the bill lacks."""
+        from evo_libra.problem.file.system import SystemLoader  # noqa: PLC0415 - tables of layers do not need it
+
+        SystemLoader(self.file).check(system, self.asked(constraints))
 
     def asked(self, constraints: Sequence[Constraint]) -> list[tuple[str, str]]:
         """Return the names of objectives, and of those that constraints limit, with the keys that name them."""
@@ -205,7 +222,9 @@ class _Loader:
         Every order that means something is that of a list: the technologies, the innermost first, are one.
         """
         more = {"files": self.workloads.files(), "models": self.workloads.models()}
-        more |= self.workloads.training.identity()
+        more |= self.workloads.accelerators.identity()
+        if self.workloads.accelerators.trains:
+            more |= self.workloads.training.identity()
         if self.spec.faults is not None:
             more["failures"] = self._failures(kits_of(catalog))
         return {
@@ -216,6 +235,13 @@ class _Loader:
 
     def _failures(self, kits: Sequence[Kit]) -> dict[str, Any]:
         """Return the failures of all that a problem has."""
+        from evo_libra.network.catalog.failures import (  # noqa: PLC0415 - few problems have failures
+            HOST,
+            NPU,
+            SOFTWARE,
+            Failures,
+        )
+
         assert self.spec.faults is not None, "the caller has looked"  # noqa: S101 - our mistake
         known = Failures(self.spec.faults.per_year, self.spec.faults.repair_h)
         kinds = {kind: known.named(kind) for kind in (NPU, HOST, SOFTWARE)}

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from evo_libra.errors import InputError, Mistake
+from evo_libra.files.integrity import opened
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import Source, key_path, validate
 from evo_libra.problem.file.spec import ProblemSpec
@@ -40,6 +41,16 @@ class ProblemFile:
     def fail(self, path: KeyPath, message: str) -> InputError:
         """Return the error for a key of the file."""
         return InputError(self.source.mistake(path, message))
+
+    def readable(self, place: KeyPath, name: str) -> Path:
+        """Return the path of a file that the problem file names at a place, where it can be opened."""
+        file = self.folder / name
+        try:
+            opened(file).close()
+        except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+            reason = (getattr(error, "strerror", None) or str(error)).lower()
+            raise self.fail(place, f"{file} cannot be read: {reason}") from None
+        return file
 
 
 class Gather:

@@ -9,11 +9,11 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InputError, unknown
+from evo_libra.installed import entry_points_of
 from evo_libra.problem.protocol import Configurable, SearchProblem
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def problem_folders() -> list[Path]:
 def problem_names() -> list[str]:
     """Return every name that `load_problem` knows."""
     files = (path.stem for folder in problem_folders() for path in folder.glob("*.yaml"))
-    return sorted({*(entry.name for entry in entry_points(group=ENTRY_POINTS)), *files, *packaged_modules()})
+    return sorted({*(entry.name for entry in entry_points_of(ENTRY_POINTS)), *files, *packaged_modules()})
 
 
 def packaged_modules() -> Mapping[str, Path]:
@@ -119,18 +119,12 @@ def _searched(problem: Problem) -> Mapping[str, str | float | None]:
 def _find_file(name: str) -> Path | None:
     if _is_path(name):
         return Path(name)
-    if ":" in name or name in packaged_modules() or name in _installed(tuple(sys.path)):
+    if ":" in name or name in packaged_modules() or name in entry_points_of(ENTRY_POINTS).names:
         return None
     for folder in problem_folders():
         if os.path.isfile(folder / f"{name}.yaml"):  # noqa: PTH113 - false for what cannot be the name of a file
             return folder / f"{name}.yaml"
     raise InputError(f"{unknown('problem', name, problem_names())} (or give the path of a problem file)")
-
-
-@lru_cache(maxsize=4)
-def _installed(_path: tuple[str, ...]) -> frozenset[str]:
-    """Return the names of installed problems; to look for them takes as long as to read a problem file."""
-    return frozenset(entry_points(group=ENTRY_POINTS).names)
 
 
 def problem_source(name: str, assignments: Sequence[str], folder: Path) -> tuple[Source, Path] | None:
@@ -228,7 +222,7 @@ def _configured(problem: SearchProblem, name: str, folder: Path | None, assignme
 def _python_object(name: str, folder: Path | None) -> object:
     if name in (packaged := packaged_modules()):
         return _packaged_problem(packaged[name])
-    found = entry_points(group=ENTRY_POINTS)
+    found = entry_points_of(ENTRY_POINTS)
     return found[name].load() if name in found.names else import_object(name, folder)
 
 

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 from pydantic import Field
 
 from evo_libra.files.source import StrictModel
-from evo_libra.problem.file.fields import Degree, NotNegative, PositiveInt
-from evo_libra.problem.file.training_spec import Some
-from evo_libra.workload.serving.serving_setup import ATTENTION
-from evo_libra.workload.serving.stacks import SERVING_STACKS
+from evo_libra.problem.file.fields import Degree, NotNegative, PositiveInt, Some
+from evo_libra.workload.serving.stacks import ATTENTION, SERVING_STACKS
 
 if TYPE_CHECKING:
     ServingStackName: TypeAlias = str

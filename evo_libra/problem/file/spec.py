@@ -7,25 +7,31 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, field_serializer
 
+from evo_libra.files.late import Late
 from evo_libra.files.source import StrictModel
-from evo_libra.network.catalog.accelerators import AcceleratorSpec
 from evo_libra.network.catalog.link_layers import TransportName
 from evo_libra.network.catalog.parts import DomainSize
 from evo_libra.network.catalog.technologies import BlockName, Name
-from evo_libra.problem.file.faults_spec import FaultsSpec
 from evo_libra.problem.file.fields import Degree, NotNegative, PositiveFloat, PositiveInt
-from evo_libra.problem.file.serving_spec import ServingSpec
-from evo_libra.problem.file.system_spec import SystemSpec
-from evo_libra.problem.file.training_spec import (
-    DecoderGeneratorSpec,
-    MemorySpec,
-    RecommenderGeneratorSpec,
-    TrainingSpec,
-)
+from evo_libra.problem.file.memory_spec import MemorySpec
 from evo_libra.problem.file.uncertainty_spec import UncertaintySpec, WeightSpec
 from evo_libra.problem.objectives import MEASURES
 from evo_libra.timing.names import ALGORITHMS, LONGEST_ENDPOINT_NS, MOST_CHUNKS, POLICIES, SCHEDULERS
-from evo_libra.workload.language_models import DlrmSpec, MoeSpec, TableSpec, TransformerSpec
+
+if TYPE_CHECKING:
+    from evo_libra.problem.file.faults_spec import FaultsSpec
+    from evo_libra.problem.file.generator_spec import Generator
+    from evo_libra.problem.file.npu_spec import Npu
+    from evo_libra.problem.file.serving_spec import ServingSpec
+    from evo_libra.problem.file.system_spec import SystemSpec
+    from evo_libra.problem.file.training_spec import TrainingSpec
+else:
+    FaultsSpec = Annotated[Any, Late("evo_libra.problem.file.faults_spec", "FaultsSpec")]
+    Generator = Annotated[Any, Late("evo_libra.problem.file.generator_spec", "Generator")]
+    Npu = Annotated[Any, Late("evo_libra.problem.file.npu_spec", "Npu")]
+    ServingSpec = Annotated[Any, Late("evo_libra.problem.file.serving_spec", "ServingSpec")]
+    SystemSpec = Annotated[Any, Late("evo_libra.problem.file.system_spec", "SystemSpec")]
+    TrainingSpec = Annotated[Any, Late("evo_libra.problem.file.training_spec", "TrainingSpec")]
 
 MAX_DIMENSIONS = 8
 
@@ -99,9 +105,6 @@ def _each_once(groups: Groups) -> Groups:
     return groups
 
 
-Generator = TransformerSpec | MoeSpec | DlrmSpec | TableSpec | DecoderGeneratorSpec | RecommenderGeneratorSpec
-
-
 class WorkloadSpec(StrictModel):
     """One workload, which is defined by one of model, file, trace and generator.
 
@@ -120,9 +123,7 @@ class WorkloadSpec(StrictModel):
         None, description="Chakra traces: one file for all NPUs, or the PREFIX of files PREFIX.<npu>.et"
     )
     groups: str | None = Field(None, description="JSON file of the communicator groups of a trace")
-    generator: Generator | None = Field(
-        None, description="hyper-parameters of a model of your own", discriminator="kind"
-    )
+    generator: Generator | None = Field(None, description="hyper-parameters of a model of your own")
     training: TrainingSpec | None = Field(
         None, description="trains a language or recommendation model as a whole on the problem's `npu`"
     )
@@ -312,7 +313,7 @@ class ProblemSpec(StrictModel):
     version: Literal[1] = Field(1, description="version of this schema")
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", description="name, also of the folder of results")
     npus: int = Field(ge=2, le=10**9, description="number of NPUs")
-    npu: str | AcceleratorSpec | Annotated[tuple[str | AcceleratorSpec, ...], Field(min_length=1)] | None = Field(
+    npu: Npu | None = Field(
         None,
         description="the accelerator, for training steps and serving: a name (see `evo-libra catalog`), or figures of "
         "one's own; beside a training step, tables of layers reach what was measured on its ports, too. The search "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import count
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,18 +14,15 @@ from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.yaml_reader import format_key
 from evo_libra.network.blocks import Kit
 from evo_libra.network.catalog.hosts import HostSpec, SourcedSpec, host_of, price_range
-from evo_libra.problem.file.expansion import expansions_of_file
 from evo_libra.problem.file.mistakes import ProblemFile
-from evo_libra.problem.file.offload import hosted
-from evo_libra.problem.file.training_spec import ServerSpec
 from evo_libra.problem.objectives import MEASURES
 from evo_libra.problem.system import Fixed, Hosts, MemoryOfPlans, OfPlans, SsdsOfPlans, SystemBill, SystemRow
+from evo_libra.problem.time_models.kinds import PlanTable, ServingTable, TrainingStep, TrainingTable
 from evo_libra.problem.time_models.loops import WeightedLoop
-from evo_libra.workload.serving.serving_table import ServingTable
-from evo_libra.workload.step.plan_table import PlanTable
-from evo_libra.workload.step.plans import NETWORK, NVME, Plans
-from evo_libra.workload.step.training_step import TrainingStep
-from evo_libra.workload.step.training_table import TrainingTable
+
+if TYPE_CHECKING:
+    from evo_libra.problem.file.training_spec import ServerSpec
+    from evo_libra.workload.step.plans import Plans
 
 _KEYS = {"price": "price_usd", "watts": "power_W"}
 
@@ -92,6 +90,9 @@ class SystemLoader:
             plans = plans_of(loop.workload)
             if spec.training is None or plans is None:
                 continue
+            from evo_libra.problem.file.offload import hosted  # noqa: PLC0415 - tables of layers do not need it
+            from evo_libra.workload.step.plans import NETWORK, NVME  # noqa: PLC0415 - the same
+
             place = np.broadcast_to(plans.optimizer, len(plans))
             host = hosted(self.spec.system)
             if (place == NVME).any() and host is not None and host.ssds is not None:
@@ -106,6 +107,8 @@ class SystemLoader:
         spec, tables, each = self.spec.memory.expansion, count(), list[tuple[FloatArray, int | None]]()
         if spec is None:
             return
+        from evo_libra.problem.file.expansion import expansions_of_file  # noqa: PLC0415 - few problems have any
+
         self._check_sources(("memory", "expansion"), spec)
         choices = np.array([one.capacity for one in expansions_of_file(spec)]) / GIGA
         for loop in loops:

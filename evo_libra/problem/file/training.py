@@ -18,6 +18,7 @@ from evo_libra.network.catalog.hosts import HostSpec
 from evo_libra.problem.figures import TrainingFigures
 from evo_libra.problem.file.accelerators import AcceleratorLoader
 from evo_libra.problem.file.expansion import expansions_of_file
+from evo_libra.problem.file.generator_spec import DecoderGeneratorSpec, RecommenderGeneratorSpec
 from evo_libra.problem.file.mistakes import Gather, ProblemFile
 from evo_libra.problem.file.offload import hosted, named_hosts, offload_mistakes, offload_of
 from evo_libra.problem.file.plans import PlanChoices, choices_of, nearest, table_of, why_none, with_precision
@@ -29,11 +30,7 @@ from evo_libra.problem.file.training_mistakes import (
     place_of,
     recommender_mistakes,
 )
-from evo_libra.problem.file.training_spec import (
-    DecoderGeneratorSpec,
-    RecommenderGeneratorSpec,
-    TrainingSpec,
-)
+from evo_libra.problem.file.training_spec import TrainingSpec
 from evo_libra.problem.time_models.loops import WeightedLoop
 from evo_libra.workload.language_models import load_models
 from evo_libra.workload.parallelism import complete_degrees
@@ -55,22 +52,20 @@ _BYTES = {"bf16": 2, "fp32": 4}
 class TrainingLoader:
     """Reads the training steps of a problem file."""
 
-    def __init__(self, file: ProblemFile) -> None:
+    def __init__(self, file: ProblemFile, accelerators: AcceleratorLoader) -> None:
         self.source, self.folder, self.spec, self.fail = file.source, file.folder, file.spec, file.fail
-        self.accelerators = AcceleratorLoader(file)
+        self.accelerators = accelerators
 
     def identity(self) -> dict[str, Any]:
-        """Return the figures of the accelerators, and of the models and hosts that training steps and serving name."""
+        """Return the figures of the models and hosts that training steps and serving name."""
         whole = [spec for spec in self.spec.workloads if spec.training is not None or spec.serving is not None]
-        known = trained_models() if whole else {}  # in long files, which take long to read
+        known = trained_models()
         named = [spec.model for spec in whole if spec.model in known]
         models = {name: asdict(known[name]) for name in named if name is not None}
-        figures = [asdict(npu) for npu in self.accelerators.npus]
-        found = {"accelerator": figures[0] if len(figures) == 1 else figures} if figures else {}
         optimizers = [spec.training.optimizer for spec in whole if spec.training is not None]
         hosts = dict(named for optimizer in optimizers for named in named_hosts(optimizer, self.spec.system))
         more = {"trained_models": models, "hosts": hosts}
-        return found | {key: figures for key, figures in more.items() if figures}
+        return {key: figures for key, figures in more.items() if figures}
 
     def figures(self, loops: Sequence[WeightedLoop]) -> TrainingFigures | None:
         """Return memory and tokens of workloads, where some of them are training steps or served.

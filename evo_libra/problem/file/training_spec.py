@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field
 
 from evo_libra.files.source import StrictModel
-from evo_libra.network.catalog.hosts import HostSpec, NotNegative, Positive, Price, SourcedSpec
-from evo_libra.problem.file.fields import PositiveInt
-from evo_libra.workload.step.decoder import DecoderSpec
-from evo_libra.workload.step.recommender import RecommenderSpec
+from evo_libra.network.catalog.hosts import HostSpec, Positive
+from evo_libra.problem.file.fields import PositiveInt, Some
 from evo_libra.workload.step.stacks import STACKS
 
 GroupOrder = tuple[Literal["tp", "cp", "dp", "pp"], ...]
@@ -22,29 +20,11 @@ def _every_group(order: GroupOrder) -> GroupOrder:
     return order
 
 
-class DecoderGeneratorSpec(DecoderSpec):
-    """Hyper-parameters of a language model that is trained as a whole."""
-
-    kind: Literal["decoder"]
-    source: str = Field("", description="where the figures come from")
-
-
-class RecommenderGeneratorSpec(RecommenderSpec):
-    """Hyper-parameters of a recommendation model that is trained as a whole."""
-
-    kind: Literal["recommender"]
-    source: str = Field("", description="where the figures come from")
-
-
 if TYPE_CHECKING:
     StackName: TypeAlias = str
 else:
     StackName = Literal[tuple(name for name, stack in STACKS.items() if stack.ring_efficiency is None)]
 
-
-Item = TypeVar("Item")
-Some = Annotated[tuple[Item, ...], Field(min_length=1)]
-"""Values that the search may choose from."""
 
 Order = Annotated[GroupOrder, Field(min_length=4, max_length=4), AfterValidator(_every_group)]
 Precision = Literal["bf16", "fp8"]
@@ -132,31 +112,3 @@ class TrainingSpec(StrictModel):
     tokens: Annotated[float, Field(gt=0, le=1e18)] | None = Field(
         None, description="tokens of the whole training, for its days and its energy"
     )
-
-
-Capacity = Annotated[float, Field(ge=0, le=1e9)]
-
-
-class ExpansionSpec(SourcedSpec):
-    """Memory that NPUs have beside their own, for what does not fit there."""
-
-    capacity_GB: Capacity | Some[Capacity] = Field(
-        description="GB of each NPU; from a list the search chooses, and 0 is none"
-    )
-    bandwidth_GBps: Positive | Some[Positive] = Field(
-        description="GB/s of reads and writes together; from a list the search chooses"
-    )
-    shared_by: PositiveInt = Field(
-        1, description="NPUs that share the bandwidth: those of a node, or of a pool; each has its part of it"
-    )
-    price_usd: Price | None = Field(None, description="price of a GB, or its lowest and highest price")
-    power_W: NotNegative | None = Field(None, description="power under load of a GB")
-
-
-class MemorySpec(StrictModel):
-    """How much of an NPU's memory plans may use, and what memory there is beside it."""
-
-    reserve: Annotated[float, Field(ge=0, lt=1)] = Field(
-        0.05, description="part of the capacity that stays free, for fragments and the framework"
-    )
-    expansion: ExpansionSpec | None = Field(None, description="memory beside that of the NPUs, by figures")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,9 +15,11 @@ from evo_libra.problem.file.uncertainty_spec import WeightSpec
 from evo_libra.problem.file.workloads import normalised_weights
 from evo_libra.problem.npu_choice import NpuChoice
 from evo_libra.problem.objectives import MEASURES, Measure
-from evo_libra.problem.scenarios import Scenarios, beyond, draw, priced_scenarios
-from evo_libra.problem.system import SystemBill
 from evo_libra.problem.time_models.loops import WeightedLoop
+
+if TYPE_CHECKING:
+    from evo_libra.problem.scenarios import Scenarios
+    from evo_libra.problem.system import SystemBill
 
 _WEIGHTS = 1
 """Stream of random numbers; those of prices are others."""
@@ -38,6 +41,8 @@ class UncertaintyLoader:
         """
         if not self.asked:
             return None
+        from evo_libra.problem.scenarios import priced_scenarios  # noqa: PLC0415 - few problems have scenarios
+
         settings = self.spec.uncertainty
         found = priced_scenarios(
             kits, npu, system, self._weights(loops), settings.scenarios, settings.seed, vary=settings.prices
@@ -49,6 +54,8 @@ class UncertaintyLoader:
 
     def _weights(self, loops: Sequence[WeightedLoop]) -> FloatArray:
         """Return the (w, s) weights beyond the stated ones."""
+        from evo_libra.problem.scenarios import beyond, draw  # noqa: PLC0415 - few problems have scenarios
+
         given = [one.weight for one in self.spec.workloads]
         ranges = [Range(one.low, one.value, one.high) if isinstance(one, WeightSpec) else _fixed(one) for one in given]
         settings = self.spec.uncertainty

@@ -4,29 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evo_libra.arrays import GIGA, TERA, FloatArray
-from evo_libra.chakra.groups import read_groups
-from evo_libra.chakra.read import read_traces, trace_files
-from evo_libra.chakra.trace import Kind, Node
+from evo_libra.arrays import TERA, FloatArray
 from evo_libra.errors import InputError, unknown
-from evo_libra.files.integrity import opened
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import file_digest, files_digest
+from evo_libra.problem.file.accelerators import AcceleratorLoader
 from evo_libra.problem.file.mistakes import Gather, ProblemFile
-from evo_libra.problem.file.serving import ServingLoader
 from evo_libra.problem.file.spec import WorkloadSpec
 from evo_libra.problem.file.time import check_chunks, time_spec
-from evo_libra.problem.file.training import TrainingLoader, trained_models
-from evo_libra.problem.file.training_spec import DecoderGeneratorSpec, RecommenderGeneratorSpec
 from evo_libra.problem.file.uncertainty_spec import WeightSpec
-from evo_libra.problem.file.workload_mistakes import Model, layer_mistakes, trace_mistakes
+from evo_libra.problem.file.workload_mistakes import Model, layer_mistakes
+from evo_libra.problem.time_models.kinds import PlanTable, TracedWorkload, TrainingStep
 from evo_libra.problem.time_models.loops import (
     WeightedLoop,
     weighted_loop,
@@ -34,19 +29,29 @@ from evo_libra.problem.time_models.loops import (
     weighted_step,
     weighted_traces,
 )
-from evo_libra.timing.fidelity import Fidelity
-from evo_libra.timing.trace_time import TraceAccelerator, TracedWorkload, traced_workload
 from evo_libra.workload.generators import dlrm, moe, transformer
 from evo_libra.workload.language_models import MODELS_FILE, DlrmSpec, MoeSpec, TableSpec, TransformerSpec, load_models
 from evo_libra.workload.parallelism import ALL, complete_degrees, parts_of
-from evo_libra.workload.serving.lengths import NAMED
-from evo_libra.workload.step.plan_table import PlanTable
-from evo_libra.workload.step.training_step import TrainingStep
 from evo_libra.workload.text_file import read_astra_sim_text
 from evo_libra.workload.training import Merging
 from evo_libra.workload.workload import IterationSize, Workload, scale_compute
 
-AnyWorkload = Workload | TrainingStep | TracedWorkload | PlanTable
+if TYPE_CHECKING:
+    from evo_libra.problem.file.generator_spec import Generator
+    from evo_libra.problem.file.serving import ServingLoader
+    from evo_libra.problem.file.serving_spec import ServingSpec
+    from evo_libra.problem.file.training import TrainingLoader
+    from evo_libra.timing.fidelity import Fidelity
+
+    AnyWorkload = Workload | TrainingStep | TracedWorkload | PlanTable
+
+_WHOLE = "this is a model as a whole: the key 'training' or 'serving' is needed"
+
+
+def _trace_files(prefix: Path) -> tuple[Path, ...]:
+    from evo_libra.chakra.read import trace_files  # noqa: PLC0415 - few problems have traces
+
+    return trace_files(prefix)
 
 
 class WorkloadLoader:
@@ -54,8 +59,21 @@ class WorkloadLoader:
 
     def __init__(self, file: ProblemFile) -> None:
         self.source, self.folder, self.spec, self.fail = file.source, file.folder, file.spec, file.fail
-        self.training = TrainingLoader(file)
-        self.serving = ServingLoader(file, self.training)
+        self.file, self.accelerators = file, AcceleratorLoader(file)
+
+    @cached_property
+    def training(self) -> TrainingLoader:
+        """What reads training steps."""
+        from evo_libra.problem.file.training import TrainingLoader  # noqa: PLC0415 - tables of layers do not need it
+
+        return TrainingLoader(self.file, self.accelerators)
+
+    @cached_property
+    def serving(self) -> ServingLoader:
+        """What reads serving."""
+        from evo_libra.problem.file.serving import ServingLoader  # noqa: PLC0415 - tables of layers do not need it
+
+        return ServingLoader(self.file, self.training)
 
     def loops(self, fidelity: Fidelity | None, merging: Merging) -> list[WeightedLoop]:
         """Return the compiled workloads of the file."""
@@ -130,13 +148,15 @@ class WorkloadLoader:
         tables = [path for name in named for path in self._tables(str(name))]
         return [MODELS_FILE, *tables, *(path for _, paths in self._files(found=_there) for path in paths)]
 
-    def _files(self, found: Callable[[Path], tuple[Path, ...]] = trace_files) -> Iterator[tuple[str, tuple[Path, ...]]]:
+    def _files(
+        self, found: Callable[[Path], tuple[Path, ...]] = _trace_files
+    ) -> Iterator[tuple[str, tuple[Path, ...]]]:
         """Yield the names of files of workloads in the problem file, and the files; `found` returns a trace's."""
         for spec in self.spec.workloads:
             if spec.trace is not None:
                 yield spec.trace, found(self.folder / spec.trace)
             table = spec.generator.file if isinstance(spec.generator, TableSpec) else None
-            requests = None if spec.serving is None or spec.serving.requests in NAMED else spec.serving.requests
+            requests = None if spec.serving is None else _file_of(spec.serving)
             for name in (spec.file, spec.groups, table, requests):
                 if name is not None:
                     yield name, (self.folder / name,)
@@ -161,7 +181,7 @@ class WorkloadLoader:
         if spec.training is not None:
             return self.training.step(path, spec, spec.training), {}
         if spec.trace is not None and not (spec.model or spec.file or spec.generator):
-            return self._traces(path, spec, self.folder / spec.trace), {}
+            return self._traces(path, spec), {}
         degrees = {str(name): degree for name, degree in dict(spec.parallelism).items() if isinstance(degree, int)}
         complete = found.attempt(lambda: self._complete(path, degrees))
         model = found.attempt(lambda: self._model(path, spec))
@@ -190,32 +210,10 @@ class WorkloadLoader:
         except InputError as error:
             raise self.fail((*path, "parallelism"), str(error)) from None
 
-    def _traces(self, path: KeyPath, spec: WorkloadSpec, prefix: Path) -> TracedWorkload:
-        found, npus = Gather(), self.spec.npus
-        found.mistakes += [self.source.mistake((*path, *key), message) for key, message in trace_mistakes(spec)]
-        read = found.attempt(
-            lambda: {} if spec.groups is None else read_groups(self._readable((*path, "groups"), spec.groups), npus)
-        )
-        traces = found.attempt(lambda: self._nodes((*path, "trace"), prefix))
-        found.check()
-        assert read is not None  # noqa: S101 - else there were mistakes
-        assert traces is not None  # noqa: S101 - likewise
-        peak = None if spec.compute_TFLOPS is None else spec.compute_TFLOPS * TERA
-        memory = None if spec.memory_GBps is None else spec.memory_GBps * GIGA
-        name = spec.name or prefix.name.removesuffix(".et")
-        return traced_workload(name, traces, read, npus, TraceAccelerator(peak, memory, spec.compute_scale or 1.0))
+    def _traces(self, path: KeyPath, spec: WorkloadSpec) -> TracedWorkload:
+        from evo_libra.problem.file.traces import TraceLoader  # noqa: PLC0415 - few problems have traces
 
-    def _nodes(self, path: KeyPath, prefix: Path) -> list[tuple[Node, ...]]:
-        try:
-            trace_files(prefix)
-        except InputError as error:
-            raise self.fail(path, str(error)) from None
-        traces = [nodes for _, nodes in read_traces(prefix)]
-        if len(traces) not in (1, self.spec.npus):
-            raise self.fail(path, f"found traces of {len(traces)} NPUs; the problem has {self.spec.npus}")
-        if all(node.kind is Kind.METADATA for nodes in traces for node in nodes):
-            raise self.fail(path, "the trace has metadata alone; there is nothing to time")
-        return traces
+        return TraceLoader(self.file).workload(path, spec)
 
     def _model(self, path: KeyPath, spec: WorkloadSpec) -> Model:
         """Return the model of a workload without a trace."""
@@ -225,16 +223,26 @@ class WorkloadLoader:
             raise self.fail(path, f"one of model, file, trace and generator is needed, found {found}")
         if spec.file is not None:
             return TableSpec(kind="table", file=spec.file)
-        models = load_models()
+        if spec.generator is not None:
+            return self._own(path, spec.generator)
+        models, name = load_models(), str(spec.model)
         # The models as a whole are read last, as they are in long files; none has the name of a table of layers.
-        whole = spec.model is not None and spec.model not in models and spec.model in trained_models()
-        if whole or isinstance(spec.generator, DecoderGeneratorSpec | RecommenderGeneratorSpec):
-            table = f"{spec.model}-libra"
-            other = f"; its table of layers is {table}" if table in models else ""
-            raise self.fail(path, f"this is a model as a whole: the key 'training' or 'serving' is needed{other}")
-        if spec.model is not None and spec.model not in models:
-            raise self.fail((*path, "model"), unknown("model", spec.model, models))
-        return spec.generator or models[str(spec.model)]
+        if name not in models and _is_whole(name):
+            table = f"{name}-libra"
+            raise self.fail(path, f"{_WHOLE}{f'; its table of layers is {table}' if table in models else ''}")
+        if name not in models:
+            raise self.fail((*path, "model"), unknown("model", name, models))
+        return models[name]
+
+    def _own(self, path: KeyPath, generator: Generator) -> Model:
+        from evo_libra.problem.file.generator_spec import (  # noqa: PLC0415 - few problems have models of their own
+            DecoderGeneratorSpec,
+            RecommenderGeneratorSpec,
+        )
+
+        if isinstance(generator, DecoderGeneratorSpec | RecommenderGeneratorSpec):
+            raise self.fail(path, _WHOLE)
+        return generator
 
     def _generated(
         self, spec: WorkloadSpec, model: TransformerSpec | MoeSpec | DlrmSpec, degrees: dict[str, int]
@@ -253,20 +261,10 @@ class WorkloadLoader:
 
     def _table(self, path: KeyPath, spec: WorkloadSpec, model: TableSpec) -> Workload:
         place = (*path, "file") if spec.file else (*path, "generator", "file")
-        file = MODELS_FILE.parent / model.file if spec.model else self._readable(place, model.file)
+        file = MODELS_FILE.parent / model.file if spec.model else self.file.readable(place, model.file)
         name = spec.name if spec.file else spec.name or spec.model or model.kind
         found = scale_compute(read_astra_sim_text(file, name), spec.compute_scale or 1.0)
         return replace(found, size=IterationSize(len(found.layers)))
-
-    def _readable(self, place: KeyPath, name: str) -> Path:
-        """Return the path of a file that the problem file names at a place, where it can be opened."""
-        file = self.folder / name
-        try:
-            opened(file).close()
-        except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-            reason = (getattr(error, "strerror", None) or str(error)).lower()
-            raise self.fail(place, f"{file} cannot be read: {reason}") from None
-        return file
 
 
 def normalised_weights(weight: FloatArray, compute: FloatArray) -> FloatArray:
@@ -275,8 +273,22 @@ def normalised_weights(weight: FloatArray, compute: FloatArray) -> FloatArray:
     return np.asarray(weight * mean / compute[:, None])
 
 
+def _is_whole(model: str) -> bool:
+    """Return whether a model is known as a whole, for training and serving."""
+    from evo_libra.problem.file.training import trained_models  # noqa: PLC0415 - tables of layers do not need it
+
+    return model in trained_models()
+
+
+def _file_of(serving: ServingSpec) -> str | None:
+    """Return the file of the requests that are served, if they are those of a file."""
+    from evo_libra.workload.serving.lengths import NAMED  # noqa: PLC0415 - tables of layers do not need it
+
+    return None if serving.requests in NAMED else serving.requests
+
+
 def _there(prefix: Path) -> tuple[Path, ...]:
     try:
-        return trace_files(prefix)
+        return _trace_files(prefix)
     except InputError:
         return ()

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population
 from evo_libra.problem.protocol import Gene
 from evo_libra.problem.sections.section import Draft, Rules, Section, Segment
-from evo_libra.timing.fidelity import Fidelity
+
+if TYPE_CHECKING:
+    from evo_libra.timing.fidelity import Fidelity
 
 
 @dataclass(frozen=True)

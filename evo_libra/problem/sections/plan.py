@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population
 from evo_libra.problem.protocol import Gene
 from evo_libra.problem.sections.section import Draft, Rules, Section, Segment
-from evo_libra.workload.step.plan_table import PlanTable
+from evo_libra.problem.time_models.kinds import PlanTable
 
 _LISTED = 5_000_000
 """Combinations of options up to which the nearest plan of each is kept once it is known."""

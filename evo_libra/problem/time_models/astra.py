@@ -17,8 +17,7 @@ from evo_libra.problem.time_models.loops import Channel
 from evo_libra.problem.time_models.time_model import Figure, Placement, TimeModel, by_block
 from evo_libra.timing.fidelity import Fidelity
 from evo_libra.timing.phase_dimensions import OPTICAL
-from evo_libra.timing.trace_time import Layout
-from evo_libra.workload.parallelism import offsets
+from evo_libra.workload.parallelism import Layout, offsets
 from evo_libra.workload.training import Message
 
 

@@ -24,10 +24,10 @@ from evo_libra.collective import (
 )
 from evo_libra.errors import InputError
 from evo_libra.network.fabric import Fabric
+from evo_libra.problem.time_models.kinds import TabulatedTime
 from evo_libra.problem.time_models.loops import Channel, WeightedLoop, channel_of
 from evo_libra.problem.time_models.time_model import Placement, TimeModel
 from evo_libra.workload.parallelism import offsets
-from evo_libra.workload.step.tabulated import TabulatedTime
 from evo_libra.workload.training import IterationTime, Load, Message, Race, without_certain_races
 
 NO_BANDWIDTH = 1e-30

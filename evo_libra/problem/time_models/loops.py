@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from evo_libra.arrays import FloatArray
-from evo_libra.timing.trace_time import MEMBER, Layout, TracedWorkload, TraceTime, trace_time
-from evo_libra.workload.parallelism import ALL, parts_of
-from evo_libra.workload.serving.serving_step import ServingStep
-from evo_libra.workload.serving.serving_table import ServingTable
-from evo_libra.workload.step.iteration import step_iteration
-from evo_libra.workload.step.plan_table import PlanTable
-from evo_libra.workload.step.tabulated import TabulatedTime
-from evo_libra.workload.step.training_step import TrainingStep
+from evo_libra.problem.time_models.kinds import PlanTable, ServingStep, ServingTable, TracedWorkload
+from evo_libra.workload.parallelism import ALL, MEMBER, Layout, parts_of
 from evo_libra.workload.training import IterationTime, Load, Merging, Stream, iteration_time
 from evo_libra.workload.workload import IterationSize, Workload
+
+if TYPE_CHECKING:
+    from evo_libra.timing.trace_time import TraceTime
+    from evo_libra.workload.step.tabulated import TabulatedTime
+    from evo_libra.workload.step.training_step import TrainingStep
 
 
 @dataclass(frozen=True)
@@ -121,6 +121,8 @@ def weighted_loop(
 
 def weighted_step(step: TrainingStep | ServingStep, weight: float, *, merging: Merging) -> WeightedLoop:
     """Compile a training step or serving under one plan; `merging` is that of `iteration_time`."""
+    from evo_libra.workload.step.iteration import step_iteration  # noqa: PLC0415 - tables of layers do not need it
+
     served = None
     if isinstance(step, ServingStep):
         served = Served(*(step_iteration(time, step.degrees, merging) for time in (step.times.first, step.times.token)))
@@ -143,6 +145,8 @@ OPEN = "plan"
 
 def weighted_traces(workload: TracedWorkload, weight: float, npus: int, *, merging: Merging) -> WeightedLoop:
     """Compile traces; `merging` is that of `trace_time`."""
+    from evo_libra.timing.trace_time import trace_time  # noqa: PLC0415 - few problems have traces
+
     layouts = {**workload.layouts, ALL: ()}
     degrees = {name: prod(degree for part, degree in layout if part == MEMBER) for name, layout in layouts.items()}
     return WeightedLoop(

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,13 +19,13 @@ from evo_libra.network.blocks import Kit
 from evo_libra.network.blocks.block import Block
 from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.network.fabric import Fabric
+from evo_libra.problem.time_models.kinds import PlanTable, TabulatedTime
 from evo_libra.problem.time_models.loops import OPEN, Channel, Times, WeightedLoop, channel_of
-from evo_libra.timing.fidelity import Fidelity
-from evo_libra.timing.trace_time import MEMBER, Layout
-from evo_libra.workload.parallelism import ALL, lay_groups, parts_of
-from evo_libra.workload.step.placement import Placed, placed_groups
-from evo_libra.workload.step.plan_table import PlanTable
-from evo_libra.workload.step.tabulated import TabulatedTime
+from evo_libra.workload.parallelism import ALL, MEMBER, Layout, lay_groups, parts_of
+
+if TYPE_CHECKING:
+    from evo_libra.timing.fidelity import Fidelity
+    from evo_libra.workload.step.placement import Placed
 
 
 @dataclass(frozen=True)
@@ -226,6 +226,8 @@ class TimeModel(ABC):
 
     def _of_plans(self, npus: IntArray, plan: IntArray, place: int) -> tuple[dict[str, Placed], BoolArray]:
         """Return where the groups of a table lie under (n,) plans of it, and (n,) whether they fit."""
+        from evo_libra.workload.step.placement import placed_groups  # noqa: PLC0415 - few problems have open plans
+
         table = self.tables[place]
         degrees, order, kind = table.placements
         way = columns(kind, plan)

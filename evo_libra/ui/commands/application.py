@@ -87,6 +87,6 @@ def _parsed(words: list[str]) -> int:
 
 def load(command: str) -> None:
     """Import the module of a command, which adds the command to the application; all, for a name that is none."""
-    modules = {module for module, _ in COMMANDS.values()}
+    modules = {"completion", *(module for module, _ in COMMANDS.values())}
     for module in {COMMANDS[command][0]} if command in COMMANDS else modules:
         importlib.import_module(f"evo_libra.ui.commands.{module}")

@@ -18,7 +18,15 @@ from evo_libra.errors import EvoLibraError, InfeasibleError, InputError, counted
 from evo_libra.experiment.run.settings import Setting, asked_settings
 from evo_libra.ui.commands.named_runs import DEFAULT, written_to
 from evo_libra.ui.commands.shared import Assignments, Flag, Json, Out, ProblemName, app
-from evo_libra.ui.output import groups_text, print_folded, print_json, progress_bar, size_of_iteration
+from evo_libra.ui.output import (
+    NoProgress,
+    groups_text,
+    may_be_terminal,
+    print_folded,
+    print_json,
+    progress_bar,
+    size_of_iteration,
+)
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -56,8 +64,6 @@ def search(
     plot:
         Draw the front to front.png once it is shown, with --json only when asked; drawing takes a third of a second.
     """
-    from rich.progress import SpinnerColumn, TextColumn, TimeRemainingColumn
-
     from evo_libra.experiment.execution.executor import Job
     from evo_libra.experiment.execution.references import references_of
     from evo_libra.experiment.execution.search_loop import in_processes, planned_run
@@ -75,8 +81,7 @@ def search(
     found: list[Outcome] = []
     references = references_of(spec, built)
 
-    columns = SpinnerColumn(), TimeRemainingColumn(compact=True), TextColumn("{task.description}{task.fields[figures]}")
-    with progress_bar(*columns) as progress, catching_interrupts() as interrupted:
+    with _progress() as progress, catching_interrupts() as interrupted:
         watch = Watch(progress, built, spec.evaluations)
         report = perform(
             spec, job, interrupted=interrupted, watch=watch, finish=found.append, on_design=watch.design,
@@ -100,6 +105,16 @@ def search(
     if not as_json and picture.exists():
         print(f"plot   {picture}")
     return code
+
+
+def _progress() -> Progress | NoProgress:
+    """Return what shows on the error stream how far a search is."""
+    if not may_be_terminal(sys.stderr):
+        return NoProgress()
+    from rich.progress import SpinnerColumn, TextColumn, TimeRemainingColumn
+
+    columns = SpinnerColumn(), TimeRemainingColumn(compact=True), TextColumn("{task.description}{task.fields[figures]}")
+    return progress_bar(*columns)
 
 
 def _draw(problem: SearchProblem, picture: Path, front: Front, references: Sequence[ReferencePoint]) -> None:
@@ -139,7 +154,7 @@ app.command(_with_settings(search))
 class Watch:
     """Shows evaluations, rate, size of the front and hypervolume while a search runs."""
 
-    def __init__(self, progress: Progress, problem: SearchProblem, evaluations: int) -> None:
+    def __init__(self, progress: Progress | NoProgress, problem: SearchProblem, evaluations: int) -> None:
         self.progress, self.last = progress, -math.inf
         self.bounds: tuple[Any, Any] | None = None
         self.task = progress.add_task(problem.name, total=evaluations, figures="")

@@ -5,45 +5,46 @@ Commands import what they need when they are called, so that ``--help`` is quick
 
 from __future__ import annotations
 
-import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter, Token, convert
-from cyclopts.help import HelpPanel
-from cyclopts.help.formatters import PlainFormatter
-from rich.console import Console, ConsoleOptions
 
 from evo_libra import __version__
 from evo_libra.errors import InputError
-from evo_libra.ui.commands.names import SUMMARY, columns, laid_out
+from evo_libra.ui.commands.names import SUMMARY
+
+if TYPE_CHECKING:
+    from cyclopts.help import HelpPanel
+    from rich.console import Console, ConsoleOptions
+
+    from evo_libra.ui.commands.help_layout import HelpLayout
 
 _BROKEN = re.compile(r"[+-]?\d*\.\d*[1-9]\d*")
-_UNFOLDED = 10_000  # Columns: more than any line has.
 
 
-class HelpLayout(PlainFormatter):
-    """Folds lines once, at the width of the terminal; Cyclopts' own folds descriptions without their names first."""
+class _Help:
+    """Lays help out as `evo_libra.ui.commands.help_layout` does, which is imported once somebody asks for help."""
 
     def __call__(self, console: Console, options: ConsoleOptions, panel: HelpPanel) -> None:
         """Print a group of commands or options."""
-        _print(console, lambda wide: super(HelpLayout, self).__call__(wide, options, panel))
+        self._layout()(console, options, panel)
 
     def render_usage(self, console: Console, options: ConsoleOptions, usage: Any) -> None:  # noqa: ANN401 - text, or what Rich can print
         """Print how a command is called."""
-        _print(console, lambda wide: super(HelpLayout, self).render_usage(wide, options, usage))
+        self._layout().render_usage(console, options, usage)
 
     def render_description(self, console: Console, options: ConsoleOptions, description: Any) -> None:  # noqa: ANN401 - the same
         """Print what a command does."""
-        _print(console, lambda wide: super(HelpLayout, self).render_description(wide, options, description))
+        self._layout().render_description(console, options, description)
 
+    @staticmethod
+    def _layout() -> HelpLayout:
+        from evo_libra.ui.commands.help_layout import HelpLayout
 
-def _print(console: Console, draw: Callable[[Console], None]) -> None:
-    file = io.StringIO()
-    draw(Console(file=file, width=_UNFOLDED, no_color=True, highlight=False, markup=False, emoji=False))
-    console.print(laid_out(file.getvalue(), columns()), end="", soft_wrap=True, highlight=False, markup=False)
+        return HelpLayout()
 
 
 def _converted(wanted: Any, tokens: Sequence[Token]) -> Any:  # noqa: ANN401 - Cyclopts' own
@@ -59,11 +60,10 @@ app = App(
     help=SUMMARY,
     version=__version__,
     help_format="plaintext",
-    help_formatter=HelpLayout(),
+    help_formatter=_Help(),
     default_parameter=Parameter(converter=_converted),
     suppress_keyboard_interrupt=False,  # `evo_libra.ui.cli.main` has a word and a code for it
 )
-app.register_install_completion_command(add_to_startup=False)
 
 
 def check_min(option: str, value: int, minimum: int = 1) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.workload.serving.ends import UNCOUNTED, Ends
 from evo_libra.workload.serving.lengths import Lengths
-from evo_libra.workload.serving.stacks import SERVING_STACKS, ServingStack
+from evo_libra.workload.serving.stacks import ATTENTION, SERVING_STACKS, ServingStack
 from evo_libra.workload.step.decoder import Decoder
 from evo_libra.workload.step.expansion import NO_EXPANSION, Expansion
 from evo_libra.workload.step.kernels import Kernels
@@ -19,13 +19,6 @@ WEIGHT_BYTES = {"bf16": 2.0, "fp8": 1.0, "int8": 1.0, "int4": 0.5}
 
 CACHE_BYTES = {"bf16": (2.0, 0.0), "fp8": (1.0, 0.0), "int8": (1.0, 4.0)}
 """Bytes of an element of the cache of keys and values by precision, and of the scale of each token and head."""
-
-ATTENTION = {"flash": 1.0, "slim": 61.57 / 16.02}
-"""Rate of attention over a prompt by how it is split, over that of the accelerator's constants.
-
-SlimAttention splits scores in one dimension: 16.02 ms where FlashAttention takes 61.57, a layer with 1,024 tokens on a
-Xeon 8563C (xFasterTransformer, arXiv 2407.07304, 2024).
-"""
 
 RESERVED = 3.5e9
 """Bytes of an accelerator that software takes, as ai-dynamo/aiconfigurator (2025) counts them."""

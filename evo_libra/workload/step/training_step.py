@@ -11,7 +11,7 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.network.catalog.accelerator import Accelerator
-from evo_libra.workload.parallelism import ALL
+from evo_libra.workload.parallelism import ALL, Layout
 from evo_libra.workload.step.advice import fitting_npus, fitting_option
 from evo_libra.workload.step.decoder import Decoder
 from evo_libra.workload.step.memory import expanded, memory, memory_on_npu
@@ -23,8 +23,6 @@ from evo_libra.workload.step.recommender_step import RecommenderSetup, recommend
 from evo_libra.workload.step.step_time import step_time
 from evo_libra.workload.step.training_setup import Setup
 from evo_libra.workload.workload import IterationSize
-
-Layout = tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,31 @@
+"""The schema of models of one's own in a problem file."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from evo_libra.workload.language_models import DlrmSpec, MoeSpec, TableSpec, TransformerSpec
+from evo_libra.workload.step.decoder import DecoderSpec
+from evo_libra.workload.step.recommender import RecommenderSpec
+
+
+class DecoderGeneratorSpec(DecoderSpec):
+    """Hyper-parameters of a language model that is trained as a whole."""
+
+    kind: Literal["decoder"]
+    source: str = Field("", description="where the figures come from")
+
+
+class RecommenderGeneratorSpec(RecommenderSpec):
+    """Hyper-parameters of a recommendation model that is trained as a whole."""
+
+    kind: Literal["recommender"]
+    source: str = Field("", description="where the figures come from")
+
+
+Generator = Annotated[
+    TransformerSpec | MoeSpec | DlrmSpec | TableSpec | DecoderGeneratorSpec | RecommenderGeneratorSpec,
+    Field(discriminator="kind"),
+]

@@ -1,0 +1,24 @@
+"""The schema of what a problem file says of the memory of its NPUs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
+
+from evo_libra.files.late import Late
+from evo_libra.files.source import StrictModel
+
+if TYPE_CHECKING:
+    from evo_libra.problem.file.expansion_spec import ExpansionSpec
+else:
+    ExpansionSpec = Annotated[Any, Late("evo_libra.problem.file.expansion_spec", "ExpansionSpec")]
+
+
+class MemorySpec(StrictModel):
+    """How much of an NPU's memory plans may use, and what memory there is beside it."""
+
+    reserve: Annotated[float, Field(ge=0, lt=1)] = Field(
+        0.05, description="part of the capacity that stays free, for fragments and the framework"
+    )
+    expansion: ExpansionSpec | None = Field(None, description="memory beside that of the NPUs, by figures")
