@@ -13,6 +13,7 @@ from evo_libra.timing.collectives.phase import Link
 from evo_libra.timing.collectives.queues import check_chunks, finish
 from evo_libra.timing.collectives.scheduled import scheduled_time
 from evo_libra.timing.collectives.system import DesignGroup, System, cut, refuse_untimed
+from evo_libra.timing.collectives.three_dimensions import PHASES, UNCLEAR, three_dimensions
 from evo_libra.timing.names import Policy, Scheduler
 
 _THERE_AND_BACK = 3
@@ -133,6 +134,16 @@ def _packed(times: FloatArray, taken: BoolArray, wanted: BoolArray) -> Iterator[
 
 
 def _queued(way: _Way, times: FloatArray, count: IntArray, system: System) -> FloatArray:
+    if system.shrinking and len(way) == PHASES and system.queues == system.active == 1 and way[2][1] is _AR:
+        found = three_dimensions(times, count).astype(np.float64)
+        left = np.flatnonzero(found == UNCLEAR)
+        if len(left):
+            found[left] = _run_queues(way, times[:, left], count[left], system)
+        return found
+    return _run_queues(way, times, count, system)
+
+
+def _run_queues(way: _Way, times: FloatArray, count: IntArray, system: System) -> FloatArray:
     split = system.shrinking and any(kind is _AR for _, kind in way)
     server = _servers(way, system.queues, split=split)
     server = server[:, np.arange(count.max()) % server.shape[1]]
