@@ -1,8 +1,8 @@
 """An all-reduce over three dimensions that run one chunk at a time: only the middle one decides which chunk is next.
 
-All chunks wait in the first dimension from the start, so it scatters one after the other and gathers only then. The last
-one takes them in that order, too. In the middle one those that scatter and those that gather take turns, first come,
-first served. So a step for each of its phases is enough, where the queue model has an event for every phase.
+All chunks wait in the first dimension from the start, so it scatters one after the other and gathers only then. The
+last one takes them in that order, too. In the middle one those that scatter and those that gather take turns, first
+come, first served. So a step for each of its phases is enough, where the queue model has an event for every phase.
 """
 
 from __future__ import annotations
