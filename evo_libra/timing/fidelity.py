@@ -23,7 +23,7 @@ from evo_libra.timing.algorithms import RING_ALGORITHM, runnable
 from evo_libra.timing.collectives.collective_time import collective_time
 from evo_libra.timing.collectives.phase import IMPLEMENTATIONS, UPPER, Overheads
 from evo_libra.timing.collectives.queues import TooLongError
-from evo_libra.timing.collectives.system import Choice, System
+from evo_libra.timing.collectives.system import Choices, System
 from evo_libra.timing.collectives.themis import MAX_ORDERED
 from evo_libra.timing.collectives.themis_paper import Fabrics, paper_time
 from evo_libra.timing.names import ALGORITHMS, SCHEDULERS, Policy, Scheduler
@@ -309,7 +309,7 @@ class Fidelity:
         algorithm = runnable(found.algorithm, collective, found.block, found.extent)
         links = replace(found, algorithm=algorithm).link()
         system = System(
-            {collective: [Choice(IMPLEMENTATIONS, row) for row in algorithm]},
+            {collective: Choices(IMPLEMENTATIONS, algorithm)},
             schedule.chunks, self.active, self.shrinking, self.overheads,
             scheduler=scheduler, policy=policy,
         )  # fmt: skip
