@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -54,11 +55,9 @@ class AstraTime(TimeModel):
             for runs in self._alike:
                 found.update(self._together(runs, placed, designs))
             return found
-        figures, first = self.traffic(designs.npus, designs.technology) if known is None else known, 0
-        for runs in self._alike:
-            last = first + sum(map(len, runs.values()))
-            found.update(self._sent_by_all(runs, figures[:, :, first:last], designs))
-            first = last
+        figures = self.traffic(designs.npus, designs.technology) if known is None else known
+        for runs, places in zip(self._alike, self._places, strict=True):
+            found.update(self._sent_by_all(runs, figures[:, :, places], designs))
         return found
 
     def _sent_by_all(
@@ -68,12 +67,11 @@ class AstraTime(TimeModel):
 
         All are timed together, as in `_together`.
         """
-        channels, count = [channel for mine in runs.values() for channel in mine], len(designs)
+        channels, count = _in_turn(runs), len(designs)
         figures = _joined(figures)
         extent, stride = figures[:2].astype(np.int64)
         size = np.repeat([_bytes(load) for _, _, load in channels], count)
-        ends = np.cumsum([len(mine) * count for mine in runs.values()]).tolist()
-        parts = {what: slice(*border) for what, *border in zip(runs, [0, *ends[:-1]], ends, strict=True)}
+        parts = dict(zip(runs, _slices([len(mine) * count for mine in runs.values()]), strict=True))
         every = designs.select(np.tile(np.arange(count), len(channels)))
         share, latencies = (figures[2], (figures[3], figures[4])) if self.kits else (None, None)
         times = self._timed(parts, size, Placement(extent, stride), every, share, latencies)
@@ -92,6 +90,11 @@ class AstraTime(TimeModel):
             found[isinstance(what, NextStage)].setdefault(what, []).append(channel)
         return [runs for runs in found if runs]
 
+    @cached_property
+    def _places(self) -> list[slice]:
+        """Where the channels of each of `_alike` are among all of them."""
+        return _slices([len(_in_turn(runs)) for runs in self._alike])
+
     def _together(
         self,
         runs: Mapping[Collective | NextStage, Sequence[Channel]],
@@ -102,7 +105,7 @@ class AstraTime(TimeModel):
 
         All are timed together, whatever their groups and sizes, as designs of one population: fewer calls take less.
         """
-        channels = [channel for mine in runs.values() for channel in mine]
+        channels = _in_turn(runs)
         sent = [_sent(channel, designs) for channel in channels]
         size, design = (np.concatenate(arrays) for arrays in zip(*sent, strict=True))
         found = {channel: np.zeros(len(designs)) for channel in channels}
@@ -115,12 +118,12 @@ class AstraTime(TimeModel):
             )
             for name in ("extent", "stride")
         )
-        ends = np.cumsum([len(mine) for _, mine in sent])
-        last = ends[np.cumsum([len(mine) for mine in runs.values()]) - 1].tolist()
-        parts = {what: slice(*ends) for what, *ends in zip(runs, [0, *last[:-1]], last, strict=True)}
+        borders = _slices([len(mine) for _, mine in sent])
+        each = [borders[places] for places in _slices([len(mine) for mine in runs.values()])]
+        parts = {what: slice(mine[0].start, mine[-1].stop) for what, mine in zip(runs, each, strict=True)}
         times = self._seconds(parts, size, Placement(extent, stride), designs.select(design))
-        for channel, (_, mine), time in zip(channels, sent, np.split(times, ends), strict=False):
-            found[channel][mine] = time
+        for channel, (_, mine), border in zip(channels, sent, borders, strict=True):
+            found[channel][mine] = times[border]
         return found
 
     def pinned(self, plan: Sequence[int]) -> TimeModel:
@@ -217,24 +220,32 @@ class AstraTime(TimeModel):
         that it gets, and the latencies of a link and below leaves in ns. Channels are those of `_alike` in turn. Where
         plans are open there are none, as few designs send what a channel does.
         """
-        channels = [channel for runs in self._alike for mine in runs.values() for channel in mine]
+        channels = [channel for runs in self._alike for channel in _in_turn(runs)]
         if self.tables or not channels:
             return np.empty((0, *npus.shape))
         placed = self.placed(npus, plan)
         lie = [placed[layout, group] for layout, group, _ in channels]
         found = np.empty((5, len(npus), len(channels), npus.shape[1]))
         found[0], found[1] = (np.stack([getattr(one, name) for one in lie], axis=1) for name in ("extent", "stride"))
-        first = 0
-        for runs in self._alike:
-            last = first + sum(map(len, runs.values()))
-            mine = Placement(*(_joined(array[:, first:last]).astype(np.int64) for array in found[:2]))
-            sizes, kinds = (np.tile(array, last - first) for array in (npus, technology))
+        for runs, places in zip(self._alike, self._places, strict=True):
+            mine, count = Placement(*_joined(found[:2, :, places]).astype(np.int64)), places.stop - places.start
+            sizes, kinds = (np.tile(array, count) for array in (npus, technology))
             share = self._shares(mine, sizes, kinds, _share_of(runs))
-            found[2, :, first:last] = 1.0 if share is None else share.reshape(len(npus), last - first, -1)
-            first = last
+            found[2, :, places] = 1.0 if share is None else share.reshape(len(npus), count, -1)
         link, leaf = self.collectives.latencies(npus, technology)
         found[3], found[4] = link[:, None], leaf[:, None]
         return found
+
+
+def _in_turn(runs: Mapping[Collective | NextStage, Sequence[Channel]]) -> list[Channel]:
+    """Return the channels of all that runs."""
+    return [channel for mine in runs.values() for channel in mine]
+
+
+def _slices(lengths: Sequence[int]) -> list[slice]:
+    """Return where parts of some lengths are that follow each other."""
+    ends = list(accumulate(lengths))
+    return [slice(end - length, end) for length, end in zip(lengths, ends, strict=True)]
 
 
 def _joined(figures: FloatArray) -> FloatArray:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, compile_function
+from evo_libra.timing.collectives.queues import tiles
 from evo_libra.timing.names import MOST_CHUNKS
 
 UNCLEAR = -1.0
@@ -18,6 +19,9 @@ UNCLEAR = -1.0
 
 _TWO, _THREE = 3, 5
 """Phases of a chunk there and back over so many dimensions."""
+
+_TURNS = 2
+"""Phases of a chunk in the middle dimension, on the way there and back."""
 
 _MOST_NS = 2**40
 """Of all phases of a design together: far less than what the queue model refuses."""
@@ -121,7 +125,9 @@ def _together(times: FloatArray, taken: BoolArray, count: IntArray, active: int,
     found = np.where(many <= 1, once, np.where(whole & (many == _TWO), there_and_back, UNCLEAR))
     if active == 1:
         known = (many == _THREE) & (count <= MOST_CHUNKS) & (times.sum(axis=0) * count < _MOST_NS)
-        if len(designs := np.flatnonzero(known)):
+        some = np.flatnonzero(known)
+        for tile in tiles(count[some], _TURNS):
+            designs = some[tile]
             phase = np.argsort(~taken[:, designs], axis=0, kind="stable")[:_THREE]
             found[designs] = _three_dimensions(times[phase, designs].astype(np.int64), count[designs])
     return found
