@@ -19,7 +19,10 @@ from evo_libra.problem.space import MAX_STRUCTURES, Space
 from evo_libra.problem.time_models.time_model import TimeModel
 
 _MOST_FIGURES = 20_000
-"""Columns of the tables for which more than bytes is kept: to compute more of them takes longer than a search saves."""
+"""Columns of the tables up to which the traffic of a time that is not exact is kept, as it is more than bytes.
+
+To compute more of them would take longer than a short search saves.
+"""
 
 
 @dataclass(frozen=True)

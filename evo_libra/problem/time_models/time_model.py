@@ -92,9 +92,9 @@ class TimeModel(ABC):
 
     @abstractmethod
     def traffic(self, npus: IntArray, technology: IntArray, plan: IntArray | None = None) -> FloatArray:
-        """Return what of the time no bandwidth changes, for `channel_times`; the design axis is the last one.
+        """Return the figures for `channel_times` that bandwidths do not change; the design axis is the last one.
 
-        Of an exact time, that are (c, d, n) bytes per NPU and dimension, per unit of each channel.
+        Those of an exact time are (c, d, n) bytes per NPU and dimension, per unit of each channel.
         """
 
     @property
