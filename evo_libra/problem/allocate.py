@@ -18,6 +18,12 @@ from evo_libra.problem.pricing.pricing import Pricing, Topologies
 from evo_libra.problem.space import MAX_STRUCTURES, Space
 from evo_libra.problem.time_models.time_model import TimeModel
 
+_MOST_FIGURES = 20_000
+"""Columns of the tables up to which the traffic of a time that is not exact is kept, as it is more than bytes.
+
+To compute more of them would take longer than a short search saves.
+"""
+
 
 @dataclass(frozen=True)
 class TrafficTable:
@@ -27,7 +33,7 @@ class TrafficTable:
     time: TimeModel
 
     def of(self, designs: Topologies) -> FloatArray:
-        """Return the (c, d, n) traffic of topologies, as from `TimeModel.traffic`."""
+        """Return the traffic of topologies, as from `TimeModel.traffic`."""
         if self.listed is None or (designs.structure < 0).any():
             return self.time.traffic(designs.npus, designs.technology, designs.plan)
         return columns(self.listed, self._place(designs))
@@ -75,8 +81,10 @@ class TrafficTable:
 
     @cached_property
     def listed(self) -> FloatArray | None:
-        """(c, d, s) traffic of every column of the tables, where they are not too many."""
-        return None if self._every is None else self.time.traffic(*self._every)
+        """The traffic of every column of the tables, the last axis, where they are not too many."""
+        if self._every is None or not (self.time.exact or self._every[0].shape[1] <= _MOST_FIGURES):
+            return None
+        return self.time.traffic(*self._every)
 
     @cached_property
     def _fits(self) -> BoolArray | None:

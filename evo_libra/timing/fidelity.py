@@ -23,7 +23,7 @@ from evo_libra.timing.algorithms import RING_ALGORITHM, runnable
 from evo_libra.timing.collectives.collective_time import collective_time
 from evo_libra.timing.collectives.phase import IMPLEMENTATIONS, UPPER, Overheads
 from evo_libra.timing.collectives.queues import TooLongError
-from evo_libra.timing.collectives.system import Choice, System
+from evo_libra.timing.collectives.system import Choices, System
 from evo_libra.timing.collectives.themis import MAX_ORDERED
 from evo_libra.timing.collectives.themis_paper import Fabrics, paper_time
 from evo_libra.timing.names import ALGORITHMS, SCHEDULERS, Policy, Scheduler
@@ -199,10 +199,14 @@ class Fidelity:
         designs: Population,
         share: FloatArray | None = None,
         stride: IntArray | None = None,
+        latencies: tuple[FloatArray, FloatArray] | None = None,
     ) -> FloatArray:
-        """Return the (n,) s of `seconds` of several collectives, each of which runs in some of the designs."""
+        """Return the (n,) s of `seconds` of several collectives, each of which runs in some of the designs.
+
+        What `latencies` gives may be known.
+        """
         size, schedule = np.atleast_1d(size), _of(designs)
-        found = self._dimensions(designs, extent, stride, share, schedule.algorithm)
+        found = self._dimensions(designs, extent, stride, share, schedule.algorithm, latencies)
         time = np.empty(len(designs))
         for collective, run in runs.items():
             if run.start == run.stop:
@@ -231,12 +235,14 @@ class Fidelity:
         stride: IntArray,
         designs: Population,
         share: FloatArray | None = None,
+        latencies: tuple[FloatArray, FloatArray] | None = None,
     ) -> FloatArray:
         """Return (n,) s of a message of each NPU of a group to the next one, over the slowest dimension of the group.
 
-        A group has (d, n) NPUs of each dimension, which are (d, n) NPUs apart; the share is that of `seconds`.
+        A group has (d, n) NPUs of each dimension, which are (d, n) NPUs apart; the share is that of `seconds`, and what
+        `latencies` gives may be known.
         """
-        found = self._dimensions(designs, extent, stride, share)
+        found = self._dimensions(designs, extent, stride, share, latencies=latencies)
         time, bytes_ = np.zeros(len(designs)), np.broadcast_to(np.asarray(size, dtype=np.float64), len(designs))
         links = found.message_links(found.leaf == found.extent)
         for link, members, apart in zip(links, found.extent, found.stride, strict=True):
@@ -251,33 +257,38 @@ class Fidelity:
         stride: IntArray | None = None,
         share: FloatArray | None = None,
         algorithm: IntArray | None = None,
+        latencies: tuple[FloatArray, FloatArray] | None = None,
     ) -> PhaseDimensions:
         """Return where the phases of groups run; messages that no algorithm sends have links as those of rings."""
         # An unused dimension has no NPUs to send to, so any bandwidth above 0 will do.
         per_npu = np.where(designs.bandwidth > 0, designs.bandwidth, GIGA)
-        stride, latency = np.ones_like(extent) if stride is None else stride, self.link_latency(designs)
+        stride = np.ones_like(extent) if stride is None else stride
+        latency, leaf_latency = latencies or self.latencies(designs.npus, designs.technology)
         asked = RING_ALGORITHM if algorithm is None else algorithm
         if algorithm is not None and share is not None:  # collectives on trees see to that level by level
             share = np.where((UPPER[designs.block] > 0) | SITED[designs.block], 1.0, share)
         found = PhaseDimensions(
             PHASE_BLOCK[designs.block], designs.npus, extent, stride, per_npu if share is None else per_npu * share,
             latency, np.broadcast_to(asked, extent.shape), leaves(designs.block, extent, stride, designs.npus),
-            self._leaf_latency(designs, latency),
-            ramped=None if self.ramped is None else self.ramped[designs.technology],
+            leaf_latency, ramped=None if self.ramped is None else self.ramped[designs.technology],
         )  # fmt: skip
         found = replace(found, **levels_of(designs, self.kits, extent, stride, found.leaf))
         return found.divided(designs.block, per_npu)
 
     def link_latency(self, designs: Population) -> FloatArray:
         """Return (d, n) ns of a link; of kits, of a message between neighbours over the hops that it is charged."""
-        latency = self.latency[designs.technology]
-        return message_latency(latency, self.kits, designs, designs.npus) if self.kits else latency
+        return self.latencies(designs.npus, designs.technology)[0]
 
-    def _leaf_latency(self, designs: Population, latency: FloatArray) -> FloatArray:
-        """Return (d, n) ns of a message in the first-level switches of trees, from those of all levels."""
-        if not self.kits or not (UPPER[designs.block] > 0).any():
-            return latency
-        return message_latency(self.latency[designs.technology], self.kits, designs, np.minimum(designs.npus, LEAF))
+    def latencies(self, npus: IntArray, technology: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return the (d, n) ns of `link_latency`, and those of a message in the first-level switches of trees."""
+        link = self.latency[technology]
+        if not self.kits:
+            return link, link
+        whole = message_latency(link, self.kits, technology, npus, npus)
+        trees = UPPER[np.array([kit.block for kit in self.kits])] > 0
+        if not trees[technology].any():
+            return whole, whole
+        return whole, message_latency(link, self.kits, technology, npus, np.minimum(npus, LEAF))
 
     def _seconds(
         self, scheduler: Scheduler, collective: Collective, size: IntArray, found: PhaseDimensions, designs: Population
@@ -298,7 +309,7 @@ class Fidelity:
         algorithm = runnable(found.algorithm, collective, found.block, found.extent)
         links = replace(found, algorithm=algorithm).link()
         system = System(
-            {collective: [Choice(IMPLEMENTATIONS, row) for row in algorithm]},
+            {collective: Choices(IMPLEMENTATIONS, algorithm)},
             schedule.chunks, self.active, self.shrinking, self.overheads,
             scheduler=scheduler, policy=policy,
         )  # fmt: skip

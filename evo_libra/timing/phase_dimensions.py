@@ -205,15 +205,17 @@ def levels_of(
     return found
 
 
-def message_latency(latency: FloatArray, kits: tuple[Kit, ...], designs: Population, npus: IntArray) -> FloatArray:
+def message_latency(
+    latency: FloatArray, kits: Sequence[Kit], technology: IntArray, npus: IntArray, reached: IntArray
+) -> FloatArray:
     """Return (d, n) ns of a message between neighbours over the hops that it is charged, from those of a link.
 
-    There are (d, n) NPUs in a dimension.
+    Dimensions are of (d, n) NPUs and technologies; the message stays among (d, n) of their NPUs.
     """
-    inside, found = inner_npus(designs.npus), latency.copy()
-    for k in np.unique(designs.technology[designs.npus > 1]).tolist():
-        mine, kit = (designs.technology == k) & (designs.npus > 1), kits[k]
-        links, switches = BLOCKS[kit.block].hops(npus[mine], kit, inside[mine])
+    inside, found = inner_npus(npus), latency.copy()
+    for k in np.unique(technology[npus > 1]).tolist():
+        mine, kit = np.nonzero((technology == k) & (npus > 1)), kits[k]
+        links, switches = BLOCKS[kit.block].hops(reached[mine], kit, inside[mine])
         passing = 0.0 if kit.switch is None else nanoseconds(kit.switch.latency)
         hops = 2.0 if PHASE_BLOCK[kit.block] == SWITCH else 1.0
         found[mine] = (links * latency[mine] + switches * passing) / hops

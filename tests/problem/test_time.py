@@ -16,6 +16,7 @@ from evo_libra.arrays import Population
 from evo_libra.collective import Collective, SizedCollective
 from evo_libra.errors import InputError
 from evo_libra.front.rescore import rescore
+from evo_libra.problem import allocate
 from evo_libra.problem.file.registry import with_time
 from evo_libra.problem.problem import Problem
 from evo_libra.timing.algorithms import link_bandwidth, runnable
@@ -40,6 +41,10 @@ def astra(**keys: object) -> str:
     return f"time={{{rows}}}"
 
 
+CASES = (
+    ("gpt3-4k", OPEN), ("dense-4k", None), ("moe-4k", "time={model: themis}"),
+    ("wafer-20", "time={model: astra, latency_ns: 20}"),
+)  # fmt: skip
 LIBRA = load()
 EVERYTHING = load(OPEN)
 
@@ -85,7 +90,7 @@ def test_libra_is_the_limit_of_many_chunks_without_latency(seed: int, chunks: in
     assert (time - compute <= (limit - compute) * (1 + 14 / chunks) + rounding).all()
 
 
-@pytest.mark.parametrize(("name", "time"), [("gpt3-4k", OPEN), ("dense-4k", None), ("moe-4k", "time={model: themis}")])
+@pytest.mark.parametrize(("name", "time"), CASES)
 def test_channels_timed_together_take_as_long_as_each_alone(name: str, time: str | None) -> None:
     problem = load_problem(name, [time] if time else [])
     assert isinstance(problem, Problem)
@@ -96,6 +101,23 @@ def test_channels_timed_together_take_as_long_as_each_alone(name: str, time: str
         assert isinstance(load, SizedCollective)
         alone = problem.time.seconds(load.collective, load.size, placed[layout, group], designs)
         np.testing.assert_array_equal(together, alone)
+
+
+@pytest.mark.parametrize(("name", "time"), CASES)
+def test_what_is_looked_up_of_topologies_is_what_is_computed(
+    name: str, time: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known, computed = (load_problem(name, [time] if time else []) for _ in range(2))
+    assert isinstance(known, Problem)
+    assert isinstance(computed, Problem)
+    genes = known.genome.sample(np.random.default_rng(0), 80)
+    found, listed = known.evaluate_genes(genes).objectives, known.traffic.listed
+    assert listed is not None
+    assert listed.shape[0] == 5
+    assert listed.shape[-1] == len(known.structures)
+    monkeypatch.setattr(allocate, "_MOST_FIGURES", 0)
+    np.testing.assert_array_equal(computed.evaluate_genes(genes).objectives, found)
+    assert computed.traffic.listed is None
 
 
 def exact_schedule(problem: Problem, designs: Population) -> Population:

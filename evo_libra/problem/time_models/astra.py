@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from evo_libra.problem.time_models.time_model import Figure, Placement, TimeMode
 from evo_libra.timing.fidelity import Fidelity
 from evo_libra.timing.phase_dimensions import OPTICAL
 from evo_libra.workload.parallelism import Layout, offsets
-from evo_libra.workload.training import Message
+from evo_libra.workload.training import Load, Message
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,16 +42,39 @@ class AstraTime(TimeModel):
         """
         return self.libra if self.collectives.bounded else None
 
-    def channel_times(self, designs: Population, known: FloatArray | None = None) -> dict[Channel, FloatArray]:  # noqa: ARG002 - LIBRA's needs it
-        placed, found = self.placed(designs.npus, designs.plan), dict[Channel, FloatArray]()
+    def channel_times(self, designs: Population, known: FloatArray | None = None) -> dict[Channel, FloatArray]:
+        found = dict[Channel, FloatArray]()
         for channel in self.channels:
             if isinstance(load := channel[2], Message):
                 apart = 1 + offsets(load.source, load.target, designs.npus)
                 setting = self._setting(Placement(apart, np.ones_like(apart)), designs)
                 found[channel] = setting + self.collectives.message_seconds(load, self.reaching(designs))
-        for runs in self._alike:
-            found.update(self._together(runs, placed, designs))
+        if self.tables:
+            placed = self.placed(designs.npus, designs.plan)
+            for runs in self._alike:
+                found.update(self._together(runs, placed, designs))
+            return found
+        figures = self.traffic(designs.npus, designs.technology) if known is None else known
+        for runs, places in zip(self._alike, self._places, strict=True):
+            found.update(self._sent_by_all(runs, figures[:, :, places], designs))
         return found
+
+    def _sent_by_all(
+        self, runs: Mapping[Collective | NextStage, Sequence[Channel]], figures: FloatArray, designs: Population
+    ) -> dict[Channel, FloatArray]:
+        """Return (n,) seconds of one operation of each of c channels that all designs send, from (5, d, c, n) figures.
+
+        All are timed together, as in `_together`.
+        """
+        channels, count = _in_turn(runs), len(designs)
+        figures = _joined(figures)
+        extent, stride = figures[:2].astype(np.int64)
+        size = np.repeat([_bytes(load) for _, _, load in channels], count)
+        parts = dict(zip(runs, _slices([len(mine) * count for mine in runs.values()]), strict=True))
+        every = designs.select(np.tile(np.arange(count), len(channels)))
+        share, latencies = (figures[2], (figures[3], figures[4])) if self.kits else (None, None)
+        times = self._timed(parts, size, Placement(extent, stride), every, share, latencies)
+        return dict(zip(channels, times.reshape(-1, count), strict=True))
 
     @cached_property
     def _alike(self) -> list[dict[Collective | NextStage, list[Channel]]]:
@@ -65,6 +89,11 @@ class AstraTime(TimeModel):
             found[isinstance(what, NextStage)].setdefault(what, []).append(channel)
         return [runs for runs in found if runs]
 
+    @cached_property
+    def _places(self) -> list[slice]:
+        """Where the channels of each of `_alike` are among all of them."""
+        return _slices([len(_in_turn(runs)) for runs in self._alike])
+
     def _together(
         self,
         runs: Mapping[Collective | NextStage, Sequence[Channel]],
@@ -75,7 +104,7 @@ class AstraTime(TimeModel):
 
         All are timed together, whatever their groups and sizes, as designs of one population: fewer calls take less.
         """
-        channels = [channel for mine in runs.values() for channel in mine]
+        channels = _in_turn(runs)
         sent = [_sent(channel, designs) for channel in channels]
         size, design = (np.concatenate(arrays) for arrays in zip(*sent, strict=True))
         found = {channel: np.zeros(len(designs)) for channel in channels}
@@ -88,12 +117,12 @@ class AstraTime(TimeModel):
             )
             for name in ("extent", "stride")
         )
-        ends = np.cumsum([len(mine) for _, mine in sent])
-        last = ends[np.cumsum([len(mine) for mine in runs.values()]) - 1].tolist()
-        parts = {what: slice(*ends) for what, *ends in zip(runs, [0, *last[:-1]], last, strict=True)}
+        borders = _slices([len(mine) for _, mine in sent])
+        each = [borders[places] for places in _slices([len(mine) for mine in runs.values()])]
+        parts = {what: slice(mine[0].start, mine[-1].stop) for what, mine in zip(runs, each, strict=True)}
         times = self._seconds(parts, size, Placement(extent, stride), designs.select(design))
-        for channel, (_, mine), time in zip(channels, sent, np.split(times, ends), strict=False):
-            found[channel][mine] = time
+        for channel, (_, mine), border in zip(channels, sent, borders, strict=True):
+            found[channel][mine] = times[border]
         return found
 
     def pinned(self, plan: Sequence[int]) -> TimeModel:
@@ -118,19 +147,35 @@ class AstraTime(TimeModel):
         designs: Population,
     ) -> FloatArray:
         """Return (n,) seconds of collectives that run in some designs each, or of messages to the next stage."""
-        collectives = {what: part for what, part in runs.items() if isinstance(what, Collective)}
-        share = self._shares(placed, designs, _share if collectives else _next_share)
+        shares = self._shares(placed, designs.npus, designs.technology, _share_of(runs))
+        return self._timed(runs, size, placed, designs, shares)
+
+    def _timed(
+        self,
+        runs: Mapping[Collective | NextStage, slice],
+        size: FloatArray | float,
+        placed: Placement,
+        designs: Population,
+        share: FloatArray | None,
+        latencies: tuple[FloatArray, FloatArray] | None = None,
+    ) -> FloatArray:
+        """Return the (n,) seconds of `_seconds`, where the (d, n) shares are known, and the latencies may be."""
         designs = self.reaching(designs)
         whole = np.rint(size).astype(np.int64)
         setting, time = self._setting(placed, designs), self.collectives
+        collectives = {what: part for what, part in runs.items() if isinstance(what, Collective)}
         if collectives:
-            return setting + time.several_seconds(collectives, whole, placed.extent, designs, share, placed.stride)
-        return setting + time.next_stage_seconds(whole, placed.extent, placed.stride, designs, share)
+            return setting + time.several_seconds(
+                collectives, whole, placed.extent, designs, share, placed.stride, latencies
+            )
+        return setting + time.next_stage_seconds(whole, placed.extent, placed.stride, designs, share, latencies)
 
     def _setting(self, placed: Placement, designs: Population) -> FloatArray:
         """Return (n,) s until the circuits of groups are there: those of other groups are, wherever there are any."""
+        if not self.collectives.ocs_setting:
+            return np.zeros(len(designs))
         optical = OPTICAL[designs.block] & (placed.extent > 1)
-        if not self.collectives.ocs_setting or not optical.any():
+        if not optical.any():
             return np.zeros(len(designs))
         return np.where((optical & self._shared(designs)).any(axis=0), self.collectives.ocs_setting, 0.0)
 
@@ -155,8 +200,8 @@ class AstraTime(TimeModel):
             least, most = np.where(used, np.minimum(least, kind), least), np.where(used, np.maximum(most, kind), most)
         return most > least
 
-    def _shares(self, placed: Placement, designs: Population, of: Figure) -> FloatArray | None:
-        return by_block(self.kits, designs.technology, placed, designs.npus, of) if self.kits else None
+    def _shares(self, placed: Placement, npus: IntArray, technology: IntArray, of: Figure) -> FloatArray | None:
+        return by_block(self.kits, technology, placed, npus, of) if self.kits else None
 
     def schedule(self, fabrics: Sequence[Fabric], block: IntArray) -> Schedule | None:
         return self.collectives.read(fabrics, block)
@@ -167,8 +212,49 @@ class AstraTime(TimeModel):
     def columns(self, designs: Population) -> dict[str, list[Any]]:
         return self.collectives.columns(designs)
 
-    def traffic(self, npus: IntArray, technology: IntArray, plan: IntArray | None = None) -> FloatArray:  # noqa: ARG002 - LIBRA's needs it
-        return np.empty((0, *npus.shape))
+    def traffic(self, npus: IntArray, technology: IntArray, plan: IntArray | None = None) -> FloatArray:
+        """Return (5, d, c, n) figures of the groups of channels, and of links, that bandwidths do not change.
+
+        These are how many NPUs of a dimension belong to a group and how far apart they are, the share of the bandwidth
+        that it gets, and the latencies of a link and below leaves in ns. Channels are those of `_alike` in turn. Where
+        plans are open there are none, as few designs send what a channel does.
+        """
+        channels = [channel for runs in self._alike for channel in _in_turn(runs)]
+        if self.tables or not channels:
+            return np.empty((0, *npus.shape))
+        placed = self.placed(npus, plan)
+        lie = [placed[layout, group] for layout, group, _ in channels]
+        found = np.empty((5, len(npus), len(channels), npus.shape[1]))
+        found[0], found[1] = (np.stack([getattr(one, name) for one in lie], axis=1) for name in ("extent", "stride"))
+        for runs, places in zip(self._alike, self._places, strict=True):
+            mine, count = Placement(*_joined(found[:2, :, places]).astype(np.int64)), places.stop - places.start
+            sizes, kinds = (np.tile(array, count) for array in (npus, technology))
+            share = self._shares(mine, sizes, kinds, _share_of(runs))
+            found[2, :, places] = 1.0 if share is None else share.reshape(len(npus), count, -1)
+        link, leaf = self.collectives.latencies(npus, technology)
+        found[3], found[4] = link[:, None], leaf[:, None]
+        return found
+
+
+def _in_turn(runs: Mapping[Collective | NextStage, Sequence[Channel]]) -> list[Channel]:
+    """Return the channels of all that runs."""
+    return [channel for mine in runs.values() for channel in mine]
+
+
+def _slices(lengths: Sequence[int]) -> list[slice]:
+    """Return where parts of some lengths are that follow each other."""
+    ends = list(accumulate(lengths))
+    return [slice(end - length, end) for length, end in zip(lengths, ends, strict=True)]
+
+
+def _joined(figures: FloatArray) -> FloatArray:
+    """Return (..., c n) figures of all channels in turn, from (..., c, n)."""
+    return figures.reshape(*figures.shape[:-2], -1)
+
+
+def _share_of(runs: Mapping[Collective | NextStage, object]) -> Figure:
+    """Return the share of the bandwidth that what runs gets."""
+    return _share if any(isinstance(what, Collective) for what in runs) else _next_share
 
 
 def _share(block: Block, extent: IntArray, stride: IntArray, size: IntArray) -> FloatArray:
@@ -188,12 +274,17 @@ def _operation(load: SizedByPlan | NextStage | SizedCollective) -> Collective | 
     return load.operation if isinstance(load, SizedByPlan) else load.collective
 
 
+def _bytes(load: Load) -> float:
+    """Return the bytes of an operation that all designs send."""
+    assert isinstance(load, NextStage | SizedCollective), "callers have chosen"  # noqa: S101 - our mistake
+    return float(load.size)
+
+
 def _sent(channel: Channel, designs: Population) -> tuple[FloatArray, IntArray]:
     """Return the (m,) bytes of an operation of a channel, and the designs that send it: plans may send none."""
     layout, _, load = channel
-    if isinstance(load, NextStage | SizedCollective):
-        return np.full(len(designs), float(load.size)), np.arange(len(designs))
-    assert isinstance(load, SizedByPlan), "callers have chosen"  # noqa: S101 - our mistake
+    if not isinstance(load, SizedByPlan):
+        return np.full(len(designs), _bytes(load)), np.arange(len(designs))
     plan = designs.plans[layout[0][1]]
     sending = np.flatnonzero(columns(load.sent, plan))
     return columns(load.size, plan[sending]), sending

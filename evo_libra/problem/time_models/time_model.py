@@ -92,7 +92,10 @@ class TimeModel(ABC):
 
     @abstractmethod
     def traffic(self, npus: IntArray, technology: IntArray, plan: IntArray | None = None) -> FloatArray:
-        """Return (c, d, n) bytes per NPU and dimension, per unit of each channel; empty for times that need more."""
+        """Return the figures for `channel_times` that bandwidths do not change; the design axis is the last one.
+
+        Those of an exact time are (c, d, n) bytes per NPU and dimension, per unit of each channel.
+        """
 
     @property
     def serves(self) -> bool:

@@ -9,13 +9,13 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Collective
+from evo_libra.timing.collectives.closed_form import UNCLEAR, closed_form
 from evo_libra.timing.collectives.phase import Link
 from evo_libra.timing.collectives.queues import check_chunks, finish
 from evo_libra.timing.collectives.scheduled import scheduled_time
 from evo_libra.timing.collectives.system import DesignGroup, System, cut, refuse_untimed
 from evo_libra.timing.names import Policy, Scheduler
 
-_THERE_AND_BACK = 3
 _RS, _AG, _AR = Collective.REDUCE_SCATTER, Collective.ALL_GATHER, Collective.ALL_REDUCE
 
 
@@ -58,10 +58,14 @@ def collective_time(
         return scheduled_time(collective, chunks, part, system)
     times, taken = phases(collective, chunks.size, part, shrinking=system.shrinking)
     turns = collective is _AR and system.shrinking
-    time, exact = _closed_form(times, taken, chunks.count, system, turns=turns)
-    if not exact.all():
-        check_chunks(np.broadcast_to(system.splits, len(time))[~exact])
-        for designs, own in _packed(times, taken, ~exact):
+    if system.queues > 1:
+        time = np.where(taken.any(axis=0), UNCLEAR, 0.0)
+    else:
+        time = closed_form(times, taken, chunks.count, system.active, turns=turns, compiled=part.compiled)
+    unclear = time == UNCLEAR
+    if unclear.any():
+        check_chunks(np.broadcast_to(system.splits, len(time))[unclear])
+        for designs, own in _packed(times, taken, unclear):
             way = _way(collective, int(part.used[:, designs[0]].sum()), shrinking=system.shrinking)
             time[designs] = _queued(way, own, chunks.count[designs], system)
     return time
@@ -99,28 +103,6 @@ def phases(
         dims, taken = np.vstack([dims, last, dims[::-1]]), np.vstack([before, taken.any(axis=0), before[::-1]])
         kinds = [_RS] * depth + [_AR] + [_AG] * depth
     return part.chain(dims, kinds, chunk.astype(np.float64), taken), taken
-
-
-def _closed_form(
-    times: FloatArray, taken: BoolArray, count: IntArray, system: System, *, turns: bool
-) -> tuple[FloatArray, BoolArray]:
-    """Return (n,) ns, and in which designs they are exact; others have any."""
-    rounds, many = np.ceil(count / system.active), taken.sum(axis=0)
-    if system.queues > 1:
-        return np.zeros(len(count)), many == 0
-    once = times.sum(axis=0) + (rounds - 1) * times.max(axis=0, initial=0.0)
-    if not turns:
-        return np.asarray(once), np.ones(len(count), dtype=np.bool_)
-    # Of two dimensions there is one phase on either way; those that a design does not have take no time.
-    turn = len(times) // 2
-    first, middle, last = times[:turn].sum(axis=0), times[turn], times[turn + 1 :].sum(axis=0)
-    there_and_back = np.maximum.reduce([
-        first + middle + (rounds - 1) * np.maximum(first, middle) + last,
-        first + middle + rounds * last,
-        rounds * (first + last),
-    ])  # fmt: skip
-    whole = (count % system.active == 0) | (count <= system.active)
-    return np.where(many <= 1, once, there_and_back), (many <= 1) | (whole & (many == _THERE_AND_BACK))
 
 
 def _packed(times: FloatArray, taken: BoolArray, wanted: BoolArray) -> Iterator[tuple[IntArray, FloatArray]]:

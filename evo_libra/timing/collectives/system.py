@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,12 +38,33 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class Choices(Sequence[Choice]):
+    """Implementations of all dimensions from the same options: (d, n) which of them each dimension has."""
+
+    options: tuple[Implementation, ...]
+    chosen: IntArray
+
+    def __len__(self) -> int:
+        return len(self.chosen)
+
+    @overload
+    def __getitem__(self, dimension: int) -> Choice: ...
+
+    @overload
+    def __getitem__(self, dimension: slice) -> Choices: ...
+
+    def __getitem__(self, dimension: int | slice) -> Choice | Choices:
+        kind = Choices if isinstance(dimension, slice) else Choice
+        return kind(self.options, self.chosen[dimension])
+
+
+@dataclass(frozen=True)
 class System:
     """What ASTRA-sim's system file says of collectives.
 
     Attributes
     ----------
-    implementations : of each collective, one a dimension; a `Choice` where designs differ.
+    implementations : of each collective, one a dimension; a `Choice` where designs differ, or `Choices` of all.
     splits : chunks that a collective is cut into (``preferred-dataset-splits``), a number or (n,).
     active : chunks that a dimension runs at a time (``active-chunks-per-dimension``).
     shrinking : whether an all-reduce scatters inwards and gathers back (``localBWAware``) or runs whole in each
@@ -97,7 +119,8 @@ def cut(collective: Collective, size: int | IntArray, npus: IntArray, splits: in
     if not chunk.all():
         bytes_, parts = (values[chunk == 0][0] for values in np.broadcast_arrays(whole, splits))
         raise ValueError(f"an all-gather of {bytes_} bytes cannot be cut into {parts} chunks")
-    return Chunks(*(np.broadcast_to(found, shape) for found in (chunk, -(-whole // chunk), whole)))
+    found = (chunk, -(-whole // chunk), whole)
+    return Chunks(*(each if each.shape == shape else np.broadcast_to(each, shape) for each in found))
 
 
 @dataclass(frozen=True)
@@ -256,11 +279,9 @@ def _options(
     rows: Sequence[Implementation | Choice], shape: tuple[int, ...]
 ) -> tuple[tuple[Implementation, ...], IntArray]:
     """Return all implementations, and (d, n) which of them each dimension has; any one where it has none."""
+    if isinstance(rows, Choices):
+        return rows.options, rows.chosen
     choices = [Choice((row,), np.zeros(1, np.int64)) if isinstance(row, Implementation) else row for row in rows]
-    if [choice.index.shape for choice in choices] == [shape[1:]] * shape[0] and len(
-        {id(c.options) for c in choices}
-    ) == 1:
-        return choices[0].options, np.array([choice.index for choice in choices])
     options = tuple(dict.fromkeys(option for choice in choices for option in choice.options))
     index = np.zeros(shape, dtype=np.int64)
     for own, choice in zip(index, choices, strict=False):
