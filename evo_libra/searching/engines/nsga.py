@@ -59,7 +59,7 @@ class Nsga(Engine):
         problem: SearchProblem | None = None,
         children: float = 1.0,
     ) -> None:
-        self._selection, self._operators, self._share = selection, operators, children
+        self._selection, self._operators, self._generation_share = selection, operators, children
         self._rows = design_rows_of(problem)
         self._random = np.random.Generator(np.random.PCG64(0))
 
@@ -83,7 +83,7 @@ class Nsga(Engine):
         """Return the next generation: at first what random samples lack, then children that are new."""
         random, arrays = state.generator(self._random), state.arrays
         lacking = self._lacking(arrays)
-        missing = min(lacking, int(arrays["size"])) or int(self._share * int(arrays["size"]))
+        missing = min(lacking, int(arrays["size"])) or int(self._generation_share * int(arrays["size"]))
         still = max(lacking - missing, 0)
         seen, share = arrays["recent"], float(arrays["share"])
         found: list[FloatArray] = []
