@@ -23,8 +23,8 @@ from typing import Any, Literal, get_args, get_origin
 
 from key_tables import key_tables
 from layout import either, table
-from pydantic.json_schema import GenerateJsonSchema
 
+from evo_libra.files.late import CompleteSchema
 from evo_libra.problem.file.registry import load_python_problem, packaged_modules
 
 PLACES = {
@@ -96,7 +96,7 @@ def options(name: str) -> str:
     return key_tables(type(found.options).model_json_schema(schema_generator=_OwnKeysFirst), name)
 
 
-class _OwnKeysFirst(GenerateJsonSchema):
+class _OwnKeysFirst(CompleteSchema):
     """The JSON Schema of models, with the keys of a class before those of its bases."""
 
     def model_schema(self, schema: Any) -> dict[str, Any]:  # noqa: ANN401 - pydantic's description of a model

@@ -12,6 +12,7 @@ import pytest
 from generated import GENERATORS, PLACES, expanded, help_of, named
 from layout import cell
 
+from evo_libra.files.late import CompleteSchema
 from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.network.catalog.parts import load_parts, load_parts_spec
 from evo_libra.problem.objectives import PLAIN
@@ -39,7 +40,7 @@ def models_of(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 @pytest.mark.parametrize(("name", "kind"), [(name, kind) for name, kinds in FILES.items() for kind in kinds])
 def test_every_key_of_every_file_is_listed_with_its_meaning(name: str, kind: str) -> None:
     text = page(name)
-    for model in models_of(named(kind).model_json_schema()):
+    for model in models_of(named(kind).model_json_schema(schema_generator=CompleteSchema)):
         for key, field in model["properties"].items():
             meaning = cell(field.get("description", ""))
             assert re.search(rf"^\| \[`{key}`\]\{{#\S+\}} \|.*\| {re.escape(meaning)} \|$", text, re.MULTILINE), key

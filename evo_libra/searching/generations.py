@@ -165,7 +165,7 @@ def search(
     problem : the problem, or what names one for `load_problem`.
     engine : name of an engine, or an engine. The settings of the problem replace None here and below.
     evaluations : designs to evaluate.
-    population : designs per generation.
+    population : designs per generation; `smsemoa` asks for half as many at a time where all genes are numbers.
     seed : of the random numbers; the same seed gives the same front.
     memetic : share of the evaluations that give designs of the front better bandwidths; 0 for none.
     epsilon : of designs whose objectives all differ by less than this share the front has one; 0 for all designs.

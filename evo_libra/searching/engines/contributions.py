@@ -19,6 +19,10 @@ _REFERENCE = 1.1
 _RIVALS, _RIVALS_OF_NUMBERS = 1, 8
 """Of the winner of a binary tournament, while there are several fronts: few where genes are categories, as a search
 that is greedy among them ends in the first good ones."""
+_CHILDREN, _CHILDREN_OF_NUMBERS = 1.0, 0.5
+"""Of a generation, as a share of the population. Children of numbers are near their parents, so that the newest
+designs have the best ones, and smaller generations find larger fronts. Among categories smaller generations end in the
+first good ones more often; see `docs/studies/engine_quality.md`."""
 _ROUNDS = 3
 """In which designs leave a front; SMS-EMOA itself takes one at a time."""
 
@@ -28,12 +32,13 @@ class Contributions(Crowding):
 
     While the population has several fronts, parents are the best of three instead of two, or of ten where all genes are
     numbers. Once it is one front, those that contribute least to its hypervolume leave it, and of two parents the one
-    that contributes more wins.
+    that contributes more wins. `children` says how many children a population should have at a time, as a share of it.
     """
 
     def __init__(self, genome: Genome | None = None) -> None:
         categories = genome is None or genome.categorical.any()
         self._rivals = _RIVALS if categories else _RIVALS_OF_NUMBERS
+        self.children = _CHILDREN if categories else _CHILDREN_OF_NUMBERS
 
     def parents(self, arrays: Mapping[str, NDArray[Any]], count: int, random: np.random.Generator) -> IntArray:
         """Return `count` winners of tournaments."""

@@ -53,7 +53,7 @@ class Nsga(Engine):
 
     A design that the search has had is not asked for again, whatever genes stand for it, as long as the engine
     remembers the design; see `evo_libra.searching.engines.memory`. Where parents have hardly any new children left,
-    the rest of a generation is a random sample.
+    the rest of a generation is a random sample. A generation has `children` times as many designs as the population.
 
     A population that `grows` has, late in a long search, a hundredth of the designs so far, up to 5,000.
     """
@@ -61,9 +61,15 @@ class Nsga(Engine):
     _genome: Genome
 
     def __init__(
-        self, selection: Selection, operators: Operators, problem: SearchProblem | None = None, *, grows: bool = False
+        self,
+        selection: Selection,
+        operators: Operators,
+        problem: SearchProblem | None = None,
+        *,
+        children: float = 1.0,
+        grows: bool = False,
     ) -> None:
-        self._selection, self._operators, self._grows = selection, operators, grows
+        self._selection, self._operators, self._children_share, self._grows = selection, operators, children, grows
         self._rows = design_rows_of(problem)
         self._random = np.random.Generator(np.random.PCG64(0))
 
@@ -88,7 +94,7 @@ class Nsga(Engine):
         """Return the next generation: at first what random samples lack, then children that are new."""
         random, arrays = state.generator(self._random), state.arrays
         lacking = self._lacking(arrays)
-        missing = min(lacking, int(arrays["size"])) or int(arrays["size"])
+        missing = min(lacking, int(arrays["size"])) or int(self._children_share * int(arrays["size"]))
         still = max(lacking - missing, 0)
         seen, share = arrays["recent"], float(arrays["share"])
         found: list[FloatArray] = []
@@ -157,7 +163,8 @@ def nsga3(problem: SearchProblem | None = None) -> Nsga:
 
 def smsemoa(problem: SearchProblem | None = None) -> Nsga:
     """Return SMS-EMOA, of which a whole generation is selected at once."""
-    return Nsga(Contributions(None if problem is None else problem.genome), Operators(), problem)
+    selection = Contributions(None if problem is None else problem.genome)
+    return Nsga(selection, Operators(), problem, children=selection.children)
 
 
 class RandomEngine(Engine):

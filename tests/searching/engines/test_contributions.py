@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import moocore
 import numpy as np
 import pytest
@@ -11,10 +13,23 @@ from hypothesis import strategies as st
 from evo_libra.arrays import FloatArray
 from evo_libra.problem.file.registry import load_problem
 from evo_libra.problem.protocol import Genome
+from evo_libra.searching.conformance import SampleProblem
 from evo_libra.searching.engines.contributions import Contributions, most_contributing
 from evo_libra.searching.engines.nsga import smsemoa
 from evo_libra.searching.engines.survival import ENDS, least_crowded
+from evo_libra.searching.generations import generations
 from evo_libra.searching.registry import load_engine
+
+
+@dataclass(frozen=True)
+class Numbers(SampleProblem):
+    """A problem without categories."""
+
+    @property
+    def genome(self) -> Genome:
+        """The genes."""
+        return replace(super().genome, categorical=np.zeros(2 + self.width, dtype=np.bool_))
+
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -93,6 +108,18 @@ def test_a_small_population_begins_with_several_samples(name: str, population: i
         state = engine.tell(state, genes, found.objectives, found.violation)
     assert sampled == first
     assert state.arrays["genes"].shape[1] == population
+
+
+@pytest.mark.parametrize(("name", "share"), [("nsga2", 1.0), ("nsga3", 1.0), ("smsemoa", 0.5)])
+@pytest.mark.parametrize("population", [4, 41, 100])
+def test_of_numbers_alone_hypervolume_selects_half_a_population_at_a_time(
+    name: str, share: float, population: int
+) -> None:
+    problem = Numbers()
+    found = generations(problem, load_engine(name, problem), population=population, seed=0, evaluations=400)
+    sizes = np.diff([0, *(snapshot.evaluations for snapshot in found)])[:-1]
+    assert sizes[0] == population
+    assert (sizes[1:] == int(share * population)).all()
 
 
 def test_numbers_alone_need_one_sample_and_a_start_needs_less() -> None:
