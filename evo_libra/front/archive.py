@@ -110,7 +110,7 @@ class Archive:
 
     def spread(self, most: int) -> IntArray:
         """Return at most so many of the designs, in even steps along the first objective's order, ends included."""
-        return _even_steps(len(self), most)
+        return even_steps(len(self), most)
 
     def thinned(self, epsilon: float) -> Archive:
         """Return one design of each box whose objectives differ by a factor below 1 + epsilon; all of them for 0.
@@ -128,8 +128,11 @@ class Archive:
         first = np.flatnonzero(np.append(True, (np.diff(columns(boxes, order), axis=1) != 0).any(axis=0)))
         least = np.repeat(np.minimum.reduceat(product[order], first), np.diff(first, append=len(order)))
         best = np.flatnonzero(product[order] == least)
-        _, each = np.unique(np.searchsorted(first, best, side="right"), return_index=True)
-        kept = np.union1d(order[best[each]], self.objectives.argmin(axis=1))
+        box = np.searchsorted(first, best, side="right")
+        stays = np.zeros(len(self), dtype=np.bool_)
+        stays[order[best[np.append(True, box[1:] != box[:-1])]]] = True
+        stays[self.objectives.argmin(axis=1)] = True
+        kept = np.flatnonzero(stays)
         return Archive(columns(self.genes, kept), columns(self.objectives, kept))
 
     @cached_property
@@ -190,10 +193,10 @@ class Collection:
         The archive is not made for that: moving the genes of all its designs takes most of the time of a merge.
         """
         genes, _, kept = _front(self.current)
-        chosen = kept[_even_steps(len(kept), most)]
+        chosen = kept[even_steps(len(kept), most)]
         ends = np.cumsum([part.shape[1] for part in genes])
         found, part = np.empty((len(genes[0]), len(chosen))), np.searchsorted(ends, chosen, side="right")
-        for place in np.unique(part).tolist():
+        for place in np.flatnonzero(np.bincount(part)).tolist():
             mine = part == place
             found[:, mine] = columns(genes[place], chosen[mine] - ends[place] + genes[place].shape[1])
         return found
@@ -229,9 +232,10 @@ def _front(found: Collection) -> tuple[tuple[FloatArray, ...], FloatArray, IntAr
     return genes, columns(every, kept), kept
 
 
-def _even_steps(count: int, most: int) -> IntArray:
+def even_steps(count: int, most: int) -> IntArray:
     """Return at most so many places of a sequence, in even steps, its ends included."""
-    return np.unique(np.linspace(0, count - 1, min(most, count)).round().astype(np.int64))
+    # Steps are at least 1, so that no place comes twice.
+    return np.linspace(0, count - 1, min(most, count)).round().astype(np.int64)
 
 
 def front(objectives: FloatArray) -> IntArray:

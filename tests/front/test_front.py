@@ -5,8 +5,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evo_libra.errors import InputError
+from evo_libra.front.archive import even_steps
 from evo_libra.front.front import Front
 from evo_libra.front.indicators import hypervolume
 
@@ -48,3 +51,12 @@ def test_a_file_that_is_no_front_is_refused(tmp_path: Path) -> None:
     for name, why in (("x", "no checksum"), ("missing", "cannot be read"), ("plain", "no checksum")):
         with pytest.raises(InputError, match=why):
             Front.read(tmp_path / name)
+
+
+@given(st.integers(1, 10_000), st.integers(1, 3_000))
+def test_even_steps_are_distinct_and_have_both_ends(count: int, most: int) -> None:
+    steps = even_steps(count, most)
+    assert len(steps) == min(count, most)
+    assert (np.diff(steps) > 0).all()
+    assert steps[0] == 0
+    assert steps[-1] == count - 1 or most == 1

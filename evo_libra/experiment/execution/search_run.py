@@ -24,7 +24,7 @@ from evo_libra.experiment.store.folder import DONE, FRONT, MANIFEST, PLOT, REFER
 from evo_libra.experiment.store.messages import Progress, log, tell, tell_progress
 from evo_libra.experiment.store.search_state import Record, designs_files, keep_failures, write_checkpoint
 from evo_libra.files.integrity import canonical_hash, checksum
-from evo_libra.front.archive import Archive
+from evo_libra.front.archive import Archive, even_steps
 from evo_libra.front.front import Front, front_of
 from evo_libra.front.indicators import hypervolume
 from evo_libra.problem.problem import Problem
@@ -278,7 +278,7 @@ def check_front(manifest: Mapping[str, Any], front: Front) -> str:
 
 
 def _check_rows(problem: Problem, front: Front) -> None:
-    rows = front.frame[np.unique(np.linspace(0, len(front) - 1, ROWS).round().astype(np.int64))]
+    rows = front.frame[even_steps(len(front), ROWS)]
     designs = rows["design"].to_list()
     scale = np.array([[objective.scale] for objective in problem.objectives])
     try:
