@@ -20,9 +20,9 @@ from evo_libra.experiment.store.claim import Lease
 from evo_libra.ui.commands.application import run
 from evo_libra.ui.plots import figure as module
 from evo_libra.ui.plots import scatter
-from evo_libra.ui.plots.axes import Series
 from evo_libra.ui.plots.figure import front_figure
 from evo_libra.ui.plots.scatter import knee_of
+from evo_libra.ui.plots.series import Series
 
 LABELS: dict[str, Any] = {
     "x_label": "cost [USD]",
@@ -110,7 +110,7 @@ def test_another_process_gives_the_same_bytes(tmp_path: Path) -> None:
 import numpy as np
 from pathlib import Path
 from evo_libra.ui.plots.figure import front_figure
-from evo_libra.ui.plots.axes import Series
+from evo_libra.ui.plots.series import Series
 series = [Series(np.array([1.0, 2.0]), np.array([2.0, 1.0]), "a")]
 for path in {list(map(str, paths))!r}:
     front_figure(series, **{LABELS!r}, path=Path(path))

@@ -38,3 +38,38 @@ def test_a_search_imports_what_its_problem_has(tmp_path: Path, environment: dict
     )  # fmt: skip
     slow = [name for name in SLOW if name in done.stderr.split("\n")[-2].split()]
     assert slow == (["rich"] if environment else [])
+
+
+EMPTY_SCREEN = """
+import asyncio
+import sys
+from pathlib import Path
+from evo_libra.ui.terminal.app import TerminalUI
+
+print(*sys.modules)
+
+
+async def look():
+    app = TerminalUI(Path("results"))
+    async with app.run_test(size=(160, 45)) as pilot:
+        for _ in range(5000):
+            await pilot.pause(0.02)
+            if any("no runs yet" in line.text for line in app.screen._compositor.render_strips()):
+                break
+        else:
+            raise AssertionError("it never says that there are no runs")
+
+
+asyncio.run(look())
+print(*sys.modules)
+"""
+NOT_ON_AN_EMPTY_SCREEN = ("numpy", "polars", "matplotlib", "pydantic", "ruamel", "textual.widgets._text_area")
+
+
+def test_the_terminal_ui_imports_no_arrays_until_there_is_something_to_plot(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", EMPTY_SCREEN], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    imported, after = (set(line.split()) for line in done.stdout.splitlines())
+    assert [name for name in NOT_ON_AN_EMPTY_SCREEN if name in imported] == []
+    assert [name for name in NOT_ON_AN_EMPTY_SCREEN if name in after] == []

@@ -19,7 +19,7 @@ from textual.keys import _character_to_key
 
 from evo_libra.ui.terminal import new_run as launch
 from evo_libra.ui.terminal.keys import KEYS
-from evo_libra.ui.terminal.widgets.dialogs import Editor
+from evo_libra.ui.terminal.widgets.editor import Editor
 
 PER_SESSION = 250
 SESSIONS = max(int(os.environ.get("EVO_LIBRA_RANDOM_KEYS", "500")) // PER_SESSION, 1)

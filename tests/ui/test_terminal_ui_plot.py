@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evo_libra.ui.plots.axes import limits
-from evo_libra.ui.plots.canvas import ASCII, UNICODE, Canvas, Role
+from evo_libra.ui.plots.canvas import Canvas
+from evo_libra.ui.plots.glyphs import ASCII, UNICODE, Role, line_of
 from evo_libra.ui.plots.scatter import scatter
 from evo_libra.ui.terminal.plot_view import (
     Picture,
@@ -200,6 +201,13 @@ def test_texts_that_do_not_fit_are_cut() -> None:
     canvas = Canvas.blank(5, 1)
     canvas.write(0, 3, "word", Role.LABEL)
     assert canvas.plain() == "   wo"
+
+
+@given(st.integers(1, 12), st.integers(0, 12), st.sampled_from(["", "a", "no runs yet"]))
+def test_a_hint_is_the_same_line_with_and_without_a_canvas(width: int, column: int, text: str) -> None:
+    canvas = Canvas.blank(width, 1)
+    canvas.write(0, min(column, width), text, Role.HINT)
+    assert canvas.lines() == [line_of(width, min(column, width), text)]
 
 
 @pytest.mark.parametrize(("size", "unit"), [(1e-9, "ns"), (1e-4, "us"), (1.0, "ms"), (1e4, "min"), (12e6, "d")])

@@ -18,7 +18,8 @@ from evo_libra.experiment.store.claim import Lease
 from evo_libra.experiment.store.folder import RunFolder
 from evo_libra.experiment.store.messages import all_requested, requested
 from evo_libra.ui.terminal import new_run as launch
-from evo_libra.ui.terminal.widgets.dialogs import Confirm, Editor, Form
+from evo_libra.ui.terminal.widgets.dialogs import Confirm, Form
+from evo_libra.ui.terminal.widgets.editor import Editor
 
 Drive = Callable[..., None]
 QUEUED = "npus=1024 nsga2 s7"

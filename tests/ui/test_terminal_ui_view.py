@@ -105,7 +105,7 @@ def test_designs_are_stepped_through_clicked_zoomed_and_dragged(drive: Drive) ->
         await driver.press("right", "down")
         assert "design 11 of 21" in driver.text
         plot = driver.main.query_one(Scatter)
-        area = plot.canvas.area
+        area = plot.area
         await driver.pilot.click("#plot", offset=(area.left + area.columns - 1, area.rows))
         await driver.pilot.pause()
         assert driver.main.board.state.design["cost_usd"] == pytest.approx(2e7)

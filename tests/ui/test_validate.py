@@ -12,8 +12,8 @@ import pytest
 from PIL import Image
 
 from evo_libra.ui.commands.application import run
-from evo_libra.ui.plots.axes import Series
 from evo_libra.ui.plots.parity import line_of
+from evo_libra.ui.plots.series import Series
 from evo_libra.validation.sources import NOT_MODELLED, SOURCES
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from evo_libra.experiment.results.benchmark import Benchmark, Run, Task
     from evo_libra.problem.objectives import Objective
     from evo_libra.problem.protocol import SearchProblem
-    from evo_libra.ui.plots.axes import Series
+    from evo_libra.ui.plots.series import Series
 
 
 PICTURE, DATA = "attainment.png", "bench.json"
@@ -231,7 +231,7 @@ def _lines(found: Benchmark, problem: SearchProblem) -> dict[str, list[FloatArra
 def _terminal_series(found: Benchmark, problem: SearchProblem) -> list[Series]:
     import numpy as np
 
-    from evo_libra.ui.plots.axes import Series
+    from evo_libra.ui.plots.series import Series
 
     dots = {
         name: np.concatenate([_dotted(line) for line in lines], axis=1)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from evo_libra.experiment.results.comparison import Comparison, Measured, Subject
     from evo_libra.experiment.run.record import RunRecord
     from evo_libra.front.front import Front
-    from evo_libra.ui.plots.axes import Series
+    from evo_libra.ui.plots.series import Series
 
 
 _MAX_SERIES = 8
@@ -294,7 +294,8 @@ def _series(found: Comparison, problem: _Problem) -> list[Series]:
     import numpy as np
 
     from evo_libra.experiment.results.comparison import LEVELS
-    from evo_libra.ui.plots.axes import MAX_SERIES, Series
+    from evo_libra.ui.plots.axes import MAX_SERIES
+    from evo_libra.ui.plots.series import Series
 
     series = []
     for index, name in enumerate(list(found.runs)[:_MAX_SERIES]):

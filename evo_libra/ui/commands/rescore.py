@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from evo_libra.front.prices import Priced, Score
     from evo_libra.front.rescore import Rescored
     from evo_libra.problem.problem import Problem
-    from evo_libra.ui.plots.axes import Series
+    from evo_libra.ui.plots.series import Series
 
 _PRICES = "prices.parquet"
 _MAX_SCENARIOS = 100_000
@@ -174,7 +174,7 @@ def _show_times(found: Rescored, front: Front, problem: Problem, other: Problem,
     import numpy as np
 
     from evo_libra.front.front import Front
-    from evo_libra.ui.plots.axes import Series
+    from evo_libra.ui.plots.series import Series
 
     before, after = _model(problem), _model(other)
     if before == after:
@@ -220,7 +220,7 @@ def _show_prices(found: Priced, score: Score, rows: int) -> None:
     import numpy as np
 
     from evo_libra.front.front import Front
-    from evo_libra.ui.plots.axes import Series
+    from evo_libra.ui.plots.series import Series
 
     frame = found.frame
     kept, time = frame["on_front"].to_numpy(), frame["time_ms"].to_numpy()

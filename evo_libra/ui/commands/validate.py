@@ -14,7 +14,7 @@ from evo_libra.ui.commands.shared import Flag, Json, app
 from evo_libra.ui.output import new_console, number, print_folded, print_json, print_styled, print_table
 
 if TYPE_CHECKING:
-    from evo_libra.ui.plots.axes import Series
+    from evo_libra.ui.plots.series import Series
     from evo_libra.validation.fit import Constant, Refit
     from evo_libra.validation.source import Errors, PublishedRow, PublishedSource
 
@@ -241,7 +241,7 @@ def _series(computed: Computed) -> list[Series]:
     """Return the points of each group, the largest first: published figures across, computed ones up."""
     import numpy as np
 
-    from evo_libra.ui.plots.axes import Series
+    from evo_libra.ui.plots.series import Series
     from evo_libra.validation.sources import groups_of
 
     found = []

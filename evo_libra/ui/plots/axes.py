@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from evo_libra.quantities import money_unit, time_unit
+from evo_libra.ui.plots.series import Axis, Series, tick_label
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,31 +33,6 @@ _Y_TICK_DISTANCES = (2, 3)
 _TALL = 18  # Lines from which on labels stand further apart.
 _X_LABEL_GAP = 2
 _FEWEST_DECADE_TICKS = 3
-_SUFFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
-
-
-@dataclass(frozen=True)
-class Series:
-    """Points that share a colour, a marker and an entry of the legend.
-
-    Attributes
-    ----------
-    x, y : (n,) finite coordinates.
-    label : the name in the legend; an empty one is left out of it.
-    """
-
-    x: FloatArray
-    y: FloatArray
-    label: str
-
-
-@dataclass(frozen=True)
-class Axis:
-    """The range that an axis shows; `low` and `high` are decimal exponents on a logarithmic one."""
-
-    low: float
-    high: float
-    log: bool
 
 
 def check_series(series: Sequence[Series], *, log_x: bool, log_y: bool) -> None:
@@ -152,17 +127,6 @@ def ticks(axis: Axis, cells: int, *, across: bool) -> tuple[float, ...]:
         if len(found) > 1:
             return found
     return (middle,)
-
-
-def tick_label(value: float) -> str:
-    """Return a number as short as it can be read.
-
-    >>> [tick_label(value) for value in (0.25, 50, 2e3, 1.5e7, 1e-6)]
-    ['0.25', '50', '2k', '15M', '1e-6']
-    """
-    size = abs(value) * (1 + 1e-9)
-    factor, suffix = next(((factor, suffix) for factor, suffix in _SUFFIXES if factor <= size < 1000 * factor), (1, ""))
-    return f"{value / factor:.9g}{suffix}".replace("e-0", "e-").replace("e+", "e")
 
 
 def _scaled(values: FloatArray, *, log: bool) -> FloatArray:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import IntEnum
 from itertools import pairwise
 
 import numpy as np
@@ -17,51 +16,14 @@ from evo_libra.ui.plots.axes import (
     DOT_BITS,
     DOTS_ACROSS,
     DOTS_UP,
-    Axis,
-    Series,
     dots,
     label_start,
     position,
     tick_cells,
-    tick_label,
     ticks,
 )
-
-
-class Role(IntEnum):
-    """What a character is; the fronts have the numbers from FRONT on."""
-
-    BLANK = 0
-    AXIS = 1
-    TICK = 2
-    LABEL = 3
-    CLOUD = 4
-    SELECTED = 5
-    BASELINE = 6
-    HINT = 7
-    FRONT = 8
-
-
-@dataclass(frozen=True)
-class Glyphs:
-    """What axes, markers and bars are drawn with."""
-
-    markers: str
-    selected: str
-    baseline: str
-    cloud: str
-    vertical: str
-    horizontal: str
-    corner: str
-    y_tick: str
-    x_tick: str
-    cut: str
-    bars: str
-
-
-MARKERS, ASCII_MARKERS = "●○▲△■□▼▽", "ox+*#%&="
-UNICODE = Glyphs(MARKERS, "◆", "◇", "", "│", "─", "└", "┤", "┬", "…", " ▁▂▃▄▅▆▇█")
-ASCII = Glyphs(ASCII_MARKERS, "@", "B", ".", "|", "-", "+", "+", "+", "~", " __::==##")
+from evo_libra.ui.plots.glyphs import Glyphs, Line, Role
+from evo_libra.ui.plots.series import Axis, Series, tick_label
 
 
 @dataclass(frozen=True)
@@ -111,11 +73,15 @@ class Canvas:
         self.text[row, column : column + len(text)] = list(text)
         self.role[row, column : column + len(text)] = role
 
-    def runs(self, row: int) -> list[tuple[str, int]]:
+    def runs(self, row: int) -> Line:
         """Return a line as texts of one role each."""
         line = "".join(self.text[row])
         ends = [0, *(np.flatnonzero(np.diff(self.role[row])) + 1), len(line)] if line else []
         return [(line[a:b], int(self.role[row, a])) for a, b in pairwise(ends)]
+
+    def lines(self) -> list[Line]:
+        """Return all lines; see `runs`."""
+        return [self.runs(row) for row in range(len(self.text))]
 
     def plain(self) -> str:
         """Return the text alone."""

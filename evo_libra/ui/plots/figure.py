@@ -13,20 +13,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from evo_libra.ui.plots.axes import (
-    COLOURS,
-    Axis,
-    Series,
-    axes_of,
-    check_series,
-    in_unit,
-    in_units,
-    limits,
-    position,
-    tick_label,
-    ticks,
-    unit_of,
-)
+from evo_libra.ui.plots.axes import COLOURS, axes_of, check_series, in_unit, in_units, limits, position, ticks, unit_of
+from evo_libra.ui.plots.series import Axis, Series, tick_label
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

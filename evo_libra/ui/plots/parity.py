@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from rich.console import Console
 
-from evo_libra.ui.plots.axes import Series
 from evo_libra.ui.plots.scatter import terminal_scatter
+from evo_libra.ui.plots.series import Series
 
 _STEPS = 200  # Points of the line: more than a terminal has dots across.
 

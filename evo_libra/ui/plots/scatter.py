@@ -16,8 +16,10 @@ from evo_libra.front.front import Front
 from evo_libra.front.recommend import knee
 from evo_libra.front.references import ReferencePoint
 from evo_libra.problem.objectives import Objective
-from evo_libra.ui.plots.axes import MAX_SERIES, Series, axes_of, check_series, in_units
-from evo_libra.ui.plots.canvas import ASCII, UNICODE, Canvas, Glyphs, Role
+from evo_libra.ui.plots.axes import MAX_SERIES, axes_of, check_series, in_units
+from evo_libra.ui.plots.canvas import Canvas
+from evo_libra.ui.plots.glyphs import ASCII, UNICODE, Glyphs, Role
+from evo_libra.ui.plots.series import Series
 
 _MAX_SERIES = 6
 _MAX_POINTS = 250

@@ -11,7 +11,8 @@ import numpy as np
 from evo_libra.arrays import FloatArray
 from evo_libra.front.indicators import staircase
 from evo_libra.ui.output import label_of
-from evo_libra.ui.plots.axes import COLOURS, Axis, Series, axes_of, in_unit, position, tick_label, ticks, unit_of
+from evo_libra.ui.plots.axes import COLOURS, axes_of, in_unit, position, ticks, unit_of
+from evo_libra.ui.plots.series import Axis, Series, tick_label
 from evo_libra.ui.report.records import Chart
 
 _WIDTH, _HEIGHT = 560.0, 360.0

@@ -12,7 +12,8 @@ import polars as pl
 from evo_libra.arrays import FloatArray
 from evo_libra.front.families import short_plans
 from evo_libra.ui.output import label_of
-from evo_libra.ui.plots.axes import Series, axes_of, unit_of
+from evo_libra.ui.plots.axes import axes_of, unit_of
+from evo_libra.ui.plots.series import Series
 from evo_libra.ui.report.records import Column, Kind
 
 PLAN = re.compile(r"plan(\[.*\])?$")

@@ -155,8 +155,8 @@ class TerminalUI(App[None]):
         return self.main  # type: ignore[return-value] # a screen that returns nothing
 
     def on_mount(self) -> None:
-        """Begin to read."""
-        self._read()
+        """Begin to read, once the first screen is drawn: what the reader imports would hold that up."""
+        self.call_after_refresh(self._read)
         self._leave_on_signals()
 
     def _leave_on_signals(self) -> None:

@@ -7,11 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evo_libra.arrays import GIGA
 from evo_libra.errors import InputError
 from evo_libra.ui.output import groups_text, number, time_unit
 from evo_libra.ui.plan_rows import plan_rows, plan_sentences
-from evo_libra.ui.plots.axes import tick_label
+from evo_libra.ui.plots.series import tick_label
 from evo_libra.ui.terminal.queue_view import bar, clipped
 
 if TYPE_CHECKING:
@@ -138,6 +137,7 @@ def difference(value: float, other: float) -> tuple[str, str]:
 
 
 def _network_lines(notation: str, breakdown: Breakdown | None, width: int, *, ascii_only: bool) -> Iterator[Line]:
+    from evo_libra.arrays import GIGA
     from evo_libra.network.blocks.registry import BLOCKS
     from evo_libra.network.fabric import parse_fabric
 

@@ -16,7 +16,6 @@ from evo_libra.experiment.run.record import RunRecord
 from evo_libra.experiment.store.folder import RunFolder
 from evo_libra.ui.terminal import queue_view, view_model
 from evo_libra.ui.terminal.board import Board
-from evo_libra.ui.terminal.breakdown import break_down
 from evo_libra.ui.terminal.details import Breakdown, Design, Line, detail_lines, folded, picture_lines
 from evo_libra.ui.terminal.plot_view import PlotView
 from evo_libra.ui.terminal.view_model import FrontRows
@@ -175,6 +174,8 @@ class Panes:
         return self._breakdowns.get(key)
 
     def _work_out(self, design: Design, key: _Key) -> None:
+        from evo_libra.ui.terminal.breakdown import break_down  # noqa: PLC0415 - the first screen does not wait for NumPy
+
         found = break_down(RunFolder(self.board.results / design.run), design)
         self.board.screen.app.call_from_thread(self._keep, key, found)
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from evo_libra.arrays import FloatArray
 from evo_libra.ui.output import label_of
-from evo_libra.ui.plots.axes import Axis, Series, axes_of
+from evo_libra.ui.plots.series import Axis, Series
+
+if TYPE_CHECKING:
+    from evo_libra.arrays import FloatArray
 
 MAX_FRONTS = 8
 """Fronts that colours and markers can tell apart."""
+_MIN_WIDTH, _MIN_HEIGHT = 24, 8
 _DEEPEST, _WIDEST = 1e-6, 4.0  # Window over all points: ticks need digits, and points must stay findable.
 
 Window = tuple[Axis, Axis]
@@ -123,7 +125,20 @@ def fitted(view: PlotView, picture: Picture) -> Window:
     shown = [*picture.fronts]
     if picture.cloud is not None and (view.all_designs or not any(one.x.size for one in shown)):
         shown.append(picture.cloud)
+    if not shown:
+        return Axis(0.0, 1.0, picture.x.log), Axis(0.0, 1.0, picture.y.log)
+    from evo_libra.ui.plots.axes import axes_of  # noqa: PLC0415 - the first screen does not wait for NumPy
+
     return axes_of(shown, log_x=picture.x.log, log_y=picture.y.log)
+
+
+def hint_of(picture: Picture, width: int, height: int) -> tuple[int, str] | None:
+    """Return what stands in the middle of a plot instead of points, and from which column on; None for points."""
+    if width < _MIN_WIDTH or height < _MIN_HEIGHT:
+        return 0, "too small"
+    if any(one.x.size for one in (*picture.fronts, *([picture.cloud] if picture.cloud is not None else []))):
+        return None
+    return max((width - len(picture.message)) // 2, 0), picture.message
 
 
 def picture_of(
@@ -169,7 +184,7 @@ def _positive(values: FloatArray) -> bool:
 
 def _zoomed(axis: Axis, whole: Axis, factor: float, at: float) -> Axis:
     span, full = axis.high - axis.low, whole.high - whole.low
-    new = float(np.clip(span * factor, full * _DEEPEST, full * _WIDEST))
+    new = min(max(span * factor, full * _DEEPEST), full * _WIDEST)
     # Deeper, neighbouring values could not be told apart.
     new = max(new, _DEEPEST * max(abs(axis.low), abs(axis.high))) if not axis.log else max(new, _DEEPEST)
     low = axis.low + at * (span - new)

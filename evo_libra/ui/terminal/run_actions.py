@@ -14,7 +14,7 @@ from evo_libra.experiment.run.record import BatchRecord, RunRecord
 from evo_libra.ui.terminal import new_run, queue_view, view_model
 from evo_libra.ui.terminal.board import Board
 from evo_libra.ui.terminal.session import Scene
-from evo_libra.ui.terminal.widgets.dialogs import Confirm, Editor, Field, Form
+from evo_libra.ui.terminal.widgets.dialogs import Confirm, Field, Form
 
 Action = Literal["start", "pause", "stop", "retry"]
 _OPTIONS = "--workers 4, or --scheduler tls://head:8786; as many workers as cores when empty"
@@ -288,6 +288,8 @@ class RunActions:
         self._edit(draft, new_run.experiment_text(run, name, batches), "")
 
     def _edit(self, draft: Draft, text: str, wrong: str) -> None:
+        from evo_libra.ui.terminal.widgets.editor import Editor  # noqa: PLC0415 - the first screen does not wait for it
+
         def take(edited: str) -> None:
             self.board.in_thread(partial(self._start_draft, draft, edited), "launch")
 

@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from evo_libra.ui.plots.axes import Series, in_unit, position, unit_of
-from evo_libra.ui.plots.canvas import Area, Canvas, Glyphs, Role
-from evo_libra.ui.terminal.plot_view import Picture
+from evo_libra.ui.plots.axes import in_unit, position, unit_of
+from evo_libra.ui.plots.canvas import Area, Canvas
+from evo_libra.ui.plots.glyphs import Glyphs, Role
+from evo_libra.ui.plots.series import Series
+from evo_libra.ui.terminal.plot_view import Picture, hint_of
 from evo_libra.ui.terminal.queue_view import clipped, distinct
 
-_MIN_WIDTH, _MIN_HEIGHT = 24, 8
 _FRAME = 4  # Lines that the label, the axis, its ticks and the legend take.
 _CROWDED = 2.0  # Designs in a character from which on dots show more than markers.
 _REACH = 6.0  # Characters from a click to the design that is meant.
@@ -23,11 +24,9 @@ _LINES_PER_LEGEND = 10
 def draw(picture: Picture, width: int, height: int, glyphs: Glyphs, *, colour: bool = True) -> Canvas:
     """Return a picture as characters; without colours, every front keeps its own marker."""
     canvas = Canvas.blank(width, height)
-    if width < _MIN_WIDTH or height < _MIN_HEIGHT:
-        canvas.write(height // 2, 0, "too small", Role.HINT) if height else None
-        return canvas
-    if not any(one.x.size for one in picture.fronts) and (picture.cloud is None or not picture.cloud.x.size):
-        canvas.write(height // 2, max((width - len(picture.message)) // 2, 0), picture.message, Role.HINT)
+    hint = hint_of(picture, width, height)
+    if hint is not None:
+        canvas.write(height // 2, *hint, Role.HINT) if height else None
         return canvas
     (x_label, across), (y_label, upright) = unit_of(picture.x_label, picture.x), unit_of(picture.y_label, picture.y)
     picture = replace(picture, x_label=x_label, y_label=y_label)

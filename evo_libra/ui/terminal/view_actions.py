@@ -15,13 +15,12 @@ from textual.widgets import Input
 from evo_libra.errors import InputError
 from evo_libra.experiment.run.record import plain_name
 from evo_libra.ui.output import label_of
-from evo_libra.ui.plots.canvas import ASCII, UNICODE
+from evo_libra.ui.plots.glyphs import ASCII, UNICODE, Glyphs
 from evo_libra.ui.terminal import answers, plot_view
 from evo_libra.ui.terminal.board import Board
 from evo_libra.ui.terminal.keys import KEYS, MOVES, key_names
 from evo_libra.ui.terminal.panes import PANES, Panes
 from evo_libra.ui.terminal.plot_view import Picture
-from evo_libra.ui.terminal.scatter_drawing import draw, position_in
 from evo_libra.ui.terminal.view_model import Tab
 from evo_libra.ui.terminal.widgets.dialogs import Choose, Field, Form, Help
 
@@ -69,6 +68,8 @@ class ViewActions:
 
     def zoom(self, factor: float) -> None:
         """Zoom at the selected design."""
+        from evo_libra.ui.terminal.scatter_drawing import position_in  # noqa: PLC0415 - the first screen lacks NumPy
+
         self.zoom_at(factor, position_in(self.board.picture()))
 
     def zoom_at(self, factor: float, at: tuple[float, float]) -> None:
@@ -234,8 +235,7 @@ def export_fronts(
         elif suffix in TABLES:
             _table(path, fronts)
         else:
-            glyphs = ASCII if ascii_only else UNICODE
-            path.write_text(draw(picture, _WIDTH, _HEIGHT, glyphs, colour=False).plain() + "\n", encoding="utf-8")
+            _text(path, picture, ASCII if ascii_only else UNICODE)
     except OSError as error:
         raise InputError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from None
     return f"wrote {path}"
@@ -248,6 +248,12 @@ def _figure(path: Path, picture: Picture) -> None:
         picture.fronts, x_label=picture.x_label, y_label=picture.y_label,
         log_x=picture.x.log, log_y=picture.y.log, path=path,
     )  # fmt: skip
+
+
+def _text(path: Path, picture: Picture, glyphs: Glyphs) -> None:
+    from evo_libra.ui.terminal.scatter_drawing import draw  # noqa: PLC0415 - the first screen does not wait for NumPy
+
+    path.write_text(draw(picture, _WIDTH, _HEIGHT, glyphs, colour=False).plain() + "\n", encoding="utf-8")
 
 
 def _table(path: Path, fronts: Sequence[tuple[str, Front]]) -> None:

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
 from evo_libra.errors import InputError
 from evo_libra.experiment.run.record import RunRecord, ending_text
 from evo_libra.experiment.store.messages import Progress
@@ -106,6 +104,8 @@ def design_index(state: State, data: RunData) -> int | None:
     """
     if data.front is None or not len(data.front):
         return None
+    import numpy as np
+
     values = np.maximum(list(data.values.values()), _SMALLEST)
     if state.design is None or not data.values.keys() <= state.design.keys():
         from evo_libra.front.recommend import knee
@@ -153,9 +153,12 @@ def picture(state: State, scene: Scene) -> Picture:
 
 def reference_points(data: RunData, styles: Sequence[int]) -> list[Points]:
     """Return the reference designs of a run as points, in styles that are free; they share one where few are left."""
-    free = [style for style in range(MAX_FRONTS) if style not in styles]
-    named = list(data.references)
-    groups = [[one] for one in named] if len(named) <= len(free) else [named] if free and named else []
+    free, named = [style for style in range(MAX_FRONTS) if style not in styles], list(data.references)
+    if not free or not named:
+        return []
+    import numpy as np
+
+    groups = [[one] for one in named] if len(named) <= len(free) else [named]
     return [
         Points(
             ", ".join(name for name, _ in group),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
 from textual import events
@@ -14,10 +14,12 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from evo_libra.ui.plots.canvas import ASCII, UNICODE, Canvas, Role
-from evo_libra.ui.terminal.plot_view import MAX_FRONTS, Picture
-from evo_libra.ui.terminal.scatter_drawing import draw, draw_progress, nearest, place_of
+from evo_libra.ui.plots.glyphs import ASCII, UNICODE, Line, Role, line_of
+from evo_libra.ui.terminal.plot_view import MAX_FRONTS, Picture, hint_of
 from evo_libra.ui.terminal.themes import Styles
+
+if TYPE_CHECKING:
+    from evo_libra.ui.plots.canvas import Area
 
 _ROLE_NAMES = {
     Role.AXIS: "axis", Role.TICK: "tick", Role.LABEL: "label", Role.CLOUD: "cloud", Role.SELECTED: "selected",
@@ -27,17 +29,16 @@ _ZOOM, _PAN = 0.8, 0.1
 
 
 class Lines(Widget):
-    """Shows a canvas, whose roles are coloured by component classes with a prefix."""
+    """Shows lines of a plot, whose roles are coloured by component classes with a prefix."""
 
     def __init__(self, prefix: str, *, id: str, ascii_only: bool = False) -> None:  # noqa: A002 - Textual's
         super().__init__(id=id)
         self._styles = Styles(self, prefix)
         self.glyphs = ASCII if ascii_only else UNICODE
-        self.canvas = Canvas.blank(0, 0)
         self._strips: list[Strip] = []
-        self._texts: list[list[tuple[str, int]]] = []
+        self._texts: list[Line] = []
 
-    def paint(self) -> Canvas:
+    def paint(self) -> list[Line]:
         """Return what is shown, as large as the widget."""
         raise NotImplementedError
 
@@ -45,8 +46,7 @@ class Lines(Widget):
         """Draw the lines that have changed."""
         if not self.is_mounted or not self.size.area:
             return
-        self.canvas = self.paint()
-        texts = [self.canvas.runs(row) for row in range(self.canvas.text.shape[0])]
+        texts = self.paint()
         same_size = len(texts) == len(self._texts)
         changed = [row for row, text in enumerate(texts) if not same_size or text != self._texts[row]]
         self._texts = texts
@@ -81,7 +81,7 @@ class Lines(Widget):
         """Return the name of a role."""
         return _ROLE_NAMES.get(Role(role), "") if role < Role.FRONT else f"front-{role - Role.FRONT}"
 
-    def _strip(self, runs: list[tuple[str, int]]) -> Strip:
+    def _strip(self, runs: Line) -> Strip:
         return Strip([Segment(text, self._styles(self.role_name(role))) for text, role in runs], self.size.width)
 
 
@@ -103,9 +103,14 @@ class ProgressChart(Lines):
         """Return the name of a role."""
         return f"{role - Role.FRONT}" if role >= Role.FRONT else ""
 
-    def paint(self) -> Canvas:
+    def paint(self) -> list[Line]:
         """Return the bars."""
-        return draw_progress(*self._points, *self.size, self.glyphs)
+        width, height = self.size
+        if not self._points[0]:
+            return [line_of(width)] * height
+        from evo_libra.ui.terminal.scatter_drawing import draw_progress
+
+        return draw_progress(*self._points, width, height, self.glyphs).lines()
 
 
 class Scatter(Lines, can_focus=True):
@@ -157,6 +162,7 @@ class Scatter(Lines, can_focus=True):
     def __init__(self, *, id: str, ascii_only: bool = False) -> None:  # noqa: A002 - Textual's
         super().__init__("scatter", id=id, ascii_only=ascii_only)
         self._picture: Picture | None = None
+        self.area: Area | None = None
         self._dragged: tuple[int, int] | None = None
         self._moved = False
 
@@ -165,12 +171,21 @@ class Scatter(Lines, can_focus=True):
         self._picture = picture
         self.redraw()
 
-    def paint(self) -> Canvas:
-        """Return the plot."""
+    def paint(self) -> list[Line]:
+        """Return the plot, and note where its points go."""
         width, height = self.size
+        lines, self.area = [line_of(width)] * height, None
         if self._picture is None:
-            return Canvas.blank(width, height)
-        return draw(self._picture, width, height, self.glyphs, colour=not self.app.no_color)
+            return lines
+        hint = hint_of(self._picture, width, height)
+        if hint is not None:
+            lines[height // 2] = line_of(width, *hint)
+            return lines
+        from evo_libra.ui.terminal.scatter_drawing import draw
+
+        canvas = draw(self._picture, width, height, self.glyphs, colour=not self.app.no_color)
+        self.area = canvas.area
+        return canvas.lines()
 
     def action_step(self, by: int) -> None:
         """Go to another design."""
@@ -190,8 +205,10 @@ class Scatter(Lines, can_focus=True):
 
     def _zoom(self, event: events.MouseEvent, factor: float) -> None:
         event.stop()
-        if self.canvas.area is not None:
-            self.post_message(self.Zoomed(factor, place_of(self.canvas.area, event.x, event.y)))
+        if self.area is not None:
+            from evo_libra.ui.terminal.scatter_drawing import place_of
+
+            self.post_message(self.Zoomed(factor, place_of(self.area, event.x, event.y)))
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """Begin to drag."""
@@ -201,7 +218,7 @@ class Scatter(Lines, can_focus=True):
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         """Pan with the pointer."""
-        area = self.canvas.area
+        area = self.area
         if self._dragged is None or area is None:
             return
         across, down = event.x - self._dragged[0], event.y - self._dragged[1]
@@ -215,7 +232,9 @@ class Scatter(Lines, can_focus=True):
         dragged, self._dragged = self._dragged, None
         if dragged is None or self._moved or self._picture is None or not self._picture.fronts:
             return
-        if self.canvas.area is not None:
-            index = nearest(self.canvas.area, self._picture.fronts[0], event.x, event.y)
+        if self.area is not None:
+            from evo_libra.ui.terminal.scatter_drawing import nearest
+
+            index = nearest(self.area, self._picture.fronts[0], event.x, event.y)
             if index is not None:
                 self.post_message(self.Picked(index))
