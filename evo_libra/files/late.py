@@ -1,4 +1,4 @@
-"""Types of a schema that are imported once a file has their key."""
+"""Types of a schema that are imported when a file first has their key."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, TypeAdapter
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, TypeAdapter, ValidationInfo
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
@@ -35,12 +35,16 @@ class Late:
         own = isinstance(self.type, type) and issubclass(self.type, BaseModel)
         return TypeAdapter(self.type, config=None if own else STRICT)
 
-    def check(self, value: Any) -> Any:  # noqa: ANN401 - any data of a file
-        """Return data of a file as the type; values in code are models already."""
-        return value if isinstance(value, BaseModel) else self.adapter.validate_json(json.dumps(value))
+    def check(self, value: Any, info: ValidationInfo) -> Any:  # noqa: ANN401 - any data of a file
+        """Return data of a file, or a value in code, as the type."""
+        return (
+            self.adapter.validate_json(json.dumps(value))
+            if info.mode == "json"
+            else self.adapter.validate_python(value)
+        )
 
     def __get_pydantic_core_schema__(self, _source: object, _handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(self.check)
+        return core_schema.with_info_plain_validator_function(self.check)
 
 
 class CompleteSchema(GenerateJsonSchema):

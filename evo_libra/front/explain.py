@@ -39,7 +39,7 @@ def explain(problem: Problem, population: Population) -> dict[str, Any]:
     Dimensions and bill are without spares, whose part of the network is among the ``faults``. The ``system`` is the
     bill of `evo_libra.front.system_bill`, with spares.
     """
-    from evo_libra.front.fault_report import fault_report  # noqa: PLC0415 - a search asks for sizes alone
+    from evo_libra.front.fault_report import fault_report  # noqa: PLC0415 - only `explain` reports it
     from evo_libra.front.system_bill import system_bill  # noqa: PLC0415 - the same
 
     plans = _alternatives(problem, population)
@@ -71,7 +71,7 @@ def explain(problem: Problem, population: Population) -> dict[str, Any]:
 
 def _alternatives(problem: Problem, population: Population) -> list[dict[str, Any]]:
     """Return what other plans would take, for each workload that leaves some open."""
-    from evo_libra.front.plan_alternatives import plan_alternatives  # noqa: PLC0415 - a search asks for sizes alone
+    from evo_libra.front.plan_alternatives import plan_alternatives  # noqa: PLC0415 - only `explain` reports it
 
     tables = problem.time.tables
     places = {id(table): place for place, table in enumerate(tables)}

@@ -18,10 +18,10 @@ from evo_libra.problem.pricing.pricing import Pricing, Topologies
 from evo_libra.problem.space import MAX_STRUCTURES, Space
 from evo_libra.problem.time_models.time_model import TimeModel
 
-_MOST_FIGURES = 20_000
-"""Columns of the tables up to which the traffic of a time that is not exact is kept, as it is more than bytes.
+_MAX_FIGURES = 500_000
+"""Columns of the tables times channels times dimensions up to which the traffic of a time that is not exact is kept.
 
-To compute more of them would take longer than a short search saves.
+It is five numbers of each and not just bytes, and to compute more would take longer than a short search saves.
 """
 
 
@@ -82,7 +82,10 @@ class TrafficTable:
     @cached_property
     def listed(self) -> FloatArray | None:
         """The traffic of every column of the tables, the last axis, where they are not too many."""
-        if self._every is None or not (self.time.exact or self._every[0].shape[1] <= _MOST_FIGURES):
+        if self._every is None:
+            return None
+        figures = self._every[0].size * len(self.time.channels)
+        if not self.time.exact and figures > _MAX_FIGURES:
             return None
         return self.time.traffic(*self._every)
 

@@ -228,18 +228,21 @@ class Problem:
         # Without a table, structures that cannot hold a process group are still among those that genes name.
         return replace(found, violation=found.violation + ~self.traffic.fits(topologies))
 
-    def evaluate_prepared(self, designs: Population, topologies: Topologies, traffic: FloatArray) -> Evaluation:
+    def evaluate_prepared(
+        self, designs: Population, topologies: Topologies, traffic: FloatArray | None = None
+    ) -> Evaluation:
         """Return the objectives and the violation of designs, in tiles.
 
-        Their topologies are those of their pricing, their traffic that of `TimeModel.traffic`.
+        Their topologies are those of their pricing, their traffic that of `TimeModel.traffic`, where it is known.
         """
         tiles = (slice(start, start + TILE) for start in range(0, len(designs), TILE))
+        known = (lambda _: None) if traffic is None else (lambda tile: traffic[..., tile])
         return Evaluation.joined([
-            self._evaluation(designs.select(tile), topologies.select(tile), traffic[..., tile]) for tile in tiles
+            self._evaluation(designs.select(tile), topologies.select(tile), known(tile)) for tile in tiles
         ])  # fmt: skip
 
     def _evaluation(
-        self, designs: Population, topologies: Topologies, traffic: FloatArray, *, in_box: bool = False
+        self, designs: Population, topologies: Topologies, traffic: FloatArray | None, *, in_box: bool = False
     ) -> Evaluation:
         figures = self._figures(
             designs, topologies, self.time.times(designs, traffic), power=self._powered, failing=self._failing
@@ -361,8 +364,7 @@ class Problem:
         ['0.242113', '9.78129e+06']
         """
         population = designs if isinstance(designs, Population) else self.read(designs)
-        traffic = self.time.traffic(population.npus, population.technology, population.plan)
-        found = self.evaluate_prepared(population, self.built(population), traffic)
+        found = self.evaluate_prepared(population, self.built(population))
         return replace(found, violation=found.violation + self.unbuildable(population))
 
     @cached_property

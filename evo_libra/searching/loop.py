@@ -150,7 +150,7 @@ class MemeticStep:
     """A step that improves `count` designs, spread over the archive, each time that `every` evaluations have passed.
 
     `better` returns better genes for (g, n) genes. They are evaluated, and the engine learns from them. Late in a long
-    search a step is larger and comes as much later, since many designs at once cost a third of what few do.
+    search a step has more designs and comes after as many more evaluations, since many designs at once cost less each.
     """
 
     better: Callable[[FloatArray], FloatArray]

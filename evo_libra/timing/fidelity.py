@@ -203,7 +203,7 @@ class Fidelity:
     ) -> FloatArray:
         """Return the (n,) s of `seconds` of several collectives, each of which runs in some of the designs.
 
-        What `latencies` gives may be known.
+        `latencies` is what the method of that name returns, where the caller has it.
         """
         size, schedule = np.atleast_1d(size), _of(designs)
         found = self._dimensions(designs, extent, stride, share, schedule.algorithm, latencies)

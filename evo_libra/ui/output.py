@@ -117,7 +117,7 @@ def progress_bar(*columns: ProgressColumn) -> Progress:
 
 
 def may_be_terminal(stream: TextIO) -> bool:
-    """Return whether Rich may take a stream for a terminal, which these variables tell it of any stream."""
+    """Return whether Rich may take a stream for a terminal, as these variables make it take any stream for one."""
     return stream.isatty() or not os.environ.keys().isdisjoint(("FORCE_COLOR", "TTY_COMPATIBLE"))
 
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from evo_libra.errors import InputError
 from evo_libra.files.late import CompleteSchema, Late
@@ -75,9 +75,12 @@ def test_a_late_type_has_the_json_schema_of_the_type() -> None:
     assert json.dumps(found[0]).replace("AtOnce", "Later") == json.dumps(found[1])
 
 
-def test_values_in_code_are_models_already() -> None:
+def test_values_in_code_are_models_of_the_type() -> None:
     inner = Inner(size=2)
     assert Later(inner=inner).inner is inner
+    for wrong in (Later(), 3, [inner]):
+        with pytest.raises(ValidationError):
+            Later(inner=wrong)
 
 
 def test_a_late_type_is_imported_when_it_is_asked_for() -> None:

@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module
+
+import pytest
 
 from evo_libra.problem.file.registry import load_problem
 from evo_libra.problem.problem import Problem
@@ -18,6 +21,13 @@ print(isinstance(1, PlanTable), isinstance("", PlanTable | TrainingStep), "evo_l
 def test_a_kind_is_known_by_name_alone() -> None:
     done = subprocess.run([sys.executable, "-c", NAMES], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False", "False"]
+
+
+@pytest.mark.parametrize("name", kinds.__all__)
+def test_a_kind_is_a_class_of_its_name(name: str) -> None:
+    ((module, there),) = getattr(kinds, name).places
+    assert there == name
+    assert isinstance(getattr(import_module(module), name), type)
 
 
 def test_kinds_are_those_of_the_classes() -> None:

@@ -115,7 +115,7 @@ def test_what_is_looked_up_of_topologies_is_what_is_computed(
     assert listed is not None
     assert listed.shape[0] == 5
     assert listed.shape[-1] == len(known.structures)
-    monkeypatch.setattr(allocate, "_MOST_FIGURES", 0)
+    monkeypatch.setattr(allocate, "_MAX_FIGURES", 0)
     np.testing.assert_array_equal(computed.evaluate_genes(genes).objectives, found)
     assert computed.traffic.listed is None
 

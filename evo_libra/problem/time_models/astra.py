@@ -216,8 +216,8 @@ class AstraTime(TimeModel):
         """Return (5, d, c, n) figures of the groups of channels, and of links, that bandwidths do not change.
 
         These are how many NPUs of a dimension belong to a group and how far apart they are, the share of the bandwidth
-        that it gets, and the latencies of a link and below leaves in ns. Channels are those of `_alike` in turn. Where
-        plans are open there are none, as few designs send what a channel does.
+        that it gets, and the latencies of a link and below the leaf switches in ns. Channels are in the order in which
+        `_alike` has them. Where plans are open there are none, as few designs send what a channel does.
         """
         channels = [channel for runs in self._alike for channel in _in_turn(runs)]
         if self.tables or not channels:

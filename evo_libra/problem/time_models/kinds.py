@@ -26,14 +26,14 @@ class _Kind:
     """Stands in `isinstance` for classes of some modules: a class that nobody has imported has no instances."""
 
     def __init__(self, *places: tuple[str, str]) -> None:
-        self._places = places
+        self.places = places
 
     def __instancecheck__(self, value: object) -> bool:
-        modules = [(sys.modules.get(module), name) for module, name in self._places]
+        modules = [(sys.modules.get(module), name) for module, name in self.places]
         return any(isinstance(value, getattr(module, name, ())) for module, name in modules)
 
     def __or__(self, other: _Kind) -> _Kind:
-        return _Kind(*self._places, *other._places)
+        return _Kind(*self.places, *other.places)
 
 
 if not TYPE_CHECKING:

@@ -20,9 +20,7 @@ _RIVALS, _RIVALS_OF_NUMBERS = 1, 8
 """Of the winner of a binary tournament, while there are several fronts: few where genes are categories, as a search
 that is greedy among them ends in the first good ones."""
 _CHILDREN, _CHILDREN_OF_NUMBERS = 1.0, 0.5
-"""Of a generation, as a share of the population. Children of numbers are near their parents, so that the newest
-designs have the best ones, and smaller generations find larger fronts. Among categories smaller generations end in the
-first good ones more often; see `docs/studies/engine_quality.md`."""
+"""Designs of a generation, as a share of the population; see `docs/why/search.md`."""
 _ROUNDS = 3
 """In which designs leave a front; SMS-EMOA itself takes one at a time."""
 

@@ -28,8 +28,8 @@ among the wrong categories hardly leaves them."""
 _DESIGNS_PER_MEMBER, _MAX_GROWN = 100, 5_000
 """Designs of a search for each member of a population that grows, and members at which it stops to grow.
 
-A large population costs less per design, and a front that has been found needs no small generations any more. A million
-evaluations of `gpt3-4k` take half the time, and miss a third less of the hypervolume.
+A large population costs less per design, and a front that has been found needs no small generations any more; see
+`docs/why/search.md`.
 """
 
 
@@ -146,7 +146,8 @@ class Nsga(Engine):
     def _grown(self, arrays: Arrays, count: int) -> Arrays:
         """Return how many designs the engine has been told of, after `count` more, and the size of its population."""
         told, size = float(arrays["told"]) + count, float(arrays["size"])
-        if self._grows:
+        # Designs that come one by one are of an asynchronous search, which has no generations to save.
+        if self._grows and count > 1:
             size = max(size, min(told // _DESIGNS_PER_MEMBER, _MAX_GROWN))
         return {"told": np.array(told), "size": np.array(size)}
 

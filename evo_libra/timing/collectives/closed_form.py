@@ -17,13 +17,13 @@ from evo_libra.timing.names import MOST_CHUNKS
 UNCLEAR = -1.0
 """What stands for the ns of a design that only the queue model can time."""
 
-_TWO, _THREE = 3, 5
-"""Phases of a chunk there and back over so many dimensions."""
+_PHASES_OF_TWO, _PHASES_OF_THREE = 3, 5
+"""Phases of a chunk there and back over two and over three dimensions."""
 
 _TURNS = 2
 """Phases of a chunk in the middle dimension, on the way there and back."""
 
-_MOST_NS = 2**40
+_MAX_NS = 2**40
 """Of all phases of a design together: far less than what the queue model refuses."""
 
 _FEW_DESIGNS = 16
@@ -56,7 +56,7 @@ def closed_form(
 def _each(times: FloatArray, taken: BoolArray, count: IntArray, active: int, turns: bool) -> FloatArray:  # noqa: C901, FBT001, PLR0912 - numba compiles one plain function
     """Return the (n,) ns of `closed_form`, design by design."""
     phases, designs = times.shape
-    found, whole = np.empty(designs), np.empty(phases, np.int64)
+    found, part = np.empty(designs), np.empty(phases)
     arrival = np.empty(min(count.max(), MOST_CHUNKS), np.int64)
     for n in range(designs):
         chunks, many, total, longest = count[n], 0, 0.0, 0.0
@@ -64,7 +64,7 @@ def _each(times: FloatArray, taken: BoolArray, count: IntArray, active: int, tur
         for p in range(phases):
             if not taken[p, n]:
                 continue
-            whole[many] = int(times[p, n])
+            part[many] = times[p, n]
             many += 1
             total += times[p, n]
             longest = max(longest, times[p, n])
@@ -72,15 +72,16 @@ def _each(times: FloatArray, taken: BoolArray, count: IntArray, active: int, tur
                 before += times[p, n]
             elif p > phases // 2:
                 behind += times[p, n]
-        rounds, found[n] = np.ceil(chunks / active), -1.0
+        rounds, found[n] = np.ceil(chunks / active), UNCLEAR
         if not turns or many <= 1:
             found[n] = total + (rounds - 1.0) * longest
-        elif many == 3 and (chunks % active == 0 or chunks <= active):  # noqa: PLR2004 - over two dimensions
+        elif many == _PHASES_OF_TWO and (chunks % active == 0 or chunks <= active):
             middle = times[phases // 2, n]
             longer = before + middle + (rounds - 1.0) * max(before, middle) + behind
             found[n] = max(longer, before + middle + rounds * behind, rounds * (before + behind))
-        elif many == 5 and active == 1 and chunks <= MOST_CHUNKS and total * chunks < _MOST_NS:  # noqa: PLR2004 - over three
-            first, scatter, turn, gather, last = whole[0], whole[1], whole[2], whole[3], whole[4]
+        elif many == _PHASES_OF_THREE and active == 1 and chunks <= MOST_CHUNKS and total * chunks < _MAX_NS:
+            # Whole numbers only now: a larger phase would be none of 64 bits.
+            first, scatter, turn, gather, last = int(part[0]), int(part[1]), int(part[2]), int(part[3]), int(part[4])
             scattered, gathered = 0, 0
             # When the middle dimension is free, when the last one is, and when the first one has gathered.
             free, turned, done = 0, 0, chunks * first
@@ -122,13 +123,13 @@ def _together(times: FloatArray, taken: BoolArray, count: IntArray, active: int,
         rounds * (first + last),
     ])  # fmt: skip
     whole = (count % active == 0) | (count <= active)
-    found = np.where(many <= 1, once, np.where(whole & (many == _TWO), there_and_back, UNCLEAR))
+    found = np.where(many <= 1, once, np.where(whole & (many == _PHASES_OF_TWO), there_and_back, UNCLEAR))
     if active == 1:
-        known = (many == _THREE) & (count <= MOST_CHUNKS) & (times.sum(axis=0) * count < _MOST_NS)
+        known = (many == _PHASES_OF_THREE) & (count <= MOST_CHUNKS) & (times.sum(axis=0) * count < _MAX_NS)
         some = np.flatnonzero(known)
         for tile in tiles(count[some], _TURNS):
             designs = some[tile]
-            phase = np.argsort(~taken[:, designs], axis=0, kind="stable")[:_THREE]
+            phase = np.argsort(~taken[:, designs], axis=0, kind="stable")[:_PHASES_OF_THREE]
             found[designs] = _three_dimensions(times[phase, designs].astype(np.int64), count[designs])
     return found
 

@@ -66,10 +66,11 @@ def finish(
     count = np.full(shape[2], shape[1]) if count is None else count
     if count.max() > shape[1]:
         raise ValueError(f"a design has {count.max()} chunks, but only {shape[1]} are given")
-    times, bits = time.astype(np.int64), max_bits(slots, *shape[:2])
-    there = np.arange(shape[1])[:, None] < count
-    if (times.sum(axis=0) * there).sum(axis=0).max() >= 2**bits:
+    bits, there = max_bits(slots, *shape[:2]), np.arange(shape[1])[:, None] < count
+    # In floats: as whole numbers the longest phases would have more than 64 bits.
+    if not (time.sum(axis=0) * there).sum(axis=0).max() < 2.0**bits:
         raise TooLongError(f"a collective of more than 2^{bits} ns is beyond the queue model")
+    times = time.astype(np.int64)
     run = compiled_queues() if compiled else None
     if run is None and (len(count) > _FEW_DESIGNS or slots.sum() > _FEW_SLOTS or joining is not None):
         return _tiled(server, times, slots, joining, count).astype(np.float64)

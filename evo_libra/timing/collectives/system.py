@@ -33,8 +33,12 @@ class Choice:
     index: IntArray
 
     def __post_init__(self) -> None:
-        if ((self.index < 0) | (self.index >= len(self.options))).any():
-            raise ValueError(f"an index into {len(self.options)} implementations is out of range")
+        _check_choice(self.index, self.options)
+
+
+def _check_choice(index: IntArray, options: Sequence[Implementation]) -> None:
+    if ((index < 0) | (index >= len(options))).any():
+        raise ValueError(f"an index into {len(options)} implementations is out of range")
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,9 @@ class Choices(Sequence[Choice]):
 
     options: tuple[Implementation, ...]
     chosen: IntArray
+
+    def __post_init__(self) -> None:
+        _check_choice(self.chosen, self.options)
 
     def __len__(self) -> int:
         return len(self.chosen)

@@ -17,7 +17,7 @@ from evo_libra.timing.collectives import closed_form as module
 from evo_libra.timing.collectives.closed_form import UNCLEAR, closed_form
 from evo_libra.timing.collectives.collective_time import collective_time
 from evo_libra.timing.collectives.phase import SWITCH, Implementation, Link, Overheads
-from evo_libra.timing.collectives.queues import finish
+from evo_libra.timing.collectives.queues import TooLongError, finish
 from evo_libra.timing.collectives.system import Choice, Choices, System
 from evo_libra.timing.names import MOST_CHUNKS
 
@@ -135,3 +135,25 @@ def test_choices_of_all_dimensions_are_those_of_each() -> None:
     together, apart = (collective_time(Collective.ALL_REDUCE, 2**28, links, each) for each in systems)
     np.testing.assert_array_equal(together, apart)
     assert len(set(together)) > 1
+
+
+@pytest.mark.parametrize("longest", [1e13, 1e20, 1e300])
+@pytest.mark.parametrize("phases", [1, 3, 5])
+def test_phases_beyond_64_bits_are_left_to_the_queue_model(longest: float, phases: int) -> None:
+    taken = np.zeros((5, DESIGNS), dtype=np.bool_)
+    taken[sorted((2, 1, 3, 0, 4)[:phases])] = True
+    times, count = np.where(taken, longest, 0.0), np.full(DESIGNS, 7)
+
+    def seconds(designs: int, *, compiled: bool) -> FloatArray:
+        return closed_form(times[:, :designs], taken[:, :designs], count[:designs], 1, turns=True, compiled=compiled)
+
+    found = [seconds(2, compiled=False), seconds(2, compiled=True), seconds(DESIGNS, compiled=False)[:2]]
+    assert (found[0] == found[1]).all()
+    assert (found[0] == found[2]).all()
+    assert (found[0] == UNCLEAR).all() == (phases == 5)
+
+
+@pytest.mark.parametrize("longest", [1e18, 1e20, np.inf])
+def test_the_queue_model_refuses_phases_beyond_64_bits(longest: float) -> None:
+    with pytest.raises(TooLongError):
+        finish(np.zeros((1, 1, 1), dtype=np.int64), np.full((1, 2, 1), longest), np.array([1]))
