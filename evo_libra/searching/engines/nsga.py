@@ -78,7 +78,7 @@ class Nsga(Engine):
         self._genome = genome
         arrays = {
             "size": np.array(float(population)),
-            "told": np.array(0.0),
+            "learned": np.array(0.0),
             "lacking": np.array(-1.0),
             "share": np.array(1.0),
             "genes": np.empty((len(genome), 0)),
@@ -144,12 +144,12 @@ class Nsga(Engine):
         return EngineState(arrays, random.bit_generator.state)
 
     def _grown(self, arrays: Arrays, count: int) -> Arrays:
-        """Return how many designs the engine has been told of, after `count` more, and the size of its population."""
-        told, size = float(arrays["told"]) + count, float(arrays["size"])
+        """Return how many designs the engine has learned, after `count` more, and the size of its population."""
+        learned, size = float(arrays["learned"]) + count, float(arrays["size"])
         # Designs that come one by one are of an asynchronous search, which has no generations to save.
         if self._grows and count > 1:
-            size = max(size, min(told // _DESIGNS_PER_MEMBER, _MAX_GROWN))
-        return {"told": np.array(told), "size": np.array(size)}
+            size = max(size, min(learned // _DESIGNS_PER_MEMBER, _MAX_GROWN))
+        return {"learned": np.array(learned), "size": np.array(size)}
 
 
 def nsga2(problem: SearchProblem | None = None) -> Nsga:
