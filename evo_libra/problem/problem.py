@@ -151,7 +151,7 @@ class Problem:
 
     @cached_property
     def fused(self) -> FusedLoop | None:
-        """The compiled way from genes to objectives; None where the problem is of another kind."""
+        """The short way from genes to objectives; None where the problem is of another kind."""
         return FusedLoop.of(self.sections, self.objectives)
 
     @cached_property
@@ -188,7 +188,7 @@ class Problem:
 
     def design_rows(self, genes: FloatArray) -> FloatArray:
         """Return (r, n) numbers that are equal for (g, n) genes of equal designs."""
-        if self.fused is not None and self.fused.ready(genes.shape[1]):
+        if self.fused is not None:
             return self.fused.rows(genes)
         return self.decode(genes).rows()
 
@@ -214,7 +214,7 @@ class Problem:
 
     def evaluate_genes(self, genes: FloatArray) -> Evaluation:
         """Return the objectives and the violation of (g, n) legal genes."""
-        if self.fused is not None and self.fused.ready(genes.shape[1]):
+        if self.fused is not None:
             return self.fused.evaluate(genes)
         tiles = [self._evaluate_tile(genes[:, start : start + TILE]) for start in range(0, genes.shape[1], TILE)]
         return Evaluation.joined(tiles)

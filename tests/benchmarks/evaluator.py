@@ -13,6 +13,7 @@ import numba
 import numpy as np
 
 from evo_libra.problem.file.registry import load_problem
+from evo_libra.problem.fused import WORTH_COMPILING
 
 SPACES = {
     "up to 4 dimensions": [],
@@ -106,15 +107,15 @@ def measure(problem, count):
         count,
         evaluate,
         lambda: from_designs(*few),
-        lambda: numpy_only(problem, genes),
-        lambda: problem.fused.evaluate(genes),
+        lambda: evaluate_after(problem, genes, 0),
+        lambda: evaluate_after(problem, genes, WORTH_COMPILING),
         lambda: from_genes(*many),
     )
 
 
-def numpy_only(problem, genes):
-    """Evaluate as in a short run."""
-    problem.fused.decoded = 0
+def evaluate_after(problem, genes, designs):
+    """Evaluate as in a run that has had so many designs."""
+    problem.fused.decoded = designs
     return problem.evaluate_genes(genes)
 
 

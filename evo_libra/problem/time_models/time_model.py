@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -270,18 +270,27 @@ class TimeModel(ABC):
 
     def times(self, designs: Population, traffic: FloatArray | None = None) -> Times:
         """Return the times of designs; the parameters are those of `channel_times`."""
-        return self.times_of(self.channel_times(designs, traffic), designs.plans)
+        per_unit = self.channel_times(designs, traffic)
+        return self.times_of([per_unit[channel] for channel in self.channels], designs.plans)
 
-    def times_of(self, per_unit: Mapping[Channel, FloatArray], plan: IntArray) -> Times:
-        """Return the times of designs from (n,) seconds per unit of each channel, under (w, n) plans."""
+    def times_of(self, per_unit: Sequence[FloatArray], plan: IntArray) -> Times:
+        """Return the times of designs from (n,) seconds per unit of each of `channels`, under (w, n) plans."""
         shape, plans, found = (plan.shape[1],), iter(plan), Times([], [], [])
+        places = iter(self._stream_places)
         for loop in self.loops:
-            plan = next(plans) if isinstance(loop.time, TabulatedTime) else no_plans(0)
+            mine = (next(plans),) if isinstance(loop.time, TabulatedTime) else ()
             for time, times in found.of(loop):
-                units = [per_unit[channel_of(loop, stream)] for stream in time.streams]
-                seconds = time(units, plan) if isinstance(time, TabulatedTime) else time(units)
+                seconds = time([per_unit[place] for place in next(places)], *mine)
                 times.append(seconds if np.shape(seconds) == shape else np.broadcast_to(seconds, shape))
         return found
+
+    @cached_property
+    def _stream_places(self) -> tuple[tuple[int, ...], ...]:
+        """The places among `channels` of the streams of each time, in the order of `Times.of`."""
+        place = {channel: c for c, channel in enumerate(self.channels)}
+        none = Times([], [], [])
+        each = [(loop, time) for loop in self.loops for time, _ in none.of(loop)]
+        return tuple(tuple(place[channel_of(loop, stream)] for stream in time.streams) for loop, time in each)
 
     def tokens(self, designs: Population) -> list[FloatArray]:
         """Return (n,) or (1,) tokens of an iteration of each workload, under the plans of designs."""
