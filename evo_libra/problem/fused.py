@@ -21,10 +21,11 @@ from evo_libra.problem.sections.section import Sections
 from evo_libra.problem.sections.topology import BlockSection, StructureSection
 from evo_libra.problem.time_models.libra import NO_BANDWIDTH, LibraTime
 
-WORTH_COMPILING = 5_000_000
-"""Designs that a problem decodes in a process before its loop is loaded, as loading costs what it saves of so many.
+WORTH_COMPILING = 10_000_000
+"""Designs that a problem evaluates in a process before its loop is loaded.
 
-A search decodes each design twice: to tell it from others, and to evaluate it.
+Loading costs half a second. That is what the loop saves of a million designs in populations of 100, of seven million in
+populations of 650, and of 17 million in those of 5,000 that long searches have.
 """
 
 
@@ -37,17 +38,17 @@ class FusedLoop:
 
     Attributes
     ----------
-    objectives : of the problem, time and cost at most.
-    time : its time model.
+    time : the time model of the problem.
+    timed : of each of its objectives, whether it is time; else it is cost.
     npus, kind, traffic : (d, s) sizes and kinds of the dimensions of the structures, and their (c, d, s) traffic.
     technology, block, price : of each kind (k,), and of each of its choices of a block (k, choice) the block and the
         USD per B/s of the whole network; 0 where the dimension is not in use.
     box : (3, k) the smallest and the largest B/s, and 1 where the dimension is in use.
-    decoded : designs that were asked for so far; only the way to compute them depends on it.
+    evaluated : designs so far; only the way to compute them depends on it.
     """
 
-    objectives: Sequence[Objective]
     time: LibraTime
+    timed: tuple[bool, ...]
     npus: FloatArray
     kind: IntArray
     traffic: FloatArray
@@ -55,7 +56,7 @@ class FusedLoop:
     block: FloatArray
     price: FloatArray
     box: FloatArray
-    decoded: int = 0
+    evaluated: int = 0
 
     @staticmethod
     def of(sections: Sections, objectives: Sequence[Objective]) -> FusedLoop | None:
@@ -78,63 +79,59 @@ class FusedLoop:
         price = pricing.prices[block, technology[:, None]] * (used[:, None] * pricing.npus)
         box = np.array([np.where(used > 0, np.resize(bound, used.shape), 0.0) for bound in (pricing.low, pricing.high)])
         return FusedLoop(
-            objectives, time, table.npus.astype(np.float64), kind, np.ascontiguousarray(traffic),
+            time, tuple(objective == TIME for objective in objectives), table.npus.astype(np.float64), kind, np.ascontiguousarray(traffic),
             technology.astype(np.float64), block.astype(np.float64), price, np.concatenate([box, used[None]]),
         )  # fmt: skip
 
     def compiled(self, count: int) -> Callable[..., None] | None:
-        """Return the compiled loop for so many designs; None where too few were asked for, or numba is missing."""
-        self.decoded += count
+        """Return the compiled loop for so many designs; None where there were too few before, or numba is missing."""
+        self.evaluated += count
         # NumPy adds the shares of eight and more dimensions of a single design in another order.
-        return compile_function(_run) if self.decoded > WORTH_COMPILING and count > 1 else None
+        return compile_function(_run) if self.evaluated > WORTH_COMPILING and count > 1 else None
 
     def rows(self, genes: FloatArray) -> FloatArray:
         """Return what `Population.rows` does for the designs of (g, n) genes."""
-        rows = np.empty((4 * len(self.npus), genes.shape[1]))
-        self._fill(genes, rows, rows[:0])
-        return rows
+        structure, kind, choice, bandwidth = self._decoded(genes)
+        parts = columns(self.npus, structure), _of(self.block, choice), _of(self.technology, kind), bandwidth
+        return np.concatenate(parts)
 
     def evaluate(self, genes: FloatArray) -> Evaluation:
         """Return the objectives of (g, n) genes; nothing is violated, as bandwidths are moved into their box."""
         count = genes.shape[1]
         figures = np.empty((len(self.traffic) + 1, count))
-        self._fill(genes, figures[:0], figures)
-        times = self.time.times_of(figures[:-1], no_plans(count))
-        known = {TIME: self.time.weighted(times.workloads), COST: figures[-1]}
-        return Evaluation(np.array([known[objective] for objective in self.objectives]), np.zeros(count))
-
-    def _fill(self, genes: FloatArray, rows: FloatArray, figures: FloatArray) -> None:
-        """Fill in the rows of designs, or (c + 1, n) seconds per unit of each channel and USD; one has no length."""
-        run = self.compiled(genes.shape[1])
-        # Other orders of memory take twice as long, and would be compiled again.
-        genes = np.ascontiguousarray(genes)
+        run = self.compiled(count)
         if run is not None:
+            # Other orders of memory would be compiled again.
+            genes = np.ascontiguousarray(genes)
             shares = np.exp(genes[len(self.npus) + 1 :])
-            run(genes, shares, self.npus, self.kind, self.traffic, self.technology, self.block, self.price, self.box,
-                rows, figures)  # fmt: skip
-            return
-        for start in range(0, genes.shape[1], TILE):
-            tile = slice(start, start + TILE)
-            self._fill_tile(genes[:, tile], rows[:, tile], figures[:, tile])
+            run(genes, shares, self.kind, self.traffic, self.price, self.box, figures)
+        else:
+            for start in range(0, count, TILE):
+                tile = slice(start, start + TILE)
+                self._fill(genes[:, tile], figures[:, tile])
+        times = self.time.times_of(list(figures[:-1]), no_plans(count))
+        seconds = self.time.weighted(times.workloads)
+        return Evaluation(np.array([seconds if timed else figures[-1] for timed in self.timed]), np.zeros(count))
 
-    def _fill_tile(self, genes: FloatArray, rows: FloatArray, figures: FloatArray) -> None:
-        """Do the same in few array calls."""
-        depth = len(self.npus)
-        structure = genes[0].astype(np.int64)
-        kind = columns(self.kind, structure)
-        choice = kind * self.block.shape[1]
-        choice += genes[1 : depth + 1].astype(np.int64)
-        bandwidth = self._bandwidth(np.exp(genes[depth + 1 :]), kind)
-        if len(rows):
-            parts = columns(self.npus, structure), _of(self.block, choice), _of(self.technology, kind), bandwidth
-            np.concatenate(parts, out=rows)
-            return
+    def _fill(self, genes: FloatArray, figures: FloatArray) -> None:
+        """Fill in (c + 1, n) seconds per unit of each channel and USD."""
+        structure, _, choice, bandwidth = self._decoded(genes)
         usd = _of(self.price, choice)
         usd *= bandwidth
         usd.sum(axis=0, out=figures[-1])
         seconds = columns(self.traffic, structure)
         seconds /= np.maximum(bandwidth, NO_BANDWIDTH, out=bandwidth)
         seconds.max(axis=1, out=figures[:-1])
+
+    def _decoded(self, genes: FloatArray) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
+        """Return (n,) structures, (d, n) kinds, the places of their blocks among all choices, and B/s."""
+        # In the order of samples, genes of a design side by side, all that follows takes twice as long.
+        genes, depth = np.ascontiguousarray(genes), len(self.npus)
+        structure = genes[0].astype(np.int64)
+        kind = columns(self.kind, structure)
+        choice = kind * self.block.shape[1]
+        choice += genes[1 : depth + 1].astype(np.int64)
+        return structure, kind, choice, self._bandwidth(np.exp(genes[depth + 1 :]), kind)
 
     def _bandwidth(self, shares: FloatArray, kind: IntArray) -> FloatArray:
         """Return (d, n) B/s from the exponentials of the level and of the shares of the dimensions."""
@@ -153,17 +150,16 @@ def _of(table: FloatArray, place: IntArray) -> FloatArray:
 
 
 def _run(
-    genes: FloatArray, shares: FloatArray, npus: FloatArray, kind: IntArray, traffic: FloatArray,
-    technology: FloatArray, block: FloatArray, price: FloatArray, box: FloatArray, rows: FloatArray,
+    genes: FloatArray, shares: FloatArray, kind: IntArray, traffic: FloatArray, price: FloatArray, box: FloatArray,
     figures: FloatArray,
 ) -> None:  # fmt: skip
-    """Do the same design by design.
+    """Do what `FusedLoop._fill` does, design by design.
 
     Shares are the exponentials of the level and of the shares of the dimensions; the other parameters are those of
     `FusedLoop`.
     """
     low, high, used = box[0], box[1], box[2]
-    depth, channels = len(npus), len(traffic)
+    depth, channels = len(kind), len(traffic)
     bandwidth = np.empty(depth)
     for n in range(genes.shape[1]):
         structure = int(genes[0, n])
@@ -174,16 +170,12 @@ def _run(
         level = shares[0, n] / total
         usd = 0.0
         for d in range(depth):
-            k, choice = kind[d, structure], int(genes[d + 1, n])
+            k = kind[d, structure]
             bandwidth[d] = min(max(bandwidth[d] * level, low[k]), high[k])
-            usd += price[k, choice] * bandwidth[d]
-            if len(rows):
-                rows[d, n], rows[depth + d, n], rows[2 * depth + d, n] = npus[d, structure], block[k, choice], technology[k]
-                rows[3 * depth + d, n] = bandwidth[d]
-        if len(figures):
-            figures[channels, n] = usd
-            for c in range(channels):
-                slowest = 0.0
-                for d in range(depth):
-                    slowest = max(slowest, traffic[c, d, structure] / max(bandwidth[d], NO_BANDWIDTH))
-                figures[c, n] = slowest
+            usd += price[k, int(genes[d + 1, n])] * bandwidth[d]
+        figures[channels, n] = usd
+        for c in range(channels):
+            slowest = 0.0
+            for d in range(depth):
+                slowest = max(slowest, traffic[c, d, structure] / max(bandwidth[d], NO_BANDWIDTH))
+            figures[c, n] = slowest

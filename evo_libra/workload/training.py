@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 
 import numpy as np
 
@@ -81,12 +81,21 @@ class IterationTime:
 
     def __call__(self, time_per_unit: Sequence[FloatArray]) -> FloatArray:
         """Return (n,) seconds from one (n,) array of seconds per unit for each stream."""
-        time = self.compute + _chain(self.size, time_per_unit)
-        for race in self.races:
-            chains = zip(race.compute, race.size, strict=True)
-            longest = reduce(np.maximum, (compute + _chain(size, time_per_unit) for compute, size in chains))
-            time = time + race.count * longest
+        time = _chain(self.compute, self._sends, time_per_unit)
+        for race, sends in zip(self.races, self._in_races, strict=True):
+            chains = (_chain(*chain, time_per_unit) for chain in zip(race.compute, sends, strict=True))
+            time = time + race.count * reduce(np.maximum, chains)
         return np.asarray(time)
+
+    @cached_property
+    def _sends(self) -> list[tuple[int, float]]:
+        """The streams that have units outside of races, with these; of arrays they take a third of the whole time."""
+        return _some(self.size)
+
+    @cached_property
+    def _in_races(self) -> list[list[list[tuple[int, float]]]]:
+        """The streams of each chain of each race."""
+        return [[_some(size) for size in race.size] for race in self.races]
 
 
 def without_dominated(race: Race) -> Race:
@@ -112,9 +121,16 @@ def without_certain_races(time: IterationTime) -> IterationTime:
     return replace(time, compute=compute, size=size, races=tuple(races))
 
 
-def _chain(size: FloatArray, time_per_unit: Sequence[FloatArray]) -> FloatArray | float:
-    parts = [units * time for units, time in zip(size, time_per_unit, strict=True) if units]
-    return reduce(np.add, parts) if parts else 0.0
+def _some(size: FloatArray) -> list[tuple[int, float]]:
+    return [(stream, units) for stream, units in enumerate(size.tolist()) if units]
+
+
+def _chain(
+    compute: float, sends: Sequence[tuple[int, float]], time_per_unit: Sequence[FloatArray]
+) -> FloatArray | float:
+    if not sends:
+        return compute
+    return compute + reduce(np.add, [units * time_per_unit[stream] for stream, units in sends])
 
 
 def iteration_time(

@@ -115,7 +115,7 @@ def measure(problem, count):
 
 def evaluate_after(problem, genes, designs):
     """Evaluate as in a run that has had so many designs."""
-    problem.fused.decoded = designs
+    problem.fused.evaluated = designs
     return problem.evaluate_genes(genes)
 
 

@@ -1,8 +1,9 @@
-"""The compiled loop from genes to objectives: the same results to the last bit, and only where it pays."""
+"""The short way from genes to objectives: the same results to the last bit, compiled or not."""
 
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -30,22 +31,30 @@ def outcome(problem: Problem, genes: np.ndarray) -> tuple[bytes, ...]:
     return found.objectives.tobytes(), found.violation.tobytes(), problem.design_rows(genes).tobytes()
 
 
+def longer(problem: Problem) -> Problem:
+    """Return the problem without its short way: sections, pricing and time model, as all other problems have them."""
+    other = replace(problem)
+    vars(other)["fused"] = None
+    return other
+
+
 def check(problem: Problem, loop: FusedLoop, genes: np.ndarray) -> None:
-    """Compare both ways; that they are two is seen by what the loop is asked for."""
-    assert loop.decoded + 2 * genes.shape[1] <= WORTH_COMPILING
-    plain = outcome(problem, genes)
-    loop.decoded = WORTH_COMPILING
-    assert loop.ready(genes.shape[1])
-    assert outcome(problem, genes) == plain
+    """Compare all ways; that the last one is compiled is seen by what the loop is asked for."""
+    expected = outcome(longer(problem), genes)
+    loop.evaluated = 0
+    assert outcome(problem, genes) == expected
+    assert loop.evaluated == genes.shape[1] <= WORTH_COMPILING
+    pytest.importorskip("numba")
+    loop.evaluated = WORTH_COMPILING
+    assert (loop.compiled(genes.shape[1]) is not None) == (genes.shape[1] > 1)
+    assert outcome(problem, genes) == expected
 
 
 @pytest.mark.parametrize("settings", [(), FIVE], ids=["four", "five"])
 @pytest.mark.parametrize("name", SHIPPED)
 def test_results_are_equal_to_the_last_bit(name: str, settings: tuple[str, ...]) -> None:
-    pytest.importorskip("numba")
     problem, loop = problem_of(name, settings)
-    for count, order in ((2, "C"), (650, "F"), (5000, "C")):
-        loop.decoded = 0
+    for count, order in ((1, "C"), (2, "C"), (650, "F"), (5000, "C")):
         genes = problem.genome.sample(np.random.default_rng(count), count)
         check(problem, loop, np.array(genes, order=order))
 
@@ -59,7 +68,6 @@ def test_random_problems_too(
     npus: int, dimensions: int, tp: int, one_each: str, overlap: str, low: float, catalog: str, objectives: str,
     seed: int,
 ) -> None:  # fmt: skip
-    pytest.importorskip("numba")
     settings = (
         f"npus={npus}", f"fabric.catalog={catalog}", f"fabric.max_dimensions={dimensions}",
         f"fabric.one_dimension_per_technology={one_each}", f"workloads[0].parallelism.tp={tp}",
@@ -89,16 +97,16 @@ def test_numba_is_only_asked_for_in_long_runs(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(fused, "compile_function", asked.append)
     problem, loop = problem_of("gpt3-4k")
     genes = problem.genome.sample(np.random.default_rng(0), 10)
-    loop.decoded = WORTH_COMPILING - 20
+    loop.evaluated = WORTH_COMPILING - 10
     before = outcome(problem, genes)
-    assert loop.decoded == WORTH_COMPILING
+    assert loop.evaluated == WORTH_COMPILING
     assert not asked
     # Without numba, NumPy goes on.
     assert outcome(problem, genes) == before
-    assert len(asked) == 2
+    assert len(asked) == 1
     # A single design is left to NumPy.
     problem.evaluate_genes(genes[:, :1])
-    assert len(asked) == 2
+    assert len(asked) == 1
 
 
 def test_a_search_finds_the_same_front(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,13 +115,13 @@ def test_a_search_finds_the_same_front(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fused, "WORTH_COMPILING", 3000)
     problem, loop = problem_of("gpt3-4k")
     assert search(problem, evaluations=6000, seed=3).frame.equals(plain.frame)
-    assert loop.ready(2)
+    assert loop.compiled(2) is not None
 
 
 def test_a_problem_that_has_run_the_loop_can_be_sent_to_a_process() -> None:
     pytest.importorskip("numba")
     problem, loop = problem_of("gpt3-4k")
-    loop.decoded = WORTH_COMPILING
+    loop.evaluated = WORTH_COMPILING
     genes = problem.genome.sample(np.random.default_rng(0), 20)
     assert outcome(pickle.loads(pickle.dumps(problem)), genes) == outcome(problem, genes)  # noqa: S301 - our own
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
@@ -63,6 +63,12 @@ class WeightedLoop:
         """Layers, samples and NPUs of one iteration; empty for traces."""
         return IterationSize() if isinstance(self.workload, TracedWorkload) else self.workload.size
 
+    @property
+    def timed(self) -> tuple[tuple[str, IterationTime | TraceTime | TabulatedTime], ...]:
+        """The times of the workload, each with the name of the list of `Times` that it belongs to."""
+        served = () if self.served is None else (("first", self.served.first), ("token", self.served.token))
+        return ("workloads", self.time), *served
+
     def pinned(self, plan: int) -> WeightedLoop:
         """Return the loop under one of its plans."""
         assert isinstance(self.workload, PlanTable), "only plans are chosen"  # noqa: S101 - our mistake
@@ -83,20 +89,13 @@ class Times:
     first: list[FloatArray]
     token: list[FloatArray]
 
-    def of(self, loop: WeightedLoop) -> Iterator[tuple[IterationTime | TraceTime | TabulatedTime, list[FloatArray]]]:
-        """Yield the times of a workload, each with the list that it belongs to."""
-        yield loop.time, self.workloads
-        if loop.served is not None:
-            yield loop.served.first, self.first
-            yield loop.served.token, self.token
-
 
 def no_times(loops: Sequence[WeightedLoop], count: int) -> Times:
     """Return times of 0 for so many designs, where nothing asks for any."""
     found = Times([], [], [])
     for loop in loops:
-        for _, times in found.of(loop):
-            times.append(np.zeros(count))
+        for kind, _ in loop.timed:
+            vars(found)[kind].append(np.zeros(count))
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -275,22 +275,23 @@ class TimeModel(ABC):
 
     def times_of(self, per_unit: Sequence[FloatArray], plan: IntArray) -> Times:
         """Return the times of designs from (n,) seconds per unit of each of `channels`, under (w, n) plans."""
-        shape, plans, found = (plan.shape[1],), iter(plan), Times([], [], [])
-        places = iter(self._stream_places)
-        for loop in self.loops:
-            mine = (next(plans),) if isinstance(loop.time, TabulatedTime) else ()
-            for time, times in found.of(loop):
-                seconds = time([per_unit[place] for place in next(places)], *mine)
-                times.append(seconds if np.shape(seconds) == shape else np.broadcast_to(seconds, shape))
+        shape, found = (plan.shape[1],), Times([], [], [])
+        for kind, time, places, mine in self._calls:
+            seconds = time([per_unit[place] for place in places], *plan[mine])
+            vars(found)[kind].append(seconds if seconds.shape == shape else np.broadcast_to(seconds, shape))
         return found
 
     @cached_property
-    def _stream_places(self) -> tuple[tuple[int, ...], ...]:
-        """The places among `channels` of the streams of each time, in the order of `Times.of`."""
-        place = {channel: c for c, channel in enumerate(self.channels)}
-        none = Times([], [], [])
-        each = [(loop, time) for loop in self.loops for time, _ in none.of(loop)]
-        return tuple(tuple(place[channel_of(loop, stream)] for stream in time.streams) for loop, time in each)
+    def _calls(self) -> list[tuple[str, Callable[..., FloatArray], list[int], slice]]:
+        """Every time: the list of `Times` that it belongs to, the places of its streams, and that of its plan."""
+        place, plans = {channel: c for c, channel in enumerate(self.channels)}, 0
+        found: list[tuple[str, Callable[..., FloatArray], list[int], slice]] = []
+        for loop in self.loops:
+            mine = slice(plans, plans + isinstance(loop.time, TabulatedTime))
+            for kind, time in loop.timed:
+                found.append((kind, time, [place[channel_of(loop, stream)] for stream in time.streams], mine))
+            plans = mine.stop
+        return found
 
     def tokens(self, designs: Population) -> list[FloatArray]:
         """Return (n,) or (1,) tokens of an iteration of each workload, under the plans of designs."""
@@ -307,7 +308,7 @@ class TimeModel(ABC):
 
     def weighted(self, times: Sequence[FloatArray]) -> FloatArray:
         """Return (n,) weighted seconds of all workloads, from those of each."""
-        return np.asarray(sum(loop.weight * time for loop, time in zip(self.loops, times, strict=True)))
+        return reduce(np.add, [loop.weight * time for loop, time in zip(self.loops, times, strict=True)])
 
 
 def _pattern(load: Pattern | Collective | NextStage | Dispatch | PushPull) -> Pattern:
