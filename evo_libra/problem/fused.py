@@ -1,9 +1,9 @@
 """Genes to objectives the short way, for problems of LIBRA's time and prices per bandwidth.
 
-The way does for each design what the sections, the pricing and the time model do for a population, operation by
-operation in the same order, so that both results are equal to the last bit. Of so few array calls hardly any is for what
-such problems do not need. After millions of designs it is one compiled loop, where numba is installed. Exponentials stay
-with NumPy there, too, as those of compilers round differently.
+It does for each design what the sections, the pricing and the time model do for a population, operation by operation in
+the same order, so that both results are equal to the last bit. It looks up only what such problems need. After millions
+of designs it is one compiled loop, where numba is installed. Exponentials stay with NumPy there, too, as those of
+compilers round differently.
 """
 
 from __future__ import annotations
@@ -72,6 +72,7 @@ class FusedLoop:
         traffic = rules.traffic.listed
         if traffic is None:
             return None
+        timed = tuple(objective == TIME for objective in objectives)
         depth, kinds, choices = pricing.blocks.shape
         kind = np.arange(depth)[:, None] * kinds + table.technology + (table.npus <= 1) * (depth * kinds)
         used = np.repeat([1.0, 0.0], depth * kinds)
@@ -79,7 +80,7 @@ class FusedLoop:
         price = pricing.prices[block, technology[:, None]] * (used[:, None] * pricing.npus)
         box = np.array([np.where(used > 0, np.resize(bound, used.shape), 0.0) for bound in (pricing.low, pricing.high)])
         return FusedLoop(
-            time, tuple(objective == TIME for objective in objectives), table.npus.astype(np.float64), kind, np.ascontiguousarray(traffic),
+            time, timed, table.npus.astype(np.float64), kind, np.ascontiguousarray(traffic),
             technology.astype(np.float64), block.astype(np.float64), price, np.concatenate([box, used[None]]),
         )  # fmt: skip
 
