@@ -12,13 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evo_libra import certify, load_problem, search
-from evo_libra.arrays import Population
+from evo_libra.arrays import FloatArray, IntArray, Population
 from evo_libra.collective import Collective, SizedCollective
 from evo_libra.errors import InputError
 from evo_libra.front.rescore import rescore
 from evo_libra.problem import allocate
 from evo_libra.problem.file.registry import with_time
 from evo_libra.problem.problem import Problem
+from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.timing.algorithms import link_bandwidth, runnable
 from evo_libra.timing.names import ALGORITHMS
 
@@ -118,6 +119,23 @@ def test_what_is_looked_up_of_topologies_is_what_is_computed(
     monkeypatch.setattr(allocate, "_MAX_FIGURES", 0)
     np.testing.assert_array_equal(computed.evaluate_genes(genes).objectives, found)
     assert computed.traffic.listed is None
+
+
+@pytest.mark.parametrize("time", ["time={model: libra}", OPEN])
+def test_designs_are_evaluated_in_tiles(time: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = load(time)
+    designs = problem.decode(problem.genome.sample(np.random.default_rng(0), 90))
+    whole, seen = problem.evaluate(designs), list[int]()
+    traffic = type(problem.time).traffic
+
+    def watched(time: TimeModel, npus: IntArray, *others: IntArray | None) -> FloatArray:
+        seen.append(npus.shape[1])
+        return traffic(time, npus, *others)
+
+    monkeypatch.setattr(type(problem.time), "traffic", watched)
+    monkeypatch.setattr("evo_libra.problem.problem.TILE", 40)
+    np.testing.assert_array_equal(problem.evaluate(designs).objectives, whole.objectives)
+    assert seen == [40, 40, 10]
 
 
 def exact_schedule(problem: Problem, designs: Population) -> Population:
