@@ -148,6 +148,35 @@ def cases(*columns: IntArray) -> tuple[IntArray, IntArray]:
     return order[new], kind
 
 
+@dataclass(frozen=True)
+class ColumnIndex:
+    """Where the columns of a table of whole numbers are: their (s,) bytes, ascending, and the place of each."""
+
+    known: NDArray[np.bytes_]
+    place: IntArray
+
+    @staticmethod
+    def of(table: IntArray) -> ColumnIndex:
+        """Return the index of an (r, s) table, whose columns differ."""
+        keys = _bytes_of(table)
+        order = np.argsort(keys)
+        return ColumnIndex(keys[order], order)
+
+    def find(self, asked: IntArray) -> IntArray:
+        """Return the (n,) places of (r, n) columns; -1 for one that the table does not have.
+
+        >>> ColumnIndex.of(np.array([[4, 2, 4], [0, 1, 1]])).find(np.array([[4, 2], [1, 0]])).tolist()
+        [2, -1]
+        """
+        keys = _bytes_of(asked)
+        near = np.minimum(np.searchsorted(self.known, keys), len(self.known) - 1)
+        return np.where(self.known[near] == keys, self.place[near], -1)
+
+
+def _bytes_of(table: IntArray) -> NDArray[np.bytes_]:
+    return np.ascontiguousarray(table.T, dtype=">i8").view(f"S{8 * len(table)}").ravel()
+
+
 F = TypeVar("F", bound=Callable[..., object])
 
 

@@ -31,6 +31,7 @@ from evo_libra.problem.sections.section import Draft, Rules, Sections
 from evo_libra.problem.sections.spares import SparesSection
 from evo_libra.problem.sections.topology import BlockSection, StructureSection
 from evo_libra.problem.space import CountedStructures, Space
+from evo_libra.problem.steps import StructureSteps
 from evo_libra.problem.time_models.kinds import PlanTable
 from evo_libra.problem.time_models.loops import Times, no_times
 from evo_libra.problem.time_models.time_model import TimeModel
@@ -191,6 +192,16 @@ class Problem:
         if self.fused is not None:
             return self.fused.rows(genes)
         return self.decode(genes).rows()
+
+    def step_topologies(self, genes: FloatArray, random: np.random.Generator) -> FloatArray:
+        """Return (g, n) genes of designs with one dimension in place of two, or the reverse; equal where none is."""
+        stepped = genes.copy()
+        stepped[0] = self._steps.random_steps(genes[0].astype(np.int64), random)
+        return stepped
+
+    @cached_property
+    def _steps(self) -> StructureSteps:
+        return StructureSteps(self.structures, len(self.catalog.technologies))
 
     def encode(
         self, structure: IntArray, block: IntArray, bandwidth: FloatArray, budget: FloatArray,

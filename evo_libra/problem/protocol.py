@@ -91,8 +91,9 @@ def genome_of(sections: Sequence[tuple[int, Sequence[Gene]]]) -> Genome:
 
 
 __all__ = [
-    "COST", "TIME", "Configurable", "Evaluation", "HasDesignRows", "HasReferences", "HasTraces", "Objective",
-    "Reference", "SearchProblem", "SearchSettings", "design_rows_of",
+    "COST", "TIME", "Configurable", "Evaluation", "HasDesignRows", "HasReferences", "HasTopologySteps",
+    "HasTraces", "Objective", "Reference", "SearchProblem", "SearchSettings", "TopologySteps", "design_rows_of",
+    "topology_steps_of",
 ]  # fmt: skip
 
 
@@ -168,6 +169,23 @@ class HasDesignRows(Protocol):
 
     def design_rows(self, genes: FloatArray) -> FloatArray:
         """Return (r, n) numbers that are equal for (g, n) legal genes of equal designs, and for no others."""
+
+
+TopologySteps = Callable[[FloatArray, np.random.Generator], FloatArray]
+"""Returns genes of designs a step from those of other genes."""
+
+
+@runtime_checkable
+class HasTopologySteps(Protocol):
+    """A problem that knows which topologies are a step from each other, however far apart their genes are."""
+
+    def step_topologies(self, genes: FloatArray, random: np.random.Generator) -> FloatArray:
+        """Return (g, n) legal genes of designs a random step from those of (g, n) genes, equal where there is none."""
+
+
+def topology_steps_of(problem: object) -> TopologySteps | None:
+    """Return the function that makes steps between topologies; None where the problem knows of none."""
+    return problem.step_topologies if isinstance(problem, HasTopologySteps) else None
 
 
 def design_rows_of(problem: object) -> Callable[[FloatArray], FloatArray]:

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from evo_libra.arrays import BoolArray, IntArray, columns
+from evo_libra.arrays import BoolArray, ColumnIndex, IntArray, columns
 from evo_libra.network.catalog.technologies import Technology
 
 MAX_STRUCTURES = 500_000
@@ -74,12 +74,11 @@ class Structures:
 
     def find(self, npus: IntArray, technology: IntArray) -> IntArray:
         """Return the (n,) structures of (d, n) sizes and technologies, unused ones last; -1 where there is none."""
-        every = np.concatenate([self.npus, self.technology]), np.concatenate([npus, padded(npus, technology)])
-        _, kind = np.unique(np.concatenate(every, axis=1), axis=1, return_inverse=True)
-        known, asked = np.split(kind.ravel(), [len(self)])
-        place = np.full(kind.max(initial=-1) + 1, -1)
-        place[known] = np.arange(len(self))
-        return np.asarray(place[asked])
+        return self._index.find(np.concatenate([npus, padded(npus, technology)]))
+
+    @cached_property
+    def _index(self) -> ColumnIndex:
+        return ColumnIndex.of(np.concatenate([self.npus, self.technology]))
 
 
 def padded(npus: IntArray, technology: IntArray) -> IntArray:

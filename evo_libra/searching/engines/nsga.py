@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evo_libra.arrays import FloatArray, IntArray, columns
-from evo_libra.problem.protocol import Genome, SearchProblem, design_rows_of
+from evo_libra.problem.protocol import Genome, SearchProblem, design_rows_of, topology_steps_of
 from evo_libra.searching.engine import Arrays, Engine, EngineState
 from evo_libra.searching.engines.contributions import Contributions
 from evo_libra.searching.engines.memory import empty_memory, remember, remembers
@@ -25,6 +25,9 @@ _MIN_SHARE = 0.25
 _FIRST, _MAX_FIRST = 6, 650
 """Populations that are sampled at first where genes are categories, and designs at most: a small population that begins
 among the wrong categories hardly leaves them."""
+_STEPS = 0.1
+"""Share of the children that are a parent with another topology, one step away: the genes of such topologies may be far
+apart, so that mutation hardly finds one from the other."""
 _DESIGNS_PER_MEMBER, _MAX_GROWN = 100, 5_000
 """Designs of a search for each member of a population that grows, and members at which it stops to grow.
 
@@ -53,7 +56,8 @@ class Nsga(Engine):
 
     A design that the search has had is not asked for again, whatever genes stand for it, as long as the engine
     remembers the design; see `evo_libra.searching.engines.memory`. Where parents have hardly any new children left,
-    the rest of a generation is a random sample. A generation has `children` times as many designs as the population.
+    the rest of a generation is a random sample. A generation has `children` times as many designs as the population. A
+    share of `steps` of its children differ from a parent by a step between topologies, where the problem knows any.
 
     A population that `grows` has, late in a long search, a hundredth of the designs so far, up to 5,000.
     """
@@ -68,9 +72,11 @@ class Nsga(Engine):
         *,
         children: float = 1.0,
         grows: bool = False,
+        steps: float = 0.0,
     ) -> None:
         self._selection, self._operators, self._children_share, self._grows = selection, operators, children, grows
         self._rows = design_rows_of(problem)
+        self._step, self._step_share = topology_steps_of(problem) if steps else None, steps
         self._random = np.random.Generator(np.random.PCG64(0))
 
     def start(self, genome: Genome, objectives: int, population: int, seed: int) -> EngineState:
@@ -126,6 +132,9 @@ class Nsga(Engine):
         parents = self._selection.parents(arrays, 2 * pairs, random)
         children = columns(arrays["genes"], parents)
         vary(self._genome, children, random, self._operators)
+        if self._step is not None:
+            stepping = np.flatnonzero(random.random(2 * pairs) < self._step_share)
+            children[:, stepping] = self._step(columns(arrays["genes"], parents[stepping]), random)
         return children
 
     def tell(self, state: EngineState, genes: FloatArray, objectives: FloatArray, violation: FloatArray) -> EngineState:
@@ -165,7 +174,7 @@ def nsga3(problem: SearchProblem | None = None) -> Nsga:
 def smsemoa(problem: SearchProblem | None = None) -> Nsga:
     """Return SMS-EMOA, of which a whole generation is selected at once."""
     selection = Contributions(None if problem is None else problem.genome)
-    return Nsga(selection, Operators(), problem, children=selection.children)
+    return Nsga(selection, Operators(), problem, children=selection.children, steps=_STEPS)
 
 
 class RandomEngine(Engine):

@@ -17,7 +17,15 @@ import numpy as np
 from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError
 from evo_libra.files.integrity import row_digest
-from evo_libra.problem.protocol import Evaluation, Genome, Objective, SearchProblem, SearchSettings, design_rows_of
+from evo_libra.problem.protocol import (
+    Evaluation,
+    Genome,
+    Objective,
+    SearchProblem,
+    SearchSettings,
+    design_rows_of,
+    topology_steps_of,
+)
 from evo_libra.searching.evaluation.workers import Workers
 
 _SECONDS = 60.0
@@ -187,7 +195,7 @@ class ExpensiveProblem:
     ) -> None:
         self.name, self.genome, self.objectives = problem.name, problem.genome, problem.objectives
         self.settings, self.describe, self.identity = problem.settings, problem.describe, problem.identity
-        self.design_rows = design_rows_of(problem)
+        self.design_rows, self.step_topologies = design_rows_of(problem), topology_steps_of(problem)
         self.workers = workers
         self._workers = Workers(partial(_evaluator, load or partial(_itself, problem)), workers, timeout)
         self._where, self._retry = None if cache is None else Path(cache), retry

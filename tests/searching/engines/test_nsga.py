@@ -35,7 +35,7 @@ from evo_libra.searching.engines.survival import (
     turns,
 )
 from evo_libra.searching.engines.variation import first_of_kind, row_hash
-from evo_libra.searching.generations import generations
+from evo_libra.searching.generations import generations, search
 from evo_libra.searching.registry import load_engine
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -367,3 +367,23 @@ def test_a_population_stops_to_grow(monkeypatch: pytest.MonkeyPatch) -> None:
     assert last.engine.arrays["genes"].shape[1] == 30
     *_, last = generations(problem, load_engine("nsga2", problem), population=40, seed=1, evaluations=6_000)
     assert last.engine.arrays["genes"].shape[1] == 40
+
+
+@pytest.mark.parametrize(("engine", "least"), [("nsga2", 0.0), ("smsemoa", 0.05)])
+def test_some_children_of_a_small_population_are_a_parent_with_another_topology(engine: str, least: float) -> None:
+    problem = load_problem("mixed-models-4k")
+    found = list(generations(problem, load_engine(engine, problem), population=100, seed=0, evaluations=700))
+    before, asked = found[-2].engine.arrays["genes"], load_engine(engine, problem)
+    asked.start(problem.genome, 2, 100, 0)
+    children, _ = asked.ask(found[-2].engine)
+    same = (children[1:, :, None] == before[1:, None]).all(axis=0) & (children[0, :, None] != before[0, None])
+    assert same.any(axis=1).mean() >= least
+
+
+def test_a_small_population_finds_the_cheapest_network_by_steps() -> None:
+    problem = load_problem("mixed-models-4k")
+    costs = [
+        search(problem, engine="smsemoa", evaluations=5000, population=100, seed=seed).frame["cost_usd"].min()
+        for seed in range(10)
+    ]
+    assert np.isclose(costs, 27_740_160.0).sum() >= 9  # 7 without steps
