@@ -87,8 +87,8 @@ class FusedLoop:
     def compiled(self, count: int) -> Callable[..., None] | None:
         """Return the compiled loop for so many designs; None where there were too few before, or numba is missing."""
         self.evaluated += count
-        # NumPy adds the shares of eight and more dimensions of a single design in another order.
-        return compile_function(_run) if self.evaluated > WORTH_COMPILING and count > 1 else None
+        # NumPy adds the shares of eight and more dimensions of a tile of one design in another order.
+        return compile_function(_run) if self.evaluated > WORTH_COMPILING and count % TILE != 1 else None
 
     def rows(self, genes: FloatArray) -> FloatArray:
         """Return what `Population.rows` does for the designs of (g, n) genes."""

@@ -11,11 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evo_libra import load_problem, search
+from evo_libra.arrays import TILE, compile_function
 from evo_libra.problem import fused
-from evo_libra.problem.fused import WORTH_COMPILING, FusedLoop
+from evo_libra.problem.fused import WORTH_COMPILING, FusedLoop, _run
 from evo_libra.problem.problem import Problem
 
 SHIPPED = ("gpt3-4k", "dlrm-4k", "language-models-4k", "msft-1t-4k", "resnet50-4k", "turing-nlg-4k")
+EIGHT = (
+    "npus=1024", "fabric.catalog=libra", "fabric.max_dimensions=8", "fabric.one_dimension_per_technology=false",
+)  # fmt: skip
 FIVE = ("fabric.catalog=libra", "fabric.max_dimensions=5", "fabric.one_dimension_per_technology=false")
 
 
@@ -44,9 +48,10 @@ def check(problem: Problem, loop: FusedLoop, genes: np.ndarray) -> None:
     loop.evaluated = 0
     assert outcome(problem, genes) == expected
     assert loop.evaluated == genes.shape[1] <= WORTH_COMPILING
-    pytest.importorskip("numba")
+    if compile_function(_run) is None:
+        return
     loop.evaluated = WORTH_COMPILING
-    assert (loop.compiled(genes.shape[1]) is not None) == (genes.shape[1] > 1)
+    assert (loop.compiled(genes.shape[1]) is not None) == (genes.shape[1] % TILE != 1)
     assert outcome(problem, genes) == expected
 
 
@@ -57,6 +62,14 @@ def test_results_are_equal_to_the_last_bit(name: str, settings: tuple[str, ...])
     for count, order in ((1, "C"), (2, "C"), (650, "F"), (5000, "C")):
         genes = problem.genome.sample(np.random.default_rng(count), count)
         check(problem, loop, np.array(genes, order=order))
+
+
+def test_eight_dimensions_of_a_tile_of_one_design_are_added_as_numpy_does() -> None:
+    problem, loop = problem_of("gpt3-4k", EIGHT)
+    for seed in range(8):
+        genes = problem.genome.sample(np.random.default_rng(seed), TILE + 1)
+        genes[0] = len(problem.structures) - 1
+        check(problem, loop, genes)
 
 
 @given(

@@ -134,7 +134,8 @@ class Nsga(Engine):
         vary(self._genome, children, random, self._operators)
         if self._step is not None:
             stepping = np.flatnonzero(random.random(2 * pairs) < self._step_share)
-            children[:, stepping] = self._step(columns(arrays["genes"], parents[stepping]), random)
+            if len(stepping):
+                children[:, stepping] = self._step(columns(arrays["genes"], parents[stepping]), random)
         return children
 
     def tell(self, state: EngineState, genes: FloatArray, objectives: FloatArray, violation: FloatArray) -> EngineState:

@@ -384,6 +384,6 @@ def test_a_small_population_finds_the_cheapest_network_by_steps() -> None:
     problem = load_problem("mixed-models-4k")
     costs = [
         search(problem, engine="smsemoa", evaluations=5000, population=100, seed=seed).frame["cost_usd"].min()
-        for seed in range(10)
+        for seed in range(20)
     ]
-    assert np.isclose(costs, 27_740_160.0).sum() >= 9  # 7 without steps
+    assert np.isclose(costs, 27_740_160.0).sum() >= 17  # 18; without steps 14
