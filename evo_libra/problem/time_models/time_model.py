@@ -308,7 +308,8 @@ class TimeModel(ABC):
 
     def weighted(self, times: Sequence[FloatArray]) -> FloatArray:
         """Return (n,) weighted seconds of all workloads, from those of each."""
-        return reduce(np.add, [loop.weight * time for loop, time in zip(self.loops, times, strict=True)])
+        pairs = zip(self.loops, times, strict=True)
+        return reduce(np.add, [time if loop.weight == 1 else loop.weight * time for loop, time in pairs])
 
 
 def _pattern(load: Pattern | Collective | NextStage | Dispatch | PushPull) -> Pattern:
