@@ -1,4 +1,4 @@
-"""Genes to objectives the short way, for problems of LIBRA's time and prices per bandwidth.
+"""Fused evaluation, from genes to objectives in one go, for problems of LIBRA's time and prices per bandwidth.
 
 It does for each design what the sections, the pricing and the time model do for a population, operation by operation in
 the same order, so that both results are equal to the last bit. It looks up only what such problems need. After millions
@@ -30,8 +30,8 @@ populations of 650, and of 17 million in those of 5,000 that long searches have.
 
 
 @dataclass
-class FusedLoop:
-    """The short way of a problem whose genes are a structure, blocks, a level and shares, with nothing to repair.
+class FusedEvaluation:
+    """The fused evaluation of a problem with genes of a structure, blocks, a level and shares, and nothing to repair.
 
     The kind of a dimension is its place and its technology, or that it is not in use. Numbers that become rows are
     floats.
@@ -59,8 +59,8 @@ class FusedLoop:
     evaluated: int = 0
 
     @staticmethod
-    def of(sections: Sections, objectives: Sequence[Objective]) -> FusedLoop | None:
-        """Return the short way of a problem; None where the problem is of another kind."""
+    def of(sections: Sections, objectives: Sequence[Objective]) -> FusedEvaluation | None:
+        """Return the fused evaluation of a problem; None where the problem is of another kind."""
         *others, last = sections.sections
         rules = last.rules
         pricing, time, table = rules.pricing, rules.time, rules.pricing.space.table
@@ -79,7 +79,7 @@ class FusedLoop:
         technology, block = np.resize(np.arange(kinds), len(used)), np.resize(pricing.blocks, (len(used), choices))
         price = pricing.prices[block, technology[:, None]] * (used[:, None] * pricing.npus)
         box = np.array([np.where(used > 0, np.resize(bound, used.shape), 0.0) for bound in (pricing.low, pricing.high)])
-        return FusedLoop(
+        return FusedEvaluation(
             time, timed, table.npus.astype(np.float64), kind, np.ascontiguousarray(traffic),
             technology.astype(np.float64), block.astype(np.float64), price, np.concatenate([box, used[None]]),
         )  # fmt: skip
@@ -93,8 +93,8 @@ class FusedLoop:
     def rows(self, genes: FloatArray) -> FloatArray:
         """Return what `Population.rows` does for the designs of (g, n) genes."""
         structure, kind, choice, bandwidth = self._decoded(genes)
-        parts = columns(self.npus, structure), _of(self.block, choice), _of(self.technology, kind), bandwidth
-        return np.concatenate(parts)
+        block = columns(self.block.ravel(), choice)
+        return np.concatenate([columns(self.npus, structure), block, columns(self.technology, kind), bandwidth])
 
     def evaluate(self, genes: FloatArray) -> Evaluation:
         """Return the objectives of (g, n) genes; nothing is violated, as bandwidths are moved into their box."""
@@ -117,7 +117,7 @@ class FusedLoop:
     def _fill(self, genes: FloatArray, figures: FloatArray) -> None:
         """Fill in (c + 1, n) seconds per unit of each channel and USD."""
         structure, _, choice, bandwidth = self._decoded(genes)
-        usd = _of(self.price, choice)
+        usd = columns(self.price.ravel(), choice)
         usd *= bandwidth
         usd.sum(axis=0, out=figures[-1])
         seconds = columns(self.traffic, structure)
@@ -138,26 +138,21 @@ class FusedLoop:
         """Return (d, n) B/s from the exponentials of the level and of the shares of the dimensions."""
         low, high, used = self.box
         bandwidth = shares[1:]
-        bandwidth *= _of(used, kind)
+        bandwidth *= columns(used, kind)
         bandwidth *= shares[0] / bandwidth.sum(axis=0)
-        np.maximum(bandwidth, _of(low, kind), out=bandwidth)
-        return np.minimum(bandwidth, _of(high, kind), out=bandwidth)
-
-
-def _of(table: FloatArray, place: IntArray) -> FloatArray:
-    """Return the numbers at places of a table; the places must exist."""
-    # Without a check of every place numpy takes half as long.
-    return table.take(place, mode="clip")
+        np.maximum(bandwidth, columns(low, kind), out=bandwidth)
+        np.minimum(bandwidth, columns(high, kind), out=bandwidth)
+        return bandwidth
 
 
 def _run(
     genes: FloatArray, shares: FloatArray, kind: IntArray, traffic: FloatArray, price: FloatArray, box: FloatArray,
     figures: FloatArray,
 ) -> None:  # fmt: skip
-    """Do what `FusedLoop._fill` does, design by design.
+    """Do what `FusedEvaluation._fill` does, design by design.
 
     Shares are the exponentials of the level and of the shares of the dimensions; the other parameters are those of
-    `FusedLoop`.
+    `FusedEvaluation`.
     """
     low, high, used = box[0], box[1], box[2]
     depth, channels = len(kind), len(traffic)
@@ -174,9 +169,10 @@ def _run(
             k = kind[d, structure]
             bandwidth[d] = min(max(bandwidth[d] * level, low[k]), high[k])
             usd += price[k, int(genes[d + 1, n])] * bandwidth[d]
+            bandwidth[d] = max(bandwidth[d], NO_BANDWIDTH)
         figures[channels, n] = usd
         for c in range(channels):
             slowest = 0.0
             for d in range(depth):
-                slowest = max(slowest, traffic[c, d, structure] / max(bandwidth[d], NO_BANDWIDTH))
+                slowest = max(slowest, traffic[c, d, structure] / bandwidth[d])
             figures[c, n] = slowest

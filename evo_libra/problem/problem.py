@@ -18,7 +18,7 @@ from evo_libra.problem.allocate import TrafficTable
 from evo_libra.problem.budgets import useful_budgets
 from evo_libra.problem.constraints import BANDWIDTH, Constraint, violation
 from evo_libra.problem.figures import Figures, TotalCostOfOwnership, TrainingFigures, served_figures
-from evo_libra.problem.fused import FusedLoop
+from evo_libra.problem.fused import FusedEvaluation
 from evo_libra.problem.objectives import MEASURES, Measure, values
 from evo_libra.problem.pricing.catalog import pricing_of
 from evo_libra.problem.pricing.parts import BillOfMaterials
@@ -151,9 +151,9 @@ class Problem:
         return self.sections.genome
 
     @cached_property
-    def fused(self) -> FusedLoop | None:
-        """The short way from genes to objectives; None where the problem is of another kind."""
-        return FusedLoop.of(self.sections, self.objectives)
+    def fused(self) -> FusedEvaluation | None:
+        """The fused evaluation of genes; None where the problem is of another kind."""
+        return FusedEvaluation.of(self.sections, self.objectives)
 
     @cached_property
     def _powered(self) -> bool:

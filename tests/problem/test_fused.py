@@ -1,4 +1,4 @@
-"""The short way from genes to objectives: the same results to the last bit, compiled or not."""
+"""Fused evaluation: the same results as from the sections to the last bit, compiled or not."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from evo_libra import load_problem, search
 from evo_libra.arrays import TILE, compile_function
 from evo_libra.problem import fused
-from evo_libra.problem.fused import WORTH_COMPILING, FusedLoop, _run
+from evo_libra.problem.fused import WORTH_COMPILING, FusedEvaluation, _run
 from evo_libra.problem.problem import Problem
 
 SHIPPED = ("gpt3-4k", "dlrm-4k", "language-models-4k", "msft-1t-4k", "resnet50-4k", "turing-nlg-4k")
@@ -23,7 +23,7 @@ EIGHT = (
 FIVE = ("fabric.catalog=libra", "fabric.max_dimensions=5", "fabric.one_dimension_per_technology=false")
 
 
-def problem_of(name: str, settings: tuple[str, ...] = ()) -> tuple[Problem, FusedLoop]:
+def problem_of(name: str, settings: tuple[str, ...] = ()) -> tuple[Problem, FusedEvaluation]:
     problem = load_problem(name, list(settings))
     assert isinstance(problem, Problem)
     assert problem.fused is not None
@@ -35,16 +35,16 @@ def outcome(problem: Problem, genes: np.ndarray) -> tuple[bytes, ...]:
     return found.objectives.tobytes(), found.violation.tobytes(), problem.design_rows(genes).tobytes()
 
 
-def longer(problem: Problem) -> Problem:
-    """Return the problem without its short way: sections, pricing and time model, as all other problems have them."""
+def not_fused(problem: Problem) -> Problem:
+    """Return the problem without fused evaluation: it has sections, pricing and time model, as all others."""
     other = replace(problem)
     vars(other)["fused"] = None
     return other
 
 
-def check(problem: Problem, loop: FusedLoop, genes: np.ndarray) -> None:
+def check(problem: Problem, loop: FusedEvaluation, genes: np.ndarray) -> None:
     """Compare all ways; that the last one is compiled is seen by what the loop is asked for."""
-    expected = outcome(longer(problem), genes)
+    expected = outcome(not_fused(problem), genes)
     loop.evaluated = 0
     assert outcome(problem, genes) == expected
     assert loop.evaluated == genes.shape[1] <= WORTH_COMPILING

@@ -369,21 +369,21 @@ def test_a_population_stops_to_grow(monkeypatch: pytest.MonkeyPatch) -> None:
     assert last.engine.arrays["genes"].shape[1] == 40
 
 
-@pytest.mark.parametrize(("engine", "least"), [("nsga2", 0.0), ("smsemoa", 0.05)])
-def test_some_children_of_a_small_population_are_a_parent_with_another_topology(engine: str, least: float) -> None:
+@pytest.mark.parametrize(("engine", "steps"), [("nsga2", False), ("smsemoa", True)])
+def test_some_children_of_a_small_population_are_a_parent_with_another_topology(engine: str, steps: bool) -> None:  # noqa: FBT001 - a case
     problem = load_problem("mixed-models-4k")
     found = list(generations(problem, load_engine(engine, problem), population=100, seed=0, evaluations=700))
     before, asked = found[-2].engine.arrays["genes"], load_engine(engine, problem)
     asked.start(problem.genome, 2, 100, 0)
     children, _ = asked.ask(found[-2].engine)
     same = (children[1:, :, None] == before[1:, None]).all(axis=0) & (children[0, :, None] != before[0, None])
-    assert same.any(axis=1).mean() >= least
+    assert (same.any(axis=1).mean() >= 0.05) == steps
 
 
 def test_a_small_population_finds_the_cheapest_network_by_steps() -> None:
     problem = load_problem("mixed-models-4k")
-    costs = [
-        search(problem, engine="smsemoa", evaluations=5000, population=100, seed=seed).frame["cost_usd"].min()
-        for seed in range(20)
-    ]
-    assert np.isclose(costs, 27_740_160.0).sum() >= 17  # 18; without steps 14
+    fronts = (
+        search(problem, engine="smsemoa", evaluations=5000, population=100, seed=seed).frame for seed in range(20)
+    )
+    cheapest = [str(frame.sort("cost_usd")["design"][0]) for frame in fronts]
+    assert sum("_SW(512)@optics-400g" in design for design in cheapest) >= 17  # 18; without steps 14
