@@ -197,37 +197,37 @@ def population_of(fabrics: Sequence[Fabric], technologies: Sequence[str], depth:
 
 
 def networks_of(population: Population, technologies: Sequence[str]) -> list[str]:
-    """Return the networks of (n,) designs in the notation, as `fabrics_of` has them, column by column."""
+    """Return the networks of (n,) designs in the notation, as `fabrics_of` has them, all of them at once."""
     import polars as pl  # noqa: PLC0415 - whoever reads a notation or lists blocks needs no frames
 
     if not len(population):
         return []
-    dimensions = []
-    for npus, block, technology, bandwidth in zip(
-        population.npus, population.block, population.technology, population.bandwidth, strict=True
-    ):
-        first, kind = cases(npus, block, technology)
-        rows = zip(block[first].tolist(), npus[first].tolist(), technology[first].tolist(), strict=True)
-        names = [f"{Dimension(b, n, technologies[t])}:" if n > 1 else None for b, n, t in rows]
-        # The name of an unused dimension is missing, and so is the sum.
-        dimensions.append(pl.Series(names, dtype=pl.String).gather(kind) + _gigabytes_of(bandwidth))
+    depth, count = population.npus.shape
+    places = [each.ravel() for each in (population.block, population.npus, population.technology)]
+    first, kind = cases(*places)
+    rows = zip(*(each[first].tolist() for each in places), strict=True)
+    names = [f"{Dimension(b, n, technologies[t])}:" if n > 1 else None for b, n, t in rows]
+    # The name of an unused dimension is missing, and so is the sum.
+    text = pl.Series(names, dtype=pl.String).gather(kind) + _gigabytes_of(population.bandwidth.ravel())
+    dimensions = [text.slice(d * count, count) for d in range(depth)]
     return pl.select(pl.concat_str(dimensions, separator="_", ignore_nulls=True)).to_series().to_list()
 
 
 def _gigabytes_of(bandwidth: FloatArray) -> pl.Series:
-    """Return (n,) B/s as `_gigabytes` has them."""
+    """Return (n,) B/s as `_gigabytes` has them; in one expression, as each costs as much as dozens of designs."""
     import polars as pl  # noqa: PLC0415 - as above
 
-    text = pl.Series(bandwidth).cast(pl.String)
     whole = np.minimum(bandwidth, _POWERS).astype(np.int64)
     gigabytes = whole // _GIGA
-    rest = pl.Series(whole - gigabytes * _GIGA + _GIGA).cast(pl.String).str.slice(1)
-    digits = "." + rest + text.str.split_exact(".", 1).struct.field("field_1")
-    found = pl.Series(gigabytes).cast(pl.String) + digits.str.strip_chars_end("0").str.strip_chars_end(".")
-    powers = text.str.contains("e", literal=True)  # of ten: hardly any bandwidth is so small or large
-    if not powers.any():
-        return found
-    return found.scatter(powers.arg_true(), [_gigabytes(each) for each in bandwidth[powers.to_numpy()].tolist()])
+    frame = pl.DataFrame({"all": bandwidth, "whole": gigabytes, "rest": whole - gigabytes * _GIGA + _GIGA})
+    text = pl.col("all").cast(pl.String)
+    part = text.str.split_exact(".", 1).struct.field("field_1")
+    digits = "." + pl.col("rest").cast(pl.String).str.slice(1) + part
+    found = pl.col("whole").cast(pl.String) + digits.str.strip_chars_end("0").str.strip_chars_end(".")
+    written, powers = frame.select(found=found, powers=text.str.contains("e", literal=True)).iter_columns()
+    if not powers.any():  # of ten: hardly any bandwidth is so small or large
+        return written
+    return written.scatter(powers.arg_true(), [_gigabytes(each) for each in bandwidth[powers.to_numpy()].tolist()])
 
 
 def fabrics_of(population: Population, technologies: Sequence[str]) -> list[Fabric]:
