@@ -10,7 +10,6 @@ import numpy as np
 
 from evo_libra.arrays import GIGA, FloatArray, Population
 from evo_libra.errors import InputError
-from evo_libra.network.catalog.technologies import again
 from evo_libra.problem.allocate import allocate
 from evo_libra.problem.constraint_units import unit_in
 from evo_libra.problem.constraints import TOLERANCE, Constraint
@@ -18,20 +17,14 @@ from evo_libra.problem.figures import Figures
 from evo_libra.problem.objectives import unit_of
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import COST, TIME, SearchProblem
+from evo_libra.problem.space_rules import broken_rules
 from evo_libra.problem.time_models.kinds import ServingStep, TrainingStep
 
 
 def violations(problem: Problem, population: Population) -> list[str]:
     """Return the limits that the first design breaks, one sentence each; none where its violation is 0."""
     one = population.select([0])
-    found, repeated = [], again(problem.catalog, one)[:, 0]
-    for d in np.flatnonzero(one.npus[:, 0] > 1).tolist():
-        technology = problem.catalog.technologies[int(one.technology[d, 0])]
-        npus, inside = int(one.npus[d, 0]), int(one.npus[:d, 0].prod())
-        if not technology.permits(npus, inside):
-            found.append(f"dimension {d} has {npus} NPUs; {technology.reach(inside)}")
-        elif repeated[d]:
-            found.append(f"dimension {d} is a second one of {technology.name}, and a domain of it is sold as one")
+    found = list(broken_rules(problem, one))
     found += _outside(problem, one) or _broken_ports(problem, one)
     figures, limits = problem.measure(one), []
     for constraint in problem.constraints:

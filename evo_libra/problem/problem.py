@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evo_libra.arrays import TILE, FloatArray, IntArray, Population, cases, columns
+from evo_libra.arrays import TILE, FloatArray, IntArray, Population, columns
 from evo_libra.errors import InputError
-from evo_libra.network.bill import inner_npus
-from evo_libra.network.catalog.technologies import Catalog, again
+from evo_libra.network.catalog.technologies import Catalog
 from evo_libra.network.fabric import Fabric
 from evo_libra.problem.allocate import TrafficTable
 from evo_libra.problem.budgets import useful_budgets
@@ -31,6 +30,7 @@ from evo_libra.problem.sections.section import Draft, Rules, Sections
 from evo_libra.problem.sections.spares import SparesSection
 from evo_libra.problem.sections.topology import BlockSection, StructureSection
 from evo_libra.problem.space import CountedStructures, Space
+from evo_libra.problem.space_rules import unbuildable_dimensions
 from evo_libra.problem.steps import StructureSteps
 from evo_libra.problem.time_models.kinds import PlanTable
 from evo_libra.problem.time_models.loops import Times, no_times
@@ -346,23 +346,17 @@ class Problem:
         return violation(constraint, constraint.coefficients(designs.technology), designs.bandwidth)
 
     def unbuildable(self, designs: Population) -> FloatArray:
-        """Return (n,) the number of dimensions that cannot be built: too large, or not in whole ports."""
-        inside = inner_npus(designs.npus)
-        if not len(designs):
-            return np.zeros(0)
-        places = [each.ravel() for each in (designs.technology, designs.npus, inside)]
-        first, kind = cases(*places)
-        some = zip(*(each[first].tolist() for each in places), strict=True)
-        permitted = [n < 2 or self.catalog.technologies[t].permits(n, i) for t, n, i in some]  # noqa: PLR2004
-        wrong = ~np.array(permitted)[kind.reshape(designs.npus.shape)] | again(self.catalog, designs)
-        return np.asarray((wrong | self.pricing.misfits(designs)[1]).sum(axis=0), dtype=np.float64)
+        """Return (n,) how many dimensions break a rule of the space, or are not in whole ports."""
+        wrong = unbuildable_dimensions(self, designs) | self.pricing.misfits(designs)[1]
+        return np.asarray(wrong.sum(axis=0), dtype=np.float64)
 
     def evaluate(self, designs: Population | str | Sequence[str]) -> Evaluation:
         """Return the objectives and the violation of any designs with the problem's number of NPUs.
 
         The designs are a population, or written in the notation with technologies and bandwidths in GB/s. Objectives
         are in SI (seconds, USD), in the order of `objectives`. The violation is that of the constraints, of the
-        smallest and largest bandwidths, of ports, and of the sizes of dimensions.
+        smallest and largest bandwidths, of ports, and of the rules of the space: sizes, blocks, technologies and their
+        order, pins, and spares. Only a design of the space has none.
 
         Raises
         ------

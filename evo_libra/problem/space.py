@@ -176,6 +176,12 @@ class CountedStructures:
         return one_npu and (rank > before or (rank == before and again))
 
     @cached_property
+    def follows(self) -> BoolArray:
+        """(t, t) whether a dimension may have the first technology if the one before has the second."""
+        kinds = range(len(self.technologies))
+        return np.array([[self.may_follow(t, last) for last in kinds] for t in kinds])
+
+    @cached_property
     def ranks(self) -> tuple[int, ...]:
         """The rank of each technology; inner dimensions have lower ranks."""
         return tuple(t if kind.rank is None else kind.rank for t, kind in enumerate(self.technologies))

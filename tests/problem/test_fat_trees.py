@@ -178,3 +178,46 @@ def test_what_ratios_cannot_be_is_told(folder: Path, tmp_path: Path) -> None:
     problem = problem_of(folder, "{model: astra, chunks: 4, latency_ns: 100}")
     with pytest.raises(InputError, match="dimension 1 is a switch-4; ASTRA-sim's network files have rings"):
         export_design(problem, "RI(4)@near:100_SW4(32)@far:50", tmp_path / "files")
+
+
+def test_blocks_that_are_asked_for_come_with_their_ratios(tmp_path: Path) -> None:
+    path = write(tmp_path)
+
+    def codes(*changes: str) -> set[str]:
+        found = load_problem(path, changes)
+        assert isinstance(found, Problem)
+        return {BLOCKS[kit.block].code for kit in found.pricing.kits}
+
+    assert codes("fabric.blocks=[switch]", "fabric.oversubscription=[2]") == {"SW", "SW2"}
+    assert codes("fabric.blocks=[ring, fat-tree]", "fabric.oversubscription=[2, [1, 2]]") == {"RI", "CL", "CL2", "CL12"}
+    assert codes("fabric.blocks=[switch-2, fat-tree]", "fabric.oversubscription=[2]") == {"SW2", "CL", "CL2"}
+    with pytest.raises(InputError, match=r"fabric\.blocks\[0\]: no technology that is chosen can build switch-2"):
+        load_problem(path, ["fabric.blocks=[switch-2, ring]"])
+    with pytest.raises(
+        InputError, match=r"fabric\.oversubscription: found blocks ring; only switch and fat-tree have tiers"
+    ):
+        load_problem(path, ["fabric.blocks=[ring]", "fabric.oversubscription=[2]"])
+
+
+@pytest.mark.parametrize("name", ["llama3-405b-16k", "roce-128"])
+def test_shipped_problems_search_the_trees_that_their_files_ask_for(name: str) -> None:
+    problem = load_problem(name)
+    assert isinstance(problem, Problem)
+    built = {BLOCKS[kit.block].code for kit in problem.pricing.kits}
+    ratios = {"llama3-405b-16k": {"2", "4", "17"}, "roce-128": {"2"}}[name]
+    assert {f"{base}{ratio}" for base in ("SW", "CL") for ratio in ratios} <= built
+
+
+def test_no_design_of_the_first_page_beats_its_exact_front() -> None:
+    # Costs and times that the file's own words allow, and that an earlier front of 30 designs lacked.
+    problem = load_problem("llama3-405b-16k")
+    assert isinstance(problem, Problem)
+    better = "SW(8)@nvlink4:250_SW4(2048)@optics-400g:50 | tp4 cp4 pp16x8 dp64 mb1 zero2 overlap-tp order-tp-cp-pp-dp"
+    found = problem.evaluate(better)
+    assert found.violation[0] == 0
+    assert f"{found.objectives[1, 0] / 1e6:.1f}" == "112.0"
+    front = search(problem, engine="exhaustive").frame
+    assert len(front) == 37
+    beside = front.filter(front["cost_usd"] <= found.objectives[1, 0])
+    assert float(beside["time_ms"].min()) * 1e-3 <= found.objectives[0, 0]
+    assert f"{float(beside['time_ms'].min()):.0f}" == "5306"

@@ -194,6 +194,17 @@ def oversubscribed(name: str, ratios: Ratios) -> str:
     return "-".join([name, *(str(ratio) for ratio in (ratios if ratios[1] > 1 else ratios[:1]))])
 
 
+def base_of(name: str) -> str:
+    """Return the name of the block of 1:1 of an oversubscribed block; any other block is its own.
+
+    >>> base_of("switch-1-7"), base_of("fat-tree-2"), base_of("torus-2d")
+    ('switch', 'fat-tree', 'torus-2d')
+    """
+    return _BASES.get(name, name)
+
+
+_BASES = {oversubscribed(name, ratios): name for name in FAMILIES for ratios in RATIOS}
+
 BLOCKS = tuple(
     FatTree(oversubscribed(code, ratios).replace("-", ""), oversubscribed(name, ratios), ratios, joined=joined)
     for name, (code, joined) in FAMILIES.items()

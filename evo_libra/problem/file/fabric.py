@@ -15,7 +15,7 @@ from evo_libra.errors import InputError, unknown
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import named_by
 from evo_libra.network.blocks import Kit
-from evo_libra.network.blocks.fat_tree import RATIOS, Ratios
+from evo_libra.network.blocks.fat_tree import FAMILIES, RATIOS, Ratios, base_of
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.network.catalog.parts import is_parts, load_parts, parts_files
 from evo_libra.network.catalog.technologies import Catalog, Technology, catalog_file, load_catalog
@@ -23,7 +23,7 @@ from evo_libra.network.fabric import parse_fabric
 from evo_libra.problem.file.mistakes import ProblemFile
 from evo_libra.problem.file.spec import MAX_DIMENSIONS, BandwidthSpec, FabricSpec, PinSpec
 from evo_libra.problem.file.transport import with_transports
-from evo_libra.problem.pricing.catalog import KitTechnology, catalog_of
+from evo_libra.problem.pricing.catalog import KitTechnology, catalog_of, is_offered
 from evo_libra.problem.pricing.pricing import DimensionChoice
 
 if TYPE_CHECKING:
@@ -73,6 +73,10 @@ def _technologies_of(file: ProblemFile, npus: Sequence[Accelerator]) -> Catalog:
     if not catalog.technologies:
         hint = "" if domains == "any" else _ASKED
         raise file.fail(("fabric", "blocks"), f"no technology of the catalogue has one of these blocks{hint}")
+    if ratios and not any(base_of(block) != block for one in catalog.technologies for block in one.blocks):
+        offered = ", ".join(sorted(_built(catalog)))
+        message = f"found blocks {offered}; only {' and '.join(FAMILIES)} have tiers of switches to be oversubscribed"
+        raise file.fail(("fabric", "oversubscription"), message)
     return catalog
 
 
@@ -267,7 +271,7 @@ class FabricLoader:
             allowed = [
                 name
                 for name in technology.blocks
-                if (fabric.blocks is None or name in fabric.blocks)
+                if is_offered(name, fabric.blocks)
                 and (pin is None or pin.block in (None, name))
                 and (pin is None or pin.technology in (None, technology.name, technology.family))
             ]
