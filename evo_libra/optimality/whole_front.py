@@ -98,6 +98,7 @@ class _Enumeration:
     networks: int = 0
     timed: int = 0
     waiting: int = 0
+    last: FloatArray | None = None
 
     def front(self) -> WholeFront:
         """Return the best of all designs that were looked at, sorted by their objectives, the last one first."""
@@ -252,10 +253,17 @@ class _Enumeration:
         yield from (rest[start : start + _BATCH] for start in range(0, len(rest), _BATCH))
 
     def _count(self, some: Designs, figures: FloatArray) -> None:
-        """Count the networks among designs that meet the limits; the designs of a network follow each other."""
-        meets = np.isfinite(figures).all(axis=0)
-        networks = np.vstack([some.structure, some.bandwidth])[:, meets]
-        self.networks += int((networks[:, 1:] != networks[:, :-1]).any(axis=0).sum()) + bool(networks.shape[1])
+        """Count the networks among designs that meet the limits; the designs of a network follow each other.
+
+        The designs of a network may come in several parts: each part begins with the network that the last one ends in.
+        """
+        networks = np.vstack([some.structure, some.bandwidth])[:, np.isfinite(figures).all(axis=0)]
+        if not networks.shape[1]:
+            return
+        before = np.full((len(networks), 1), -1.0) if self.last is None else self.last
+        networks = np.concatenate([before, networks], axis=1)
+        self.networks += int((networks[:, 1:] != networks[:, :-1]).any(axis=0).sum())
+        self.last = networks[:, -1:]
 
     def _evaluate(self, some: Designs) -> None:
         """Evaluate designs and keep those that nothing beats so far."""

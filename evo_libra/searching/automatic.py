@@ -33,14 +33,16 @@ def choose(problem: SearchProblem, evaluations: int, population: int, *, searche
     if not isinstance(problem, Problem) or not problem.pricing.whole:
         return engine, ""
     if searched:
-        return engine, f"auto searches, as {searched} belongs to a search"
+        return engine, f"Engine {engine}: {searched} belongs to a search"
     looks = effort_of(problem)
     if looks is None:
-        return engine, "auto searches, as there are too many designs of whole ports to look at each"
+        return engine, f"Engine {engine}: there are too many designs of whole ports to enumerate"
     if looks > evaluations * _looks(problem):
-        more = f"takes more than {evaluations:,} evaluations"
-        return engine, f"auto searches, as a look at each of {looks:,} designs {more}"
-    return PROOF, f"auto looks at each of {looks:,} designs, which takes less than {evaluations:,} evaluations"
+        return (
+            engine,
+            f"Engine {engine}: enumerating {looks:,} designs would take more than {evaluations:,} evaluations",
+        )
+    return PROOF, f"Engine {PROOF}: enumerating {looks:,} designs takes less than {evaluations:,} evaluations"
 
 
 def _looks(problem: Problem) -> int:

@@ -60,7 +60,7 @@ class Engine(abc.ABC):
 
     `ask` may be called again on a state and returns the same genes. `tell` on a state that was saved and loaded returns
     what it would have returned at once. Objectives are minimised; they come as log10, since designs differ by factors.
-    An engine of a user need not inherit from this class; the three methods are enough.
+    An engine of a user need not inherit from this class; the three abstract methods are enough.
     """
 
     in_order: ClassVar[str] = ""
@@ -86,6 +86,10 @@ class Engine(abc.ABC):
         After `ask` the genes are those of `ask`, or the first of them. Otherwise they come from elsewhere: from an
         earlier front, another search or a memetic step. Engines that do not learn ignore them.
         """
+
+    def claim(self, population: int) -> str:  # noqa: ARG002 - engines that prove something need it
+        """Return what is proven of the front once nothing is left to ask for, of which space; empty for nothing."""
+        return ""
 
 
 def evaluate(problem: SearchProblem, genes: FloatArray) -> Evaluation:

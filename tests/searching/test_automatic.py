@@ -31,16 +31,16 @@ def parts(*changes: str, name: str = "wafer-20") -> Problem:
 @pytest.mark.parametrize(
     ("problem", "evaluations", "engine", "reason"),
     [
-        (parts, 50_000, "exhaustive", "auto looks at each of 33 designs, which takes less than 50,000"),
+        (parts, 50_000, "exhaustive", "enumerating 33 designs takes less than 50,000 evaluations"),
         (parts, 5, "exhaustive", "33 designs"),
-        (parts, 4, "nsga2", "a look at each of 33 designs takes more than 4 evaluations"),
+        (parts, 4, "nsga2", "enumerating 33 designs would take more than 4 evaluations"),
         (lambda: parts("objectives=[time, cost, bisection]"), 32, "nsga2", "33 designs"),
         (lambda: parts("objectives=[time, cost, bisection]"), 33, "exhaustive", "33 designs"),
         (lambda: parts("bandwidth=optimal"), 50_000, "nsga2", ""),
         (lambda: parts(name="gpt3-4k"), 50_000, "nsga2", ""),
         (SampleProblem, 50_000, "nsga2", ""),
-        (lambda: parts(name="llama3-405b-16k"), 50_000, "nsga2", "designs takes more than 50,000 evaluations"),
-        (lambda: parts(name="llama3-405b-16k"), 200_000, "exhaustive", "less than 200,000 evaluations"),
+        (lambda: parts(name="llama3-405b-16k"), 50_000, "nsga2", "designs would take more than 50,000 evaluations"),
+        (lambda: parts(name="llama3-405b-16k"), 500_000, "exhaustive", "less than 500,000 evaluations"),
     ],
 )  # fmt: skip
 def test_what_is_chosen_and_why(problem: Callable[[], Any], evaluations: int, engine: str, reason: str) -> None:
@@ -116,10 +116,11 @@ def test_the_command_says_so_and_resumes(
     for more in ([], ["--resume"]):
         assert run(["search", "wafer-20", "--no-plot", *more]) == 0
         text = " ".join(capsys.readouterr().out.split())
-        assert "auto looks at each of 33 designs, which takes less than 50,000 evaluations: the front is exact" in text
+        assert "Engine exhaustive: enumerating 33 designs takes less than 50,000 evaluations" in text
+        assert "The front is exact of 33 networks of whole ports, under LIBRA's time and the prices of wafer." in text
     assert run(["search", "wafer-20", "--no-plot", "--islands", "2", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["engine_choice"] == "auto searches, as --islands belongs to a search"
+    assert found["engine_choice"] == "Engine nsga2: --islands belongs to a search"
     first, second = sorted((tmp_path / "results" / "wafer-20").iterdir())
     assert (first.name[:10], second.name[:5]) == ("exhaustive", "nsga2")
     start = ["--start-from", str(first)]

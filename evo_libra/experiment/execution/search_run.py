@@ -29,9 +29,10 @@ from evo_libra.front.front import Front, front_of
 from evo_libra.front.indicators import hypervolume
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchProblem
-from evo_libra.searching.engine import EXHAUSTED, SECONDS, evaluate
+from evo_libra.searching.engine import EXHAUSTED, SECONDS, Engine, evaluate
 from evo_libra.searching.evaluation.parallel import ExpensiveProblem, SlowProblem
 from evo_libra.searching.loop import Snapshot
+from evo_libra.searching.registry import load_engine
 
 CHECKPOINT_SECONDS = 1.0
 """Time between checkpoints: a process that is killed loses at most this, or one generation that takes longer."""
@@ -215,7 +216,13 @@ class _Journal:
             wall_s=round(self.start.seconds + self.seconds, 6),
             ended=last.ended if last and stopped is None else "",
             restarts=last.restarts if last else 0,
+            claim=self._claim() if last and last.ended == EXHAUSTED and stopped is None else "",
         )
+
+    def _claim(self) -> str:
+        """Return what the engine proves of a front once nothing is left to evaluate; engines of users may not say."""
+        engine = load_engine(self.spec.engine, self.problem)
+        return engine.claim(self.spec.population) if isinstance(engine, Engine) else ""
 
     def _hypervolume(self, archive: Archive) -> float | None:
         return None if self.scale is None else hypervolume(archive.objectives, *self.scale)

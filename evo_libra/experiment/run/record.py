@@ -93,6 +93,9 @@ class RunFigures:
     )
     ended: str = _column("what ended a finished run: evaluations, seconds, stagnation, gap or exhausted", "figure")
     restarts: int = _column("restarts of the engine, as of the end or the last interruption", "figure")
+    claim: str = _column(
+        "what is proven of the front, and of which space under which time; empty where nothing is", "figure", default=""
+    )
 
     def json(self) -> dict[str, Any]:
         """Return the figures with the keys of the files of a run."""

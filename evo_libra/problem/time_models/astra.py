@@ -14,6 +14,7 @@ from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population, Schedu
 from evo_libra.collective import Collective, Dispatch, NextStage, Pattern, PushPull, SizedByPlan, SizedCollective
 from evo_libra.network.blocks.block import Block
 from evo_libra.network.fabric import Fabric
+from evo_libra.problem.time_models.libra import ROUTING
 from evo_libra.problem.time_models.loops import Channel
 from evo_libra.problem.time_models.time_model import Figure, Placement, TimeModel, by_block
 from evo_libra.timing.fidelity import Fidelity
@@ -32,6 +33,15 @@ class AstraTime(TimeModel):
     @property
     def fidelity(self) -> Fidelity | None:
         return self.collectives
+
+    @property
+    def title(self) -> str:
+        return "ASTRA-sim's time"
+
+    @property
+    def leaves_out(self) -> tuple[str, ...]:
+        shared = () if self.kits else ("links that process groups share",)
+        return (*shared, ROUTING)
 
     @property
     def lower_bound(self) -> TimeModel | None:

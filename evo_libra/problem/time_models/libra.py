@@ -30,6 +30,9 @@ from evo_libra.problem.time_models.time_model import Placement, TimeModel
 from evo_libra.workload.parallelism import offsets
 from evo_libra.workload.training import IterationTime, Load, Message, Race, without_certain_races
 
+ROUTING = "routes that meet on a link"
+"""What no time model here knows: every flow has the share of its links that its process group has."""
+
 NO_BANDWIDTH = 1e-30
 """B/s of a dimension without any: an unused one has no traffic and so no time, any other one takes forever."""
 
@@ -41,6 +44,15 @@ class LibraTime(TimeModel):
     @property
     def exact(self) -> bool:
         return True
+
+    @property
+    def title(self) -> str:
+        return "LIBRA's time"
+
+    @property
+    def leaves_out(self) -> tuple[str, ...]:
+        shared = () if self.kits else ("links that process groups share",)
+        return ("latency", "chunks of collectives", *shared, ROUTING)
 
     @property
     def lower_bound(self) -> TimeModel | None:

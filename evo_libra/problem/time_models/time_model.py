@@ -87,6 +87,16 @@ class TimeModel(ABC):
 
     @property
     @abstractmethod
+    def title(self) -> str:
+        """Its name in a sentence."""
+
+    @property
+    @abstractmethod
+    def leaves_out(self) -> tuple[str, ...]:
+        """What of a network it does not know, as parts of a sentence."""
+
+    @property
+    @abstractmethod
     def lower_bound(self) -> TimeModel | None:
         """An exact time model that is nowhere slower; None where there is none."""
 

@@ -11,10 +11,11 @@ import numpy as np
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.errors import InputError
 from evo_libra.front.archive import non_dominated
-from evo_libra.optimality.bounds import VariantBounds, topologies_of
+from evo_libra.optimality.bounds import EXACT, VariantBounds, topologies_of
 from evo_libra.optimality.ideal_bandwidth import Ideal, empty_ideal, levels, tiles, with_variants
 from evo_libra.optimality.networks import MAX_NETWORKS
 from evo_libra.optimality.pruning import prune
+from evo_libra.optimality.scope import scope_of
 from evo_libra.optimality.whole_designs import MAX_TIMED, effort_of
 from evo_libra.optimality.whole_front import whole_front
 from evo_libra.problem.allocation import Allocation
@@ -118,6 +119,18 @@ class ExhaustiveEngine(Engine):
             return EngineState({**state.arrays, "learned": np.array(float(learned))}, state.random)
         following = {"tile": state.arrays["tile"] + 1.0, "learned": np.array(0.0), "time": state.arrays["after"]}
         return EngineState({**state.arrays, **following}, state.random)
+
+    def claim(self, population: int) -> str:
+        """Return that the front is exact, or at how many costs, or only near it, and of which space that holds."""
+        if self._whole:
+            return f"The front is exact of {scope_of(self._problem)}"
+        if self._problem.pricing.whole:
+            near = "whole ports next to the best parts in any fraction, so that `certify` says how far it may be from"
+            return f"The front is not exact: it has {near} the best of {scope_of(self._problem)}"
+        return (
+            f"The front has the fastest design at each of {population:,} costs, to a relative {EXACT:g}, of "
+            f"{scope_of(self._problem)}"
+        )
 
     def _space(self, count: int) -> tuple[VariantBounds, FloatArray, list[IntArray]]:
         if self._known is None:
@@ -240,6 +253,11 @@ class OptimizeEngine(Engine):
     def tell(self, state: EngineState, genes: FloatArray, objectives: FloatArray, violation: FloatArray) -> EngineState:  # noqa: ARG002
         """Return the state once what was asked for is known; other designs change nothing."""
         return EngineState({**state.arrays, "known": state.arrays["asked"]}, state.random)
+
+    def claim(self, population: int) -> str:  # noqa: ARG002 - it is one design
+        """Return that no design has less of the first objective, and of which space that holds."""
+        goal = self._problem.objectives[0].name
+        return f"No design has less {goal}, to a relative {PROVEN:g}, of {scope_of(self._problem)}"
 
 
 def _check_objectives(problem: Problem) -> None:

@@ -46,6 +46,7 @@ def certify(
     from evo_libra.experiment.store.folder import RunFolder
     from evo_libra.experiment.store.messages import catching_interrupts
     from evo_libra.optimality.certificate import certificates, of_time_and_cost
+    from evo_libra.optimality.scope import scope_of
 
     if seconds is not None and not 0 <= seconds < math.inf:
         raise InputError(f"--seconds: found {seconds:g}; a number of at least 0 is needed")
@@ -63,10 +64,12 @@ def certify(
             status.update(_state(found))
         stopped = interrupted()
     assert found is not None, "there is at least one"  # noqa: S101 - a programming error, not a user's
+    scope = scope_of(certified)
     if as_json:
-        print_json(_certificate_json(found, front, folder.path))
+        print_json({**_certificate_json(found, front, folder.path), "proven_of": scope.json()})
     else:
         _show_certificate(found, front, certified)
+        print_folded(f"Proven of {scope}")
         print_folded(*approximation(front.frame["design"].to_list()).values())
     return _INTERRUPTED if stopped else 0
 
@@ -76,13 +79,16 @@ def _prove(problem: Problem, front: Front, result: Path, seconds: float | None, 
     from rich.status import Status
 
     from evo_libra.optimality.front_proof import prove_front
+    from evo_libra.optimality.scope import scope_of
 
     with Status("proving", console=new_console(stderr=True)):
         found = prove_front(problem, front, seconds)
+    scope = scope_of(problem)
     if as_json:
-        print_json(_proof_json(found, front, result))
+        print_json({**_proof_json(found, front, result), "proven_of": scope.json()})
     else:
         _show_proof(found, front, problem)
+        print_folded(f"Proven of {scope}")
         print_folded(*approximation(front.frame["design"].to_list()).values())
     return 0
 
@@ -119,7 +125,6 @@ def _show_proof(found: FrontProof, front: Front, problem: Problem) -> None:
     rest = f"bounds stand for {found.waiting:,} others" if found.waiting else "limits and bounds exclude the others"
     print(f"it rests on a look at all {found.networks:,} networks of whole ports{plans}:")
     print(f"{counted(found.timed, 'design')} evaluated, {rest}.")
-    print("Time model, prices and limits are the problem's.")
 
 
 def _state(found: Certificate) -> str:
@@ -176,7 +181,6 @@ def _show_certificate(found: Certificate, front: Front, problem: Problem) -> Non
     else:
         print(f"it rests on {how} all {found.structures:,} topologies{plans};")
         print(f"{found.looked:,} examined, {found.solved:,} programs solved, each with its own proof.")
-    print("Time model, prices, box and linear constraints are the problem's.")
     worst = sorted(zip(found.factor, front.frame.to_dicts(), strict=True), key=lambda pair: -pair[0])[:3]
     for factor, row in worst:
         if factor > 1 + 1e-6:

@@ -128,6 +128,7 @@ def _proof(problem: Problem, front: Front, seconds: float) -> dict[str, Any]:
 
     from evo_libra.optimality.certificate import certify, of_time_and_cost
     from evo_libra.optimality.front_proof import prove_front
+    from evo_libra.optimality.scope import scope_of
 
     if not seconds:
         return {"factor": None, "no_proof": "--seconds 0 asks for no proof"}
@@ -136,7 +137,8 @@ def _proof(problem: Problem, front: Front, seconds: float) -> dict[str, Any]:
             found = (certify if of_time_and_cost(front) else prove_front)(problem, front, seconds)
     except InputError as error:
         return {"factor": None, "no_proof": str(error)}
-    return {"factor": found.factor.tolist(), "no_proof": "", "proof_complete": not found.waiting}
+    known = {"factor": found.factor.tolist(), "no_proof": "", "proof_complete": not found.waiting}
+    return {**known, "proven_of": scope_of(problem).json()}
 
 
 def _prices(problem: Problem, front: Front) -> dict[str, Any]:
@@ -221,6 +223,8 @@ def _show(
         print_folded(*(f"  against {_reference_name(point)} it is {point['it_is']}" for point in row["references"]))
         print_folded(*_sure_texts(front, row, sure))
         print()
+    if "proven_of" in sure:
+        print_folded(sure["proven_of"]["sentence"])
     print_folded(*(f"no {what}: {sure[key]}" for what, key in (("proof", "no_proof"), ("price scenarios", "no_prices"))
                    if sure[key]))  # fmt: skip
 
@@ -265,7 +269,9 @@ def _sure_texts(front: Front, row: Mapping[str, Any], sure: Mapping[str, Any]) -
 
     found = []
     if row["factor"] is not None:
-        found.append(f"proven: {(_of_its_cost if of_time_and_cost(front) else proven)(row['factor'])}")
+        found.append(
+            f"proven of the space below: {(_of_its_cost if of_time_and_cost(front) else proven)(row['factor'])}"
+        )
     if row["kept_share"] is not None:
         kept = round(row["kept_share"] * sure["scenarios"])
         found.append(f"on the front in {kept:,} of {sure['scenarios']:,} price scenarios")

@@ -123,12 +123,14 @@ def _proof(problem: Problem, front: Front, seconds: float, notes: list[str]) -> 
 
     from evo_libra.optimality.certificate import certify, of_time_and_cost
     from evo_libra.optimality.front_proof import prove_front, proven
+    from evo_libra.optimality.scope import scope_of
 
     try:
         with Status("proving", console=new_console(stderr=True)):
             if of_time_and_cost(front):
                 return certify(problem, front, seconds)
-            notes.append(f"Proven of the front: {proven(prove_front(problem, front, seconds).largest_factor)}.")
+            found = proven(prove_front(problem, front, seconds).largest_factor)
+            notes.append(f"Of the front, {found}. Proven of {scope_of(problem)}")
             return None
     except InputError as error:
         notes.append(f"Nothing is proven of the front: {error}.")

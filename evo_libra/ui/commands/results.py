@@ -174,7 +174,7 @@ def _facts(run: RunRecord, manifest: Mapping[str, Any], damaged: Mapping[str, st
     state = "" if not git else git["commit"] + ("" if git["clean"] else ", with changes that were not committed")
     volume = "" if run.hypervolume is None else f", hypervolume {run.hypervolume:.6g}"
     ending = f", {words}" if (words := ending_text(run.ended, run.restarts)) else ""
-    own = ("evaluations", "front_size", "hypervolume", "wall_s", "ended", "restarts")
+    own = ("evaluations", "front_size", "hypervolume", "wall_s", "ended", "restarts", "claim")
     facts = [
         ("run", str(run.folder)),
         ("status", _state(run, damaged)),
@@ -185,6 +185,7 @@ def _facts(run: RunRecord, manifest: Mapping[str, Any], damaged: Mapping[str, st
         *((
             ("engine", _settings(run, manifest)),
             ("", manifest.get("method", {}).get("engine_choice", "")),
+            ("", run.claim),
             ("evaluations", f"{run.evaluations:,} of {run.budget:,}{ending}"),
             ("front", f"{counted(run.front_size, 'design')}{volume}"),
             *((one.heading, _cell(run, one)) for one in RUN_FIGURES if one.attribute not in own),

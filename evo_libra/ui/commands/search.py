@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
 _REFRESH_SECONDS = 0.25
 _INTERRUPTED = 130
-_EXACT = ": the front is exact"
 
 
 def search(
@@ -205,6 +204,7 @@ def _report(
     workloads = [{"name": loop.workload.name, **sizes_of(loop)} for loop in loops]
     if as_json:
         more: dict[str, Any] = {key: end[key] for key in ("ended", "restarts") if key in end}
+        more |= {"claim": end["claim"]} if end.get("claim") else {}
         more |= {"engine_choice": choice} if choice else {}
         more |= {"failures": failures} if failures else {}
         more |= {"workloads": workloads} if workloads else {}
@@ -221,7 +221,7 @@ def _report(
         ending = f" ({words})" if (words := ending_text(end.get("ended", ""), end.get("restarts", 0))) else ""
         evaluated, found = counted(report.figures.evaluations, "evaluation"), counted(len(front), "design")
         print(f"\n{evaluated} in {report.figures.wall_s:.2f} s{ending}; {found} on the front")
-        print_folded(*([f"{choice}{_EXACT if end.get('ended') == EXHAUSTED else ''}"] if choice else []), *warnings)
+        print_folded(*filter(None, (choice, end.get("claim", ""))), *warnings)
         print_folded(*_faster(problem, report.figures.wall_s))
         print(f"front  {folder / 'front.parquet'}")
         show_first(front, "last" if folder.parents[1] == DEFAULT else f"{folder.parents[1]}/last")

@@ -18,6 +18,7 @@ from evo_libra.front.front import Front
 from evo_libra.front.recommend import Recommendation, recommend
 from evo_libra.front.references import ReferencePoint
 from evo_libra.network.transport import approximation
+from evo_libra.optimality.scope import scope_of
 from evo_libra.ui.drawing.svg import network_svg
 from evo_libra.ui.plots.axes import COLOURS
 from evo_libra.ui.report.columns import columns_of, named_column, rounded
@@ -194,7 +195,8 @@ def _result(source: Source, shown: Source, factors: Mapping[str, float]) -> Resu
     proof, band = "", list[list[float]]()
     if source.certificate is not None:
         more = _faster(source.certificate.largest_factor)
-        proof = f"Proven: at no cost is a design faster than the front{more}."
+        of = "" if source.problem is None else f" Proven of {scope_of(source.problem)}"
+        proof = f"At no cost is a design faster than the front{more}.{of}"
         band = _band(shown, factors)
     return Result(source.name, source.address, len(source.front), len(shown.front), proof, band, dict(source.facts))
 
@@ -280,7 +282,8 @@ def _proven(source: Source, row: int) -> list[str]:
     """Return what is proven of a design, as a sentence; nothing without a proof."""
     if source.certificate is None:
         return []
-    return [f"Proven: no design of the same cost is faster{_faster(float(source.certificate.factor[row]))}."]
+    more = _faster(float(source.certificate.factor[row]))
+    return [f"Proven of the space of its result: no design of the same cost is faster{more}."]
 
 
 def _faster(factor: float) -> str:
@@ -298,6 +301,7 @@ def facts_of(manifest: Mapping[str, Any]) -> dict[str, str]:
         "engine": manifest.get("engine", ""),
         "seed": manifest.get("seed", ""),
         "evaluations": f"{manifest.get('evaluations', 0):,}",
+        "proven": manifest.get("claim", ""),
         "started": manifest.get("started", ""),
         "program": versions.get("evo-libra", ""),
         "commit": git.get("commit", "")[:12] + ("" if git.get("clean", True) else ", changed"),

@@ -9,7 +9,7 @@ import numpy as np
 
 from evo_libra.arrays import Population
 from evo_libra.errors import EvoLibraError, InputError
-from evo_libra.experiment.store.folder import MANIFEST, RunFolder
+from evo_libra.experiment.store.folder import DONE, MANIFEST, RunFolder
 from evo_libra.network.transport import approximation
 from evo_libra.ui.terminal.details import Breakdown, Design
 
@@ -54,7 +54,8 @@ def break_down(folder: RunFolder, design: Design) -> Breakdown:
     except EvoLibraError as error:
         return Breakdown(note=str(error))
     stale = _STALE if is_stale(folder.read_json(MANIFEST)) else ""
-    notes = " ".join(filter(None, (stale, note, *approximation([design.notation]).values())))
+    claim = folder.read_json(DONE).get("claim", "") if folder.done else ""
+    notes = " ".join(filter(None, (stale, note, claim, *approximation([design.notation]).values())))
     return Breakdown(parts, equal, notes, design.notation, tuple(sentences_of_run(folder)), network)
 
 

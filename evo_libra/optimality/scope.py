@@ -1,0 +1,77 @@
+"""The one sentence that says of what something is proven: which space, which time model, and what both leave out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from evo_libra.errors import counted
+from evo_libra.optimality.networks import count_networks
+from evo_libra.optimality.whole_designs import count_schedules, spares_of
+from evo_libra.problem.plans import plans_that_fit
+from evo_libra.problem.problem import Problem
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What a proof is of.
+
+    Attributes
+    ----------
+    space : the designs that the file allows, as a product of what is open.
+    time_model : under which their times are computed.
+    prices : the catalogue that their costs are of.
+    left_out : what neither the space nor the time model knows.
+    """
+
+    space: str
+    time_model: str
+    prices: str
+    left_out: tuple[str, ...]
+
+    def __str__(self) -> str:
+        left_out = f" Left out: {', '.join(self.left_out)}." if self.left_out else ""
+        return f"{self.space}, under {self.time_model} and the prices of {self.prices}.{left_out}"
+
+    def json(self) -> dict[str, Any]:
+        """Return the parts and the sentence."""
+        return {**vars(self), "left_out": list(self.left_out), "sentence": f"Proven of {self}"}
+
+
+def scope_of(problem: Problem) -> Scope:
+    """Return what proofs about a problem are of."""
+    return Scope(_space(problem), problem.time.title, problem.catalog.name, problem.time.leaves_out)
+
+
+def _space(problem: Problem) -> str:
+    """Return the designs that a problem allows.
+
+    Nothing is listed twice: networks come with their bandwidths where these are whole ports and few enough to count.
+    """
+    factors = [_networks(problem)]
+    if problem.time.tables:
+        factors.append(f"{counted(plans_that_fit(problem.time, problem.constraints), 'plan')} within the memory")
+    if (schedules := count_schedules(problem)) > 1:
+        factors.append(f"{schedules:,} ways to run collectives")
+    if len(spares_of(problem)) > 1:
+        factors.append(f"{len(spares_of(problem))} numbers of spares")
+    return " x ".join(factors)
+
+
+def _networks(problem: Problem) -> str:
+    networks = count_networks(problem)
+    what = "any bandwidths" if not problem.pricing.kits else "parts in any fraction"
+    if networks is not None:
+        return f"{counted(networks, 'network')} of whole ports{_domains(problem)}"
+    if problem.pricing.whole:
+        what = "whole ports"
+    return f"{counted(len(problem.structures), 'topology', 'topologies')} with {what}{_domains(problem)}"
+
+
+def _domains(problem: Problem) -> str:
+    """Return whether domains are those that are sold; nothing where the catalogue has none that are."""
+    if not problem.pricing.kits:
+        return ""
+    if problem.spec["fabric"]["domains"] != "products":
+        return " (domains sold or not)"
+    return " (domains as sold)" if any(kit.domains is not None for kit in problem.pricing.kits) else ""
