@@ -36,7 +36,9 @@ def test_one_result_is_proven_and_has_all_details(capsys: pytest.CaptureFixture[
     assert capsys.readouterr().out.startswith("one.html: ")
     data, front = data_of("one.html"), call_json("front", "s0")["front"]
     assert data["rows"]["design"] == [row["design"] for row in front]
-    assert data["results"][0]["proof"].startswith("Proven")
+    proof = data["results"][0]["proof"]
+    assert proof.startswith("At no cost is a design faster than the front")
+    assert "Proven of 60 topologies with any bandwidths, under LIBRA's time" in proof
     assert len(data["details"]) == len(front)
     assert data["title"] == PROBLEM
 
