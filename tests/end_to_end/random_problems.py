@@ -48,7 +48,8 @@ OTHER = {
 
 REFUSALS = (
     "NPUs cannot be built", "does not exist; dimensions count", "no bandwidths within the allowed range",
-    "is over scenarios, and no", "only domains that are sold are offered", "have tiers of switches to be oversubscribed",
+    "is over scenarios, and no", "only domains that are sold are offered",
+    "have tiers of switches to be oversubscribed",
 )  # fmt: skip
 """Why problems that are drawn cannot be built; any other reason is a fault of what is drawn."""
 

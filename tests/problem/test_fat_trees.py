@@ -221,3 +221,13 @@ def test_no_design_of_the_first_page_beats_its_exact_front() -> None:
     beside = front.filter(front["cost_usd"] <= found.objectives[1, 0])
     assert float(beside["time_ms"].min()) * 1e-3 <= found.objectives[0, 0]
     assert f"{float(beside['time_ms'].min()):.0f}" == "5306"
+
+
+def test_trees_that_only_the_catalogue_names_are_asked_for_by_name(tmp_path: Path) -> None:
+    path = write(tmp_path)
+    named = CATALOG.replace("blocks: [switch, fat-tree]", "blocks: [switch, switch-2, fat-tree]")
+    (tmp_path / "small.yaml").write_text(named)
+    for blocks, codes in (("[switch]", {"SW"}), ("[switch-2]", {"SW2"}), ("[switch, switch-2]", {"SW", "SW2"})):
+        found = load_problem(path, [f"fabric.blocks={blocks}"])
+        assert isinstance(found, Problem)
+        assert {BLOCKS[kit.block].code for kit in found.pricing.kits if kit.technology == "far"} == codes

@@ -23,7 +23,7 @@ from evo_libra.network.fabric import parse_fabric
 from evo_libra.problem.file.mistakes import ProblemFile
 from evo_libra.problem.file.spec import MAX_DIMENSIONS, BandwidthSpec, FabricSpec, PinSpec
 from evo_libra.problem.file.transport import with_transports
-from evo_libra.problem.pricing.catalog import KitTechnology, catalog_of, is_offered
+from evo_libra.problem.pricing.catalog import KitTechnology, catalog_of
 from evo_libra.problem.pricing.pricing import DimensionChoice
 
 if TYPE_CHECKING:
@@ -268,14 +268,15 @@ class FabricLoader:
             raise self.fail(place, unknown("technology", pin.technology, catalog.names))
         blocks, low, high = [], [], []
         for technology in catalog.technologies:
+            kit = getattr(technology, "kit", None)  # of the blocks that the file asks for, as its catalogue is
             allowed = [
                 name
                 for name in technology.blocks
-                if is_offered(name, fabric.blocks)
+                if (kit is not None or fabric.blocks is None or name in fabric.blocks)
                 and (pin is None or pin.block in (None, name))
                 and (pin is None or pin.technology in (None, technology.name, technology.family))
             ]
-            cap, kit = technology.bandwidth_cap or np.inf, getattr(technology, "kit", None)
+            cap = technology.bandwidth_cap or np.inf
             pinned = None if pin is None or pin.bandwidth_GBps is None else pin.bandwidth_GBps * GIGA
             lowest, highest = _range(bandwidth, kit) if pinned is None else (pinned, pinned)
             if pinned is None:

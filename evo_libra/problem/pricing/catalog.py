@@ -14,7 +14,7 @@ from evo_libra.arrays import GIGA, Population
 from evo_libra.errors import InputError
 from evo_libra.network.bill import fits
 from evo_libra.network.blocks import Kit
-from evo_libra.network.blocks.fat_tree import FAMILIES, Ratios, base_of, oversubscribed
+from evo_libra.network.blocks.fat_tree import FAMILIES, Ratios, oversubscribed
 from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.network.catalog.parts import PartsCatalog
 from evo_libra.network.catalog.technologies import Catalog, Technology, part_prices
@@ -73,7 +73,7 @@ def catalog_of(
 
     An NPU has no more ports of a technology than `ports` says, where that names the technology. Domains are those that
     are sold, any, or those of some technologies that have the sizes given. Switches of several tiers are offered with
-    some oversubscriptions, too, beside 1:1; see `is_offered`.
+    some oversubscriptions, too, beside 1:1: who asks for a block asks for these forms of it, too.
     """
     names = tuple(technologies or parts.technologies)
     kits = [
@@ -83,18 +83,17 @@ def catalog_of(
         if kit.technology == name
     ]
     sold = [kit for kit in kits if kit.domains != ()]
-    every = [one for kit in sold for one in (kit, *_oversubscribed(kit, oversubscription))]
-    allowed = [kit for kit in every if is_offered(BLOCK_NAMES[kit.block], blocks)]
+    allowed = [one for kit in sold for one in _asked_forms(kit, oversubscription, blocks)]
     found = tuple(_technology(kit, names.index(kit.technology)) for kit in allowed)
     return Catalog(parts.name, parts.source, found, parts.links)
 
 
-def is_offered(block: str, asked: Sequence[str] | None) -> bool:
-    """Return whether a block is one of those asked for; None asks for all.
-
-    Who asks for a block asks for its oversubscribed forms, too, where `fabric.oversubscription` offers these.
-    """
-    return asked is None or block in asked or base_of(block) in asked
+def _asked_forms(kit: Kit, ratios: Sequence[Ratios], blocks: Sequence[str] | None) -> list[Kit]:
+    """Return a kit and its oversubscribed forms: those of them, or of the block itself, that are asked for."""
+    forms = [kit, *_oversubscribed(kit, ratios)]
+    if blocks is None or BLOCK_NAMES[kit.block] in blocks:
+        return forms
+    return [one for one in forms if BLOCK_NAMES[one.block] in blocks]
 
 
 def _oversubscribed(kit: Kit, ratios: Sequence[Ratios]) -> list[Kit]:
