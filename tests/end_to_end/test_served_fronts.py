@@ -51,9 +51,8 @@ def test_an_exact_front_is_proven_and_recommended_from(capsys: pytest.CaptureFix
         "knee", "cheapest within 5 % of the fastest",
     }  # fmt: skip
     call("recommend", "last")
-    assert (
-        "proven of the space below: no design is better in one objective and as good in all others"
-        in " ".join(capsys.readouterr().out.split())
+    assert "proven of the space below: no design is better in one objective and as good in all others" in " ".join(
+        capsys.readouterr().out.split()
     )
     call("certify", "last")
     assert "this one is the exact one" in capsys.readouterr().out

@@ -18,7 +18,7 @@ from evo_libra.network.blocks import Kit
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.network.catalog.accelerators import load_accelerators
 from evo_libra.network.catalog.parts import is_parts, load_parts
-from evo_libra.network.catalog.technologies import load_catalog
+from evo_libra.network.catalog.technologies import Technology, load_catalog
 from evo_libra.network.fabric import Dimension, Fabric, parse_fabric
 
 Pick = Callable[[Sequence[Any]], Any]
@@ -61,6 +61,11 @@ class Words:
         return list(
             dict.fromkeys(name for name, _ in self.kits) or load_catalog(self.fabric["catalog"], self.folder).names
         )
+
+    @cached_property
+    def prices(self) -> dict[str, Technology]:
+        """The technologies of a catalogue of prices."""
+        return {one.name: one for one in load_catalog(self.fabric["catalog"], self.folder).technologies}
 
     @cached_property
     def ratios(self) -> set[tuple[int, int]]:
@@ -156,11 +161,10 @@ class Words:
         return True
 
     def _of_prices(self, fabric: Fabric) -> bool:
-        known = {one.name: one for one in load_catalog(self.fabric["catalog"], self.folder).technologies}
         stated = self.data["bandwidth"] if isinstance(self.data["bandwidth"], dict) else {}
         low, high = stated.get("min_GBps", 0.1) * 1e9, stated.get("max_GBps", 1000) * 1e9
         for d, one in enumerate(fabric.dimensions):
-            technology, block = known[one.technology or ""], BLOCKS[one.block].name
+            technology, block = self.prices[one.technology or ""], BLOCKS[one.block].name
             blocks = self.fabric.get("blocks", technology.blocks)
             if block not in technology.blocks or block not in blocks:
                 return False
@@ -217,7 +221,13 @@ class Drawing:
         return items[int(self.random.integers(len(items)))]
 
     def designs(self, count: int) -> list[str]:
-        return [str(self.one()) for _ in range(count)]
+        """Return so many designs, each once; fewer of a space that has hardly more than that."""
+        found = dict[str, None]()
+        for _ in range(3 * count):
+            found[str(self.one())] = None
+            if len(found) == count:
+                break
+        return list(found)
 
     def one(self) -> str:
         """Return a design: one that the search knows with a change, one near the words of the file, or any other."""
