@@ -62,12 +62,17 @@ def warnings_of(problem: SearchProblem, designs: Population | Sequence[str]) -> 
     """
     if not isinstance(problem, Problem) or not len(designs):
         return []
-    notes = [Warned(Quirk(MODEL_FILE, note), len(designs), len(designs)) for note in problem.notes]
+    notes = notes_of(problem, len(designs))
     if problem.time.fidelity is None and not any(technology.transport for technology in problem.catalog.technologies):
         return notes  # Designs in the notation need not be read: a large front of them takes as long as half a search.
     population = designs if isinstance(designs, Population) else problem.read(designs)
     approximate = _under_transports(problem, population)
     return [*notes, *approximate, *(_of_astra(problem, population) if problem.time.fidelity is not None else ())]
+
+
+def notes_of(problem: Problem, designs: int = 1) -> list[Warned]:
+    """Return what files of models say and is not computed, which concerns all of a number of designs."""
+    return [Warned(Quirk(MODEL_FILE, note), designs, designs) for note in problem.notes]
 
 
 def _under_transports(problem: Problem, designs: Population) -> list[Warned]:

@@ -78,15 +78,24 @@ def test_commands_say_it_once_and_refuse_without_a_traceback(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     problem_of(tmp_path, GEMMA, training=TRAINING)
-    assert run(["evaluate", str(tmp_path / "p.yaml"), "--design", DESIGN]) == 0
-    assert capsys.readouterr().out.count("[model-file]") == 1
+    for command in (
+        ["evaluate", f"{tmp_path}/p.yaml#{DESIGN}"], ["explain", f"{tmp_path}/p.yaml#{DESIGN}"],
+        ["optimize", f"{tmp_path}/p.yaml", "--shape", "SW(8)@nvlink4_SW(8)@optics-400g"],
+        ["optimize", f"{tmp_path}/p.yaml#{DESIGN}"],
+        ["search", f"{tmp_path}/p.yaml", "--evaluations", "100", "--out", str(tmp_path / "results"), "--no-plot"],
+    ):  # fmt: skip
+        for words in (command, [*command, "--json"]):
+            assert run(words) == 0
+            said = capsys.readouterr().out
+            assert said.count("model-file") == 1, words
+            assert "sliding_window" in said
     (tmp_path / "config.json").write_text(json.dumps({**GEMMA, "mamba_d_state": 16}))
     for words in (["evaluate", str(tmp_path / "p.yaml"), "--design", DESIGN],
                   ["import", str(tmp_path / "config.json"), "--npus", "64"]):  # fmt: skip
         assert run(words) == 2
         said = capsys.readouterr()
         assert said.out == ""
-        assert "mamba_d_state: found 16; it makes the layers of the model others" in said.err
+        assert "mamba_d_state: found 16; it describes layers that are not computed" in said.err
         assert "Traceback" not in said.err
 
 

@@ -76,6 +76,6 @@ def refusal_of_key(key: str, value: Any, known: set[str]) -> str:  # noqa: ANN40
     """Return why a model with a key is refused; `known` are the keys that are read, for the nearest name."""
     nearest = suggestion(key, sorted({*known, *WITHOUT_EFFECT} - {key}))
     return (
-        f"found {value!r:.60}; it makes the layers of the model others than are computed, a decoder with causal "
-        f"attention; null reads the model without it{nearest}"
+        f"found {value!r:.60}; it describes layers that are not computed: every layer here has causal attention to the "
+        f"whole sequence; null leaves it out{nearest}"
     )

@@ -116,7 +116,7 @@ def test_every_class_has_windows_in_its_own_layers(config: dict[str, Any], layer
 
 
 @pytest.mark.parametrize(("changes", "words"), [
-    ({"attn_layer_period": 8}, "attn_layer_period: found 8; it makes the layers of the model others"),
+    ({"attn_layer_period": 8}, "attn_layer_period: found 8; it describes layers that are not computed"),
     ({"mamba_d_state": 16}, "mamba_d_state: found 16"),
     ({"full_attention_interval": 4}, "full_attention_interval: found 4"),
     ({"linear_num_value_heads": 32}, "linear_num_value_heads: found 32"),
@@ -146,7 +146,7 @@ def test_what_makes_another_model_is_refused_in_one_sentence(changes: dict[str, 
 
 
 def test_a_refused_key_can_be_turned_off() -> None:
-    assert "null reads the model without it" in refusal({**LLAMA, "index_topk": 2048})
+    assert "null leaves it out" in refusal({**LLAMA, "index_topk": 2048})
     assert read({**LLAMA, "index_topk": None}).model == read(LLAMA).model
 
 
