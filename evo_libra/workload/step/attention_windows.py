@@ -168,9 +168,17 @@ def _window(file: ModelFile, usual: _Usual, kind: str, layers: int) -> Window | 
     if not layers and kind == CHUNKED:
         return None
     tokens = usual.tokens if file.value(key, usual) is usual else file.size(key)
-    off = kind == SLIDING and file.value("use_sliding_window", not usual.asked) is not True
-    if off or not layers:
+    has_windows = kind == CHUNKED or _is_on(file, usual)
+    if not layers or not has_windows:
         return None
     if tokens is None and file.value("layer_types") is not None:
         file.note("layer_types", f"found {kind} in {layers} layers; the key `{key}` is required, tokens of a window")
     return None if tokens is None else Window(key, tokens, layers, chunked=kind == CHUNKED)
+
+
+def _is_on(file: ModelFile, usual: _Usual) -> bool:
+    """Return whether the model has its sliding windows at all."""
+    given = file.value("use_sliding_window")
+    if given is not None and not isinstance(given, bool):
+        file.note("use_sliding_window", f"found {given!r:.60}; true or false is needed")
+    return not usual.asked if given is None else bool(given)

@@ -85,6 +85,7 @@ def test_what_has_no_effect_passes_without_a_word(config: dict[str, Any]) -> Non
 @pytest.mark.parametrize(("config", "layers", "tokens"), [
     ({**MISTRAL}, 32, 4096),
     ({**LLAMA, "sliding_window": 512}, 32, 512),
+    ({**MISTRAL, "use_sliding_window": None}, 32, 4096),
     ({**LLAMA, "model_type": "phi3", "sliding_window": 2047}, 32, 2047),
     ({**LLAMA, "model_type": "starcoder2", "sliding_window": 4096}, 32, 4096),
     ({**LLAMA, "model_type": "gemma2"}, 16, 4096),
@@ -134,6 +135,7 @@ def test_every_class_has_windows_in_its_own_layers(config: dict[str, Any], layer
     ({"layer_types": ["full_attention"] * 31}, "layer_types: found ['full_attention'"),
     ({"layer_types": "mamba"}, "layer_types: found 'mamba'; a list of 32 is needed"),
     ({"layer_types": ["sliding_attention"] * 32}, "the key `sliding_window` is required, tokens of a window"),
+    ({"use_sliding_window": "yes", "sliding_window": 8}, "use_sliding_window: found 'yes'; true or false is needed"),
     ({"sliding_window": 0}, "sliding_window: found 0; a whole number from 1"),
     ({"model_type": "gpt_neo", "attention_types": [["global", "x"]]}, "attention_types: found [['global', 'x']]"),
     ({"model_type": "llama4_text", "no_rope_layers": [1, 0]}, "no_rope_layers: found [1, 0]; a list of 32"),
