@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from evo_libra.exchange.keys import Keys
 from evo_libra.exchange.reader import Draft, Reader, without_none
 from evo_libra.files.source import Source
-from evo_libra.workload.step.hugging_face import decoder_and_keys
+from evo_libra.workload.step.hugging_face import configuration_of
 
 _LONGEST = 4096
-WITHOUT_EFFECT = (
-    "_name_or_path", "architectures", "attention_bias", "attention_dropout", "bos_token_id", "eos_token_id",
-    "initializer_range", "layer_norm_eps", "max_window_layers", "mlp_bias", "model_type", "pad_token_id",
-    "pretraining_tp", "rms_norm_eps", "rope_scaling", "rope_theta", "torch_dtype", "transformers_version", "use_cache",
-)  # fmt: skip
-"""Keys that change neither time nor memory here."""
 
 _LLAMA = """{"model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336, "num_attention_heads": 32,
  "num_hidden_layers": 32, "num_key_value_heads": 8, "max_position_embeddings": 8192, "vocab_size": 128256,
@@ -31,19 +25,22 @@ def _recognise(source: Source) -> bool:
 
 
 def _read(source: Source) -> Draft:
-    model, read = decoder_and_keys(source)
-    keys = Keys(source)
-    keys.taken.update(read)
-    for key in WITHOUT_EFFECT:
-        keys.raw(key)
+    found = configuration_of(source)
+    model, keys = found.model, Keys(source)
+    keys.taken.update(found.read)
     values: dict[str, Any] = without_none(asdict(model))
     del values["name"], values["source"]
     if model.latent is not None:
         values["latent"], _ = without_none(values["latent"]), values.pop("head_width")
-    sequence = min(model.sequence or _LONGEST, _LONGEST)
+    longest = model.sequence or _LONGEST
+    sequence = min(longest, _LONGEST)
     assumed = f"sequences of {sequence} tokens; a configuration has the longest context alone"
     values.pop("sequence", None)  # the longest context, which is no sequence of a training
-    return Draft(values, suggested=(("training", "sequence", sequence, assumed),), left=tuple(keys.left()))
+    beyond = found.reaches(longest) and not found.reaches(sequence)
+    omitted = replace(found, unread=()).omissions(longest if beyond else sequence)
+    return Draft(
+        values, suggested=(("training", "sequence", sequence, assumed),), left=(*omitted, *keys.left())
+    )  # fmt: skip
 
 
 _DEEPSEEK = """{"architectures": ["DeepseekV3ForCausalLM"], "model_type": "deepseek_v3", "hidden_size": 7168,

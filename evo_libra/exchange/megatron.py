@@ -188,17 +188,15 @@ def _dense_layers(names: Names) -> int:
 
 
 def parallelism_of(names: Names, layers: int) -> dict[str, int]:
-    """Return the degrees of the plan that are more than 1."""
-    found = {name: names.size(name) or 1 for name in ("tp", "cp", "pp", "ep")}
-    stages, deep = names.size("vp"), names.size("virtual_layers")
-    if deep is not None:
-        if layers % (deep * found["pp"]):
-            place = names.path(OPTIONS["virtual_layers"])
-            names.keys.wrong(place, f"found {deep}; {deep} x {found['pp']} stages do not divide the {layers} layers")
-        else:
-            stages = layers // (deep * found["pp"])
-    found["vp"] = stages or 1
-    return {name: degree for name, degree in found.items() if degree > 1}
+    """Return the degrees of the plan that the file states."""
+    found = without_none({name: names.size(name) for name in ("tp", "cp", "pp", "ep", "vp")})
+    deep, stages = names.size("virtual_layers"), found.get("pp", 1)
+    if deep is not None and layers % (deep * stages):
+        place = names.path(OPTIONS["virtual_layers"])
+        names.keys.wrong(place, f"found {deep}; {deep} x {stages} stages do not divide the {layers} layers")
+    elif deep is not None:
+        found["vp"] = layers // (deep * stages)
+    return found
 
 
 def training_of(names: Names, *, sharded: bool, low: bool) -> dict[str, Any]:

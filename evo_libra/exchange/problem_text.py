@@ -25,6 +25,8 @@ _EFFICIENCY = 0.85
 _WIDTH = 100
 _OF_PLANS = {"zero", "recompute", "micro_batch", "optimizer"}
 """Keys of a training that are part of a plan."""
+_LONG = 8192
+"""Tokens of a sequence that Llama 3 is trained on without context parallelism (arXiv 2407.21783, table 4)."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +154,16 @@ def _complete(
         replicas = max(machine["npus"] // shared, 1)
         training["global_batch"] = replicas * training.get("micro_batch", 1)
         assumed.append(f"a global batch of {training['global_batch']}, a microbatch of each replica")
+    if unsaid := _useful_degrees(parts):
+        if "any" not in degrees.values():
+            assumed.append(f"that the search chooses {' and '.join(unsaid)}, which no file states")
+        degrees |= dict.fromkeys(unsaid, "any")
+
+
+def _useful_degrees(parts: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return the groups that no file states and that the model can use: of experts, and of long sequences."""
+    useful = {"ep": "experts" in parts["generator"], "cp": parts["training"].get("sequence", 0) > _LONG}
+    return [name for name, uses in useful.items() if uses and name not in parts["parallelism"]]
 
 
 def _problem(

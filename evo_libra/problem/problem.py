@@ -66,6 +66,7 @@ class Problem:
     scenarios : of uncertain prices and weights, where an objective or a constraint is over scenarios.
     faults : failures, checkpoints and spares, where the file has some.
     system : what is bought beside network and accelerators, where the file says.
+    notes : what files of models say and is not computed, with the size of its effect, a sentence each.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Problem:
     scenarios: Scenarios | None = None
     faults: Faults | None = None
     system: SystemBill | None = None
+    notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         dimensions = f"{len(self.choices)} dimension{'s' if len(self.choices) > 1 else ''} at most"

@@ -1,4 +1,4 @@
-"""Which quirks of ASTRA-sim concern the predicted times of designs."""
+"""Which quirks of ASTRA-sim, and what files of models say beside what is computed, concern the times of designs."""
 
 from __future__ import annotations
 
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 TRANSPORT = Quirk("transport", f"Times under a congestion control of RoCE are an {APPROXIMATION}.")
 """What is said of every design with a transport."""
 
+MODEL_FILE = "model-file"
+"""Name of the warnings that are notes on files of models."""
+
 _UNSAFE = (Policy.ALTERNATING, Policy.FEWEST_PHASES_FIRST)
 
 
@@ -51,17 +54,25 @@ class Warned:
 
 
 def warnings_of(problem: SearchProblem, designs: Population | Sequence[str]) -> list[Warned]:
-    """Return the quirks that concern the times of designs, in the table's order; of ASTRA-sim none under LIBRA's time.
+    """Return what concerns the times of designs: notes on files of models, then quirks in the table's order.
+
+    Of ASTRA-sim there are none under LIBRA's time.
 
     A problem that is written in Python has no times of ASTRA-sim.
     """
     if not isinstance(problem, Problem) or not len(designs):
         return []
+    notes = notes_of(problem, len(designs))
     if problem.time.fidelity is None and not any(technology.transport for technology in problem.catalog.technologies):
-        return []  # Designs in the notation need not be read: a large front of them takes as long as half a search.
+        return notes  # Designs in the notation need not be read: a large front of them takes as long as half a search.
     population = designs if isinstance(designs, Population) else problem.read(designs)
     approximate = _under_transports(problem, population)
-    return [*approximate, *(_of_astra(problem, population) if problem.time.fidelity is not None else ())]
+    return [*notes, *approximate, *(_of_astra(problem, population) if problem.time.fidelity is not None else ())]
+
+
+def notes_of(problem: Problem, designs: int = 1) -> list[Warned]:
+    """Return what files of models say and is not computed, which concerns all of a number of designs."""
+    return [Warned(Quirk(MODEL_FILE, note), designs, designs) for note in problem.notes]
 
 
 def _under_transports(problem: Problem, designs: Population) -> list[Warned]:

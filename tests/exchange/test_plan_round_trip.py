@@ -58,7 +58,7 @@ def test_a_plan_comes_back_with_its_model_and_its_time(
 ) -> None:
     assume(degrees["pp"] > 1 or degrees["vp"] == 1)
     assume("experts" in generator or degrees["ep"] == 1)
-    before = chosen_of(Draft(generator, training, {name: degree for name, degree in degrees.items() if degree > 1}))
+    before = chosen_of(Draft(generator, training, degrees))
     written = write_as("megatron-arguments", before)
     assert written.left == ()
     after = chosen_of(read_text_as(str(written.content), "script")[1])

@@ -158,6 +158,7 @@ class _Loader:
             UncertaintyLoader(self.file, self.asked(constraints)).scenarios(kits_of(catalog), npu, time.loops, system),
             FaultsLoader(self.file, self.asked(constraints)).faults(kits_of(catalog)),
             system,
+            self.workloads.training.notes() if self.workloads.accelerators.trains else (),
         )
 
     def system(self, loops: Sequence[WeightedLoop] = (), kits: Sequence[Kit] = ()) -> SystemBill | None:

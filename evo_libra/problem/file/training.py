@@ -36,7 +36,7 @@ from evo_libra.workload.language_models import load_models
 from evo_libra.workload.parallelism import complete_degrees
 from evo_libra.workload.serving.serving_step import ServingStep
 from evo_libra.workload.step.decoder import Decoder, decoder_of, load_decoders
-from evo_libra.workload.step.hugging_face import read_decoder
+from evo_libra.workload.step.hugging_face import Configuration, read_configuration
 from evo_libra.workload.step.plan_rules import plan_mistakes
 from evo_libra.workload.step.plan_table import PlanTable
 from evo_libra.workload.step.recommender import Recommender, load_recommenders, recommender_of, trainable_recommenders
@@ -55,6 +55,24 @@ class TrainingLoader:
     def __init__(self, file: ProblemFile, accelerators: AcceleratorLoader) -> None:
         self.source, self.folder, self.spec, self.fail = file.source, file.folder, file.spec, file.fail
         self.accelerators = accelerators
+        self._configurations: dict[str, Configuration] = {}
+
+    def _configuration(self, file: str) -> Configuration:
+        """Return a file of Hugging Face, which is read once."""
+        if file not in self._configurations:
+            self._configurations[file] = read_configuration(self.folder / file)
+        return self._configurations[file]
+
+    def notes(self) -> tuple[str, ...]:
+        """Return a sentence for what files of models say and is not computed, with the size of its effect."""
+        found: list[str] = []
+        for spec in self.spec.workloads:
+            if spec.file is None or (spec.training is None and spec.serving is None):
+                continue
+            configuration = self._configuration(spec.file)
+            sequence = _longest_sequence(spec, configuration.model)
+            found += configuration.omissions(sequence, served=spec.serving is not None)
+        return tuple(dict.fromkeys(found))
 
     def identity(self) -> dict[str, Any]:
         """Return the figures of the models and hosts that training steps and serving name."""
@@ -212,7 +230,7 @@ class TrainingLoader:
             message = f"found kind {spec.generator.kind}; decoder and recommender are trained as a whole"
             raise self.fail((*path, "generator"), message)
         if spec.file is not None:
-            return read_decoder(self.folder / spec.file)
+            return self._configuration(spec.file).model
         known, name = trained_models(), str(spec.model)
         if name in known or name in load_recommenders():
             return known.get(name) or load_recommenders()[name]
@@ -253,6 +271,15 @@ def _setup(model: Decoder, npu: Accelerator, training: TrainingSpec, host: HostS
         half_message=max(half, default=0.0),
         offload=offload_of(training.optimizer, host),
     )
+
+
+def _longest_sequence(spec: WorkloadSpec, model: Decoder) -> int:
+    """Return the tokens of a sequence; of requests that vary, those of the longest context."""
+    if spec.training is not None:
+        return spec.training.sequence or 0
+    assert spec.serving is not None, "the caller has looked"  # noqa: S101 - our mistake
+    mean = (spec.serving.input or 0) + (spec.serving.output or 0)
+    return mean if spec.serving.requests == "fixed" else max(mean, model.sequence or 0)
 
 
 def trained_models() -> dict[str, Decoder | Recommender]:

@@ -47,6 +47,7 @@ def explanation(one: Addressed) -> dict[str, Any]:
     from evo_libra.front.explain import explain as breakdown_of
     from evo_libra.front.neighbours import neighbour_rows, neighbours
     from evo_libra.front.standing import beaten_by, standing
+    from evo_libra.problem.quirks import notes_of
 
     population = one.problem.read(one.design)
     breakdown = breakdown_of(one.problem, population)
@@ -59,6 +60,7 @@ def explanation(one: Addressed) -> dict[str, Any]:
     return {
         "name": one.name, "design": one.design, **figures, "standing": why, **approximation([one.design]),
         "dimensions": _dimensions(one, population, breakdown), "steps": steps, "better_steps": _better(steps, figures),
+        **({"warnings": [warned.json() for warned in notes]} if (notes := notes_of(one.problem)) else {}),
         **({"optimizer_streams": streams} if (streams := _streams(breakdown)) else {}),
     }  # fmt: skip
 
@@ -112,6 +114,7 @@ def _show(found: Mapping[str, Any]) -> None:
     _show_steps(found)
     for change in found["better_steps"]:
         print_folded(f"better in one objective and no worse in the others: {change}")
+    print_folded(*(f"warning: {one['warning']} [{one['quirk']}]" for one in found.get("warnings", ())))
 
 
 def _show_dimensions(found: Mapping[str, Any]) -> None:

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from evo_libra.errors import ConflictError, InfeasibleError, InputError
 from evo_libra.ui.commands.addresses import addressed, is_address
 from evo_libra.ui.commands.shared import Assignments, Json, app, check_positive
-from evo_libra.ui.output import number, print_json, print_table, time_text
+from evo_libra.ui.output import number, print_folded, print_json, print_table, time_text
 
 if TYPE_CHECKING:
     from evo_libra.problem.allocation import Allocation, Binding
@@ -50,7 +50,10 @@ def optimize(
         time, or time-cost: the product of both, LIBRA's perf-per-cost.
     """
     from evo_libra.arrays import GIGA
+    from evo_libra.problem.file.registry import load_open_problem
+    from evo_libra.problem.optimize import limits
     from evo_libra.problem.optimize import optimize as best_bandwidths
+    from evo_libra.problem.quirks import notes_of
 
     check_positive("total", total, "GB/s")
     check_positive("cost", cost, "USD")
@@ -59,23 +62,21 @@ def optimize(
         if is_address(problem):
             if shape is not None:
                 raise InputError(f"--shape and '{problem}' both name a network; give one of the two")
-            found = best_bandwidths(
-                _network_of(problem, each, cost, constraint or (), assignments), objective=objective
-            )
+            opened = _network_of(problem, each, cost, constraint or (), assignments)
         else:
-            found = best_bandwidths(
-                problem, shape=shape, total=each, cost=cost, constraints=constraint or (), objective=objective,
-                assignments=assignments,
-            )  # fmt: skip
+            opened = load_open_problem(problem, assignments, shape, [*limits(each, cost), *(constraint or ())])
+        found = best_bandwidths(opened, objective=objective)
     except ConflictError as error:
         if not as_json:
             raise InfeasibleError(str(error)) from None
         print_json({"status": "infeasible", "reason": str(error.mistakes[0].message), "conflict": list(error.conflict)})
         return _FAILED
     if as_json:
-        print_json(_allocation_json(found, objective))
+        warned = {"warnings": [warning.json() for warning in notes_of(opened)]} if opened.notes else {}
+        print_json({**_allocation_json(found, objective), **warned})
     elif found.status == "optimal":
         _show_allocation(found, objective)
+        print_folded(*notes_of(opened))
     if found.status == "unbounded" and not as_json:
         raise InfeasibleError(f"the problem is unbounded: {found.reason}")
     return 0 if found.status == "optimal" else _FAILED
