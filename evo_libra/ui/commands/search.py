@@ -7,6 +7,7 @@ import io
 import math
 import sys
 import uuid
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -242,10 +243,14 @@ def _print_failures(count: int, first: Sequence[Mapping[str, Any]]) -> None:
         f"evo-libra: {counted(count, 'design')} could not be evaluated and {verb} as infeasible{shown}:",
         file=sys.stderr,
     )
-    for row in first:
-        described = {key: value for key, value in row.items() if key not in ("reason", "genes", "description")}
-        words = ", ".join(f"{key} {value}" for key, value in described.items()) or f"genes {row['genes']}"
-        print(f"  {shortened(printable(words))}: {row['reason']}", file=sys.stderr)
+    for line, times in Counter(map(_failure_line, first)).items():
+        print(f"  {line}{f' ({times} designs)' if times > 1 else ''}", file=sys.stderr)
+
+
+def _failure_line(row: Mapping[str, Any]) -> str:
+    described = {key: value for key, value in row.items() if key not in ("reason", "genes", "description")}
+    words = ", ".join(f"{key} {value}" for key, value in described.items()) or f"genes {row['genes']}"
+    return f"{shortened(printable(words))}: {row['reason']}"
 
 
 _LONG_SECONDS = 2.0
