@@ -254,10 +254,10 @@ class ExpensiveProblem:
             return failed(count, genes, done.failure)
         try:
             objectives, violation = (np.array(values, dtype=np.float64) for values in done.result)
-            found = as_arrays(Evaluation(objectives[:, None], violation[None]), count, 1)
+            found = Evaluation(objectives[:, None], violation[None])
         except (TypeError, ValueError, IndexError):
             return failed(count, genes, f"it returned {done.result!r:.100}, not {count} objectives and a violation")
-        return usable(self, genes, found)
+        return usable(self, genes, as_arrays(self, genes, found))
 
 
 def _itself(problem: SearchProblem | SlowProblem) -> SearchProblem | SlowProblem:

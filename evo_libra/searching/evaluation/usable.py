@@ -27,12 +27,12 @@ def evaluate(problem: SearchProblem, genes: FloatArray) -> Evaluation:
 
     Raises
     ------
-    InputError : an objective of a design is 0 or below, which logarithmic axes cannot show.
+    InputError : an objective is 0 or below, which logarithmic axes cannot show, or arrays have wrong shapes.
     EvoLibraError : the problem has raised it; such an error is of the problem, and not of one design.
     Exception : a fault of the machine, such as a full disk.
     """
     try:
-        found = as_arrays(problem.evaluate_genes(genes), len(problem.objectives), genes.shape[1])
+        found = as_arrays(problem, genes, problem.evaluate_genes(genes))
     except Exception as error:
         if isinstance(error, EvoLibraError) or machine_fault(error) is not None:
             raise
@@ -47,14 +47,16 @@ def _evaluate_halves(problem: SearchProblem, genes: FloatArray, error: Exception
     return Evaluation.joined([evaluate(problem, part) for part in np.split(genes, [count // 2], axis=1)])
 
 
-def as_arrays(found: Evaluation, objectives: int, designs: int) -> Evaluation:
-    """Return an evaluation whose values are arrays of numbers. Raises `ValueError` where their shapes are wrong."""
+def as_arrays(problem: HasObjectives, genes: FloatArray, found: Evaluation) -> Evaluation:
+    """Return an evaluation of (g, n) genes whose values are arrays. Raises `InputError` if their shapes are wrong."""
+    objectives, designs = len(problem.objectives), genes.shape[1]
     values = np.asarray(found.objectives, dtype=np.float64)
     violation = np.asarray(found.violation, dtype=np.float64)
     if values.shape != (objectives, designs) or violation.shape != (designs,):
-        raise ValueError(
-            f"objectives of shape {values.shape} and violations of shape {violation.shape} were returned; "
-            f"{(objectives, designs)} and {(designs,)} are needed"
+        # Halves might have the right shape by chance.
+        raise InputError(
+            f"'{problem.name}' evaluates {designs} designs to objectives of shape {values.shape} and violations of "
+            f"shape {violation.shape}; {(objectives, designs)} and {(designs,)} are needed"
         )
     return Evaluation(values, violation, found.failures)
 
@@ -72,7 +74,8 @@ def usable(problem: HasObjectives, genes: FloatArray, found: Evaluation) -> Eval
         return found
     failing = ~(np.isfinite(objectives).all(axis=0) & np.isfinite(violation))
     _check_above_zero(problem, objectives[:, ~failing])
-    behind = failing | (violation == FAILED_VIOLATION)
+    # Processes of a problem of their own have applied the rule to each design.
+    behind = failing | ((violation == FAILED_VIOLATION) & (found.failures.count > 0))
     return Evaluation(
         np.where(behind, FAILED_OBJECTIVE, objectives),
         np.where(behind, FAILED_VIOLATION, np.clip(violation, 0.0, MAX_VIOLATION)),
