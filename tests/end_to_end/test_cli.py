@@ -378,7 +378,7 @@ def test_a_problem_none_of_whose_designs_can_be_evaluated_has_failed(tmp_path: P
         "evo-libra: the search failed: none of the 60 designs of 'sample' could be evaluated, the first because "
         "RuntimeError: no luck; see results/sample/"
     )
-    (tmp_path / "fails.yaml").write_text("problem: broken:problem\nengines: nsga2\nevaluations: 60\nseeds: 0\n")
+    (tmp_path / "fails.yaml").write_text("problem: broken:problem\nengines: nsga2\nevaluations: 60\nseeds: 1\n")
     told = run_json(tmp_path, "run", "fails.yaml", "--workers", "0", code=3)
     assert "none of the 60 designs" in told["failures"][0]["error"]
 
