@@ -333,6 +333,7 @@ _MEANINGS = {
     "program": "digest of the program's code that results depend on", "started": "time of the start",
     "status": "what the run is at; `done.json` says whether it is finished",
     "evaluations": "designs that were evaluated", "failures": "designs that could not be evaluated",
+    "first_failures": "the first ten of them with reason, description and genes",
     "source": "where the problem comes from, and its changes", "problem": "the validated problem",
     "objectives": "objectives with their columns, scales and labels",
     "versions": "versions of Python and of libraries", "git": "commit and state of the checkout; null outside of one",

@@ -114,6 +114,15 @@ def shortened(text: str, limit: int = LONGEST) -> str:
     return f"{text[: limit - end - 4].rstrip()} ...{text[len(text) - end :]}"
 
 
+def error_text(error: BaseException) -> str:
+    """Return the kind of an exception and its message in one line.
+
+    >>> error_text(ValueError("no convergence")), error_text(MemoryError())
+    ('ValueError: no convergence', 'MemoryError')
+    """
+    return shortened(printable(f"{type(error).__name__}: {error}".strip(": ")))
+
+
 def counted(number: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -91,18 +91,56 @@ def genome_of(sections: Sequence[tuple[int, Sequence[Gene]]]) -> Genome:
 
 
 __all__ = [
-    "COST", "TIME", "Configurable", "Evaluation", "HasDesignRows", "HasReferences", "HasTopologySteps",
-    "HasTraces", "Objective", "Reference", "SearchProblem", "SearchSettings", "TopologySteps", "design_rows_of",
-    "topology_steps_of",
+    "COST", "TIME", "Configurable", "Evaluation", "Failure", "Failures", "HasDesignRows", "HasObjectives",
+    "HasReferences", "HasTopologySteps", "HasTraces", "Objective", "Reference", "SearchProblem", "SearchSettings",
+    "TopologySteps", "design_rows_of", "topology_steps_of",
 ]  # fmt: skip
 
 
 @dataclass(frozen=True)
+class Failure:
+    """The (g,) genes of a design that could not be evaluated, and why."""
+
+    genes: FloatArray
+    reason: str
+
+
+KEPT_FAILURES = 10
+"""Designs that could not be evaluated of which genes and reason are kept; all are counted."""
+
+
+@dataclass(frozen=True)
+class Failures:
+    """Designs that could not be evaluated: their number, and the first `KEPT_FAILURES` of them."""
+
+    count: int = 0
+    first: tuple[Failure, ...] = ()
+
+    @staticmethod
+    def joined(parts: Iterable[Failures]) -> Failures:
+        """Return the failures of several evaluations, one after the other."""
+        failing = [part for part in parts if part.count]
+        first = [failure for part in failing for failure in part.first]
+        return Failures(sum(part.count for part in failing), tuple(first[:KEPT_FAILURES]))
+
+
+NO_FAILURES = Failures()
+
+
+@dataclass(frozen=True)
 class Evaluation:
-    """Objectives (m, n) in SI, above 0 and minimised, and violation (n,), the relative ones of constraints, summed."""
+    """Objectives and violations of n designs.
+
+    Attributes
+    ----------
+    objectives : (m, n) in SI, above 0 and minimised.
+    violation : (n,) relative violations of constraints, summed; 0 where a design meets all.
+    failures : the designs that could not be evaluated; a problem that evaluates in this process need not state them.
+    """
 
     objectives: FloatArray
     violation: FloatArray
+    failures: Failures = NO_FAILURES
 
     @staticmethod
     def joined(parts: Sequence[Evaluation]) -> Evaluation:
@@ -112,6 +150,7 @@ class Evaluation:
         return Evaluation(
             np.concatenate([part.objectives for part in parts], axis=1),
             np.concatenate([part.violation for part in parts]),
+            Failures.joined(part.failures for part in parts),
         )
 
 
@@ -133,21 +172,25 @@ class SearchSettings:
     engine_choice: str = ""
 
 
-@runtime_checkable
-class SearchProblem(Protocol):
-    """A problem that engines can search."""
+class HasObjectives(Protocol):
+    """The part of a problem that says which values of a design are judged."""
 
     @property
     def name(self) -> str:
         """Name, also of the folder of its results."""
 
     @property
-    def genome(self) -> Genome:
-        """The genes."""
-
-    @property
     def objectives(self) -> tuple[Objective, ...]:
         """The objectives, in the order of the rows of `Evaluation.objectives`."""
+
+
+@runtime_checkable
+class SearchProblem(HasObjectives, Protocol):
+    """A problem that engines can search."""
+
+    @property
+    def genome(self) -> Genome:
+        """The genes."""
 
     @property
     def settings(self) -> SearchSettings:

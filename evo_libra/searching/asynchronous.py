@@ -13,7 +13,7 @@ from evo_libra.errors import InputError
 from evo_libra.problem.protocol import Evaluation
 from evo_libra.searching.engine import Engine, EngineState
 from evo_libra.searching.engines.variation import is_new
-from evo_libra.searching.evaluation.parallel import DesignEvaluation, ExpensiveProblem
+from evo_libra.searching.evaluation.parallel import ExpensiveProblem
 from evo_libra.searching.loop import NO_OPTIONS, SearchLoop, SearchOptions, Snapshot
 
 
@@ -60,7 +60,7 @@ class Completions(SearchLoop):
     problem: ExpensiveProblem
     queue: deque[FloatArray] = field(default_factory=deque)
     flying: dict[bytes, FloatArray] = field(default_factory=dict)
-    done: deque[tuple[FloatArray, DesignEvaluation]] = field(default_factory=deque)
+    done: deque[tuple[FloatArray, Evaluation]] = field(default_factory=deque)
 
     def begin(self, now: Snapshot, first: FloatArray) -> Snapshot:
         """Return the search as it is; the first designs are evaluated like all others."""
@@ -71,10 +71,9 @@ class Completions(SearchLoop):
         """Return the search once the next design is done."""
         while True:
             while self.done:
-                design, found = self.done.popleft()
+                design, evaluation = self.done.popleft()
                 # An earlier loop over the same problem may have left a design in flight; only the cache keeps it.
                 if self.flying.pop(design.tobytes(), None) is not None:
-                    evaluation = Evaluation(found.objectives[:, None], np.array([found.violation]))
                     return self.learn(now, design[:, None], evaluation)
             now = self._submit(now, left)
             if not self.flying:

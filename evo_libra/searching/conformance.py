@@ -8,9 +8,7 @@ problem passes then.
 from __future__ import annotations
 
 import random as python_random
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -18,68 +16,20 @@ from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError
 from evo_libra.front.archive import Archive
 from evo_libra.front.indicators import hypervolume
-from evo_libra.problem.protocol import Evaluation, Genome, Objective, SearchProblem, SearchSettings
+from evo_libra.problem.protocol import SearchProblem
 from evo_libra.searching.engine import Engine, EngineState
 from evo_libra.searching.engines.nsga import RandomEngine
 from evo_libra.searching.generations import generations
+from evo_libra.searching.loop import SearchOptions, Snapshot
+from evo_libra.searching.sample_problem import POPULATION, SampleProblem
 
-POPULATION = 20
-"""Designs per generation that suit the problem."""
-
-_SETTINGS = SearchSettings(evaluations=1000, population=POPULATION)
-
-
-@dataclass(frozen=True)
-class SampleProblem:
-    """A problem with a whole gene and real ones, a moment to evaluate, with 1 to 3 objectives.
-
-    The whole gene has so many `kinds`, of which 0 is best. `width` real genes are best at 2.7, besides one that trades
-    the objectives; -1 for no real genes at all. `feasible` is the share of the range of the last gene that is feasible;
-    the objectives lure away from it. Designs of a flat problem all have the same objectives.
-    """
-
-    count: int = 2
-    kinds: int = 5
-    width: int = 1
-    feasible: float = 1.0
-    flat: bool = False
-    name: str = "sample"
-    settings: SearchSettings = _SETTINGS
-
-    @property
-    def objectives(self) -> tuple[Objective, ...]:
-        """The objectives."""
-        return tuple(Objective(f"f{i}", f"f{i}", 1.0, f"f{i}") for i in range(self.count))
-
-    @property
-    def genome(self) -> Genome:
-        """The genes."""
-        names = ("kind", "x", *(f"y{i}" for i in range(self.width)))[: 2 + self.width]
-        lower = np.array([0.0, -1.0, *[2.0] * self.width])[: len(names)]
-        upper = np.array([self.kinds - 1.0, 1.0, *[3.0] * self.width])[: len(names)]
-        return Genome(names, lower, upper, np.arange(len(names)) == 0)
-
-    def evaluate_genes(self, genes: FloatArray) -> Evaluation:
-        """Return the evaluation of (g, n) genes."""
-        kind, last = genes[0], genes[-1]
-        x = genes[1] if len(genes) > 1 else kind / self.kinds
-        beside = 1 + kind / 10 + np.abs(genes[2:] - 2.7).sum(axis=0)
-        objectives = np.stack([beside + x**2, beside + (x - 1) ** 2, beside + (x + 1) ** 2][: self.count])
-        broken = last - 2 - self.feasible if self.feasible < 1 else np.zeros(len(kind))
-        return Evaluation(np.ones_like(objectives) if self.flat else objectives, np.maximum(broken, 0.0))
-
-    def describe(self, genes: FloatArray) -> Mapping[str, list[Any]]:
-        """Return nothing: the genes say it all."""
-        return {"gene": genes[0].tolist()}
-
-    def identity(self) -> Mapping[str, Any]:
-        """Return what results depend on."""
-        return {"problem": self.name, "objectives": self.count, "kinds": self.kinds, "feasible": self.feasible}
-
+__all__ = ["CHECKS", "POPULATION", "Check", "ConformanceError", "Make", "SampleProblem"]
 
 _GENERATIONS = 5
 _LARGE = 300
 _SEED = 7
+
+_BROKEN = tuple(SampleProblem(broken=broken) for broken in ("infinite", "nan", "raised"))
 
 Make = Callable[[SearchProblem], Engine]
 Check = Callable[[Make, SearchProblem], None]
@@ -133,6 +83,15 @@ def _generations(make: Make, problem: SearchProblem, seed: int = _SEED) -> list[
         genes, state = _step(engine, problem, state)
         found.append(genes.tobytes())
     return found
+
+
+def _searched(make: Make, sample: SampleProblem) -> tuple[list[Snapshot], FloatArray]:
+    """Return the snapshots of a short search, and the genes of all designs that were evaluated."""
+    engine, seen = make(sample), [np.empty((len(sample.genome), 0))]
+    options = SearchOptions(observe=lambda genes, _: seen.append(genes))
+    evaluations = _GENERATIONS * POPULATION
+    loop = generations(sample, engine, population=POPULATION, seed=_SEED, evaluations=evaluations, options=options)
+    return list(loop), np.concatenate(seen, axis=1)
 
 
 def _archives(engine: Engine, problem: SearchProblem, evaluations: int) -> list[Archive]:
@@ -317,6 +276,29 @@ def nothing_to_choose_by(make: Make, _problem: SearchProblem) -> None:
             _require(not any(np.isnan(values).any() for values in state.arrays.values()), "the state is not a number")
 
 
+def designs_that_cannot_be_evaluated_are_infeasible(make: Make, _problem: SearchProblem) -> None:
+    """Check that a search goes on past designs that are infinite, NaN or raise, counts them, and finds others."""
+    for sample, _, _ in _start_each(make, *_BROKEN):
+        found, genes = _searched(make, sample)
+        archive, count = found[-1].archive, int(sample.is_broken(genes).sum())
+        _require(count and count == found[-1].failures.count, f"{found[-1].failures.count} of {count} are counted")
+        _require(len(archive) and np.isfinite(archive.objectives).all(), "the front is empty or not finite")
+        _require(not sample.is_broken(archive.genes).any(), "the front has designs that cannot be evaluated")
+        arrays = (values for one in found for values in one.engine.arrays.values())
+        _require(all(np.isfinite(values).all() for values in arrays), "the state is not finite")
+
+
+def odd_problems_repeat(make: Make, _problem: SearchProblem) -> None:
+    """Check that the same seed gives the same bytes where designs break, violations tie, or objectives are constant."""
+    odd = SampleProblem(tied=True), SampleProblem(flat=True), SampleProblem(1), *_BROKEN
+    for sample, _, _ in _start_each(make, *odd):
+        one, two = (
+            [EngineState.to_bytes(each.engine) + each.archive.genes.tobytes() for each in _searched(make, sample)[0]]
+            for _ in range(2)
+        )
+        _require(one == two, f"two searches of {sample} with the same seed differ")
+
+
 def learns(make: Make, _problem: SearchProblem) -> None:
     """Check that it finds more hypervolume than random search, given the same evaluations."""
     for sample, engine, _ in _start_each(make, SampleProblem(width=8)):
@@ -331,6 +313,7 @@ CHECKS: tuple[Check, ...] = (
     same_seed_same_search, other_seed_other_search, ask_can_be_repeated, tell_changes_nothing_it_is_given,
     genes_are_legal_and_differ, state_is_plain, goes_on_from_any_generation, a_generation_can_be_cut,
     designs_from_elsewhere, front_only_improves, any_number_of_objectives, feasible_designs_win, small_space_ends,
-    shared_random_numbers_are_left_alone, large_population, nothing_to_choose_by, learns,
+    shared_random_numbers_are_left_alone, large_population, nothing_to_choose_by,
+    designs_that_cannot_be_evaluated_are_infeasible, odd_problems_repeat, learns,
 )  # fmt: skip
 """Every check; its arguments are a function that makes the engine, and a problem such as ``SampleProblem()``."""

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evo_libra.arrays import FloatArray
-from evo_libra.errors import InputError
-from evo_libra.problem.protocol import Evaluation, Genome, SearchProblem
+from evo_libra.problem.protocol import Genome
 
 EVALUATIONS, EXHAUSTED, SECONDS, STAGNATION, GAP = "evaluations", "exhausted", "seconds", "stagnation", "gap"
 """Why a search ended."""
@@ -90,19 +89,3 @@ class Engine(abc.ABC):
     def claim(self, population: int) -> str:  # noqa: ARG002 - engines that prove something need it
         """Return what is proven of the front once nothing is left to ask for, of which space; empty for nothing."""
         return ""
-
-
-def evaluate(problem: SearchProblem, genes: FloatArray) -> Evaluation:
-    """Return the objectives and violations of (g, n) genes, fit for the logarithmic axes of engines.
-
-    Raises `InputError` if an objective of a design is not above 0.
-    """
-    found = problem.evaluate_genes(genes)
-    for objective, values in zip(problem.objectives, found.objectives, strict=True):
-        low = np.min(values, initial=np.inf)
-        if not low > 0:
-            raise InputError(
-                f"the {objective.label} of a design of '{problem.name}' is {low / objective.scale:g}; objectives must "
-                "be above 0"
-            )
-    return found

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from evo_libra.arrays import FloatArray
 from evo_libra.errors import EvoLibraError, InputError
 from evo_libra.front.archive import Archive, Collection
-from evo_libra.problem.protocol import Evaluation, SearchProblem
-from evo_libra.searching.engine import Engine, EngineState, evaluate
+from evo_libra.problem.protocol import NO_FAILURES, Evaluation, Failures, SearchProblem
+from evo_libra.searching.engine import Engine, EngineState
 from evo_libra.searching.evaluation.parallel import ExpensiveProblem
+from evo_libra.searching.evaluation.usable import evaluate
 from evo_libra.searching.evaluation.workers import Workers
 from evo_libra.searching.generations import generations
 from evo_libra.searching.loop import NO_OPTIONS, MemeticStep, SearchLoop, SearchOptions, Snapshot, derived_seed
@@ -40,14 +41,15 @@ class Epoch:
     """An island before or after what it does between two migrations.
 
     Before, `best` has at most as many non-dominated designs of the island as a generation, and after, all. `begun` are
-    the evaluations of the island before, `evaluations` those to do, or done. `seen` are genes and evaluations of all
-    designs, if an observer asks for them.
+    the evaluations of the island before, `evaluations` those to do, or done. `failures` are the designs of the epoch
+    that could not be evaluated. `seen` are genes and evaluations of all designs, if an observer asks for them.
     """
 
     engine: EngineState
     best: Archive
     begun: int = 0
     evaluations: int = 0
+    failures: Failures = NO_FAILURES
     seen: tuple[tuple[FloatArray, Evaluation], ...] = ()
 
 
@@ -163,7 +165,9 @@ class Epochs(SearchLoop):
             for genes, evaluation in island.seen:
                 if self.options.observe is not None:
                     self.options.observe(genes, evaluation)
-        return replace(now, found=found, evaluations=now.evaluations + sum(island.evaluations for island in islands))
+        evaluations = now.evaluations + sum(island.evaluations for island in islands)
+        failures = Failures.joined([now.failures, *(island.failures for island in islands)])
+        return replace(now, found=found, evaluations=evaluations, failures=failures)
 
 
 def _thin(best: Archive, max_designs: int) -> Archive:
@@ -238,7 +242,8 @@ def _run_epoch(
     options = SearchOptions(improve=improve, observe=observe)
     for snapshot in generations(problem, engine, **numbers, resume=last, options=options):
         last = snapshot
-    return Epoch(last.engine, last.archive, epoch.begun, last.evaluations - epoch.begun, tuple(seen))
+    done = last.evaluations - epoch.begun
+    return Epoch(last.engine, last.archive, epoch.begun, done, last.failures, tuple(seen))
 
 
 def _run_in_processes(pool: Workers, epochs: Sequence[Epoch]) -> list[Epoch]:

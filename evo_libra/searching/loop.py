@@ -16,8 +16,9 @@ from evo_libra.front.archive import Archive, Collection
 from evo_libra.front.front import Front
 from evo_libra.front.indicators import hypervolume
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.protocol import COST, TIME, Evaluation, SearchProblem
-from evo_libra.searching.engine import EVALUATIONS, EXHAUSTED, GAP, SECONDS, STAGNATION, Engine, EngineState, evaluate
+from evo_libra.problem.protocol import COST, NO_FAILURES, TIME, Evaluation, Failures, SearchProblem
+from evo_libra.searching.engine import EVALUATIONS, EXHAUSTED, GAP, SECONDS, STAGNATION, Engine, EngineState
+from evo_libra.searching.evaluation.usable import evaluate
 
 _LOOKS = 10
 _EVALUATIONS_PER_STEP = 10
@@ -176,7 +177,8 @@ class Snapshot:
 
     `found` has every non-dominated design so far, and some that may be. `ended` is why the search ended, as
     `evo_libra.searching.engine` names it; empty while it goes on. `mark` is the archive when its hypervolume last grew,
-    `restarts` how often the engine forgot all and began again, and `seconds` the wall time so far.
+    `restarts` how often the engine forgot all and began again, `seconds` the wall time so far, and `failures` the
+    designs that could not be evaluated.
     """
 
     engine: EngineState
@@ -187,6 +189,7 @@ class Snapshot:
     mark: Mark = field(default_factory=Mark)
     restarts: int = 0
     seconds: float = 0.0
+    failures: Failures = NO_FAILURES
 
     @property
     def archive(self) -> Archive:
@@ -275,7 +278,8 @@ class SearchLoop(abc.ABC):
         if self.options.observe is not None:
             self.options.observe(genes, evaluation)
         found = now.found.add(genes, evaluation.objectives, evaluation.violation)
-        return replace(now, found=found, evaluations=now.evaluations + genes.shape[1])
+        failures = Failures.joined([now.failures, evaluation.failures]) if evaluation.failures.count else now.failures
+        return replace(now, found=found, evaluations=now.evaluations + genes.shape[1], failures=failures)
 
     def _begun(self, evaluations: int, resume: Snapshot | None) -> Snapshot:
         state = self.start(self.first_seed())  # Also of a search that is resumed: the engine learns the genome here.

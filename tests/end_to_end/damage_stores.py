@@ -45,7 +45,9 @@ from evo_libra.experiment.store import messages
 from evo_libra.experiment.store.claim import acquire, renew
 from evo_libra.experiment.store.folder import RunFolder, damaged_files
 from evo_libra.experiment.store.messages import read_progress
-from evo_libra.searching.evaluation.parallel import Cache, DesignEvaluation
+from evo_libra.problem.protocol import Evaluation
+from evo_libra.searching.evaluation.parallel import Cache
+from evo_libra.searching.evaluation.usable import failed
 from evo_libra.ui.terminal.session import Session, Wanted
 
 NOBODY = 65534
@@ -124,7 +126,6 @@ class Store:
             perform(spec, self.job)
         _stopped(self.begun, self.job)
         begun = self.folder(self.begun)
-        begun.write_json("failures.json", {"designs": [{"reason": "no luck", "genes": [1.0, 2.0]}]})
         begun.write_json("attempt.json", {"batch": "x", "evaluations": 300, "count": 1})
         self.folder(self.failed).write_json("failed.json", {"error": "no luck", "time": 1.0})
         specs = (self.done, self.other, self.begun, self.failed, self.queued)
@@ -156,7 +157,6 @@ class Store:
             "manifest.json of an interrupted run": (begun / "manifest.json", self.begun, True),
             "front.parquet of an interrupted run": (begun / "front.parquet", self.begun, True),
             "checkpoint.npz": (begun / "checkpoint.npz", self.begun, True),
-            "failures.json": (begun / "failures.json", self.begun, True),
             "attempt.json": (begun / "attempt.json", self.begun, True),
             "events.jsonl": (begun / "events.jsonl", self.begun, False),
             "claim-0001.json": (self.claim.path, self.begun, False),
@@ -344,7 +344,9 @@ def damage_cache(place: Path, each: int, seed: int = 0) -> Counter[str]:
     """Flip bits of a file of evaluations; what it gives is what was put there, or nothing."""
     chance, found = random.Random(seed), Counter[str]()  # noqa: S311 - no secret
     truth = {
-        (float(k), k / 7): DesignEvaluation(np.array([1.0 + k, 2.0 / (k + 1)]), float(k % 2), "" if k % 3 else "x")
+        (float(k), k / 7): Evaluation(np.array([[1.0 + k], [2.0 / (k + 1)]]), np.array([float(k % 2)]))
+        if k % 3
+        else failed(2, np.array([[float(k)], [k / 7]]), "x")
         for k in range(30)
     }
     path = place / "evaluations.sqlite"
@@ -363,12 +365,15 @@ def damage_cache(place: Path, each: int, seed: int = 0) -> Counter[str]:
                     got = cache.get(np.array(genes))
                     found["missing" if got is None else "right"] += 1
                     if got is not None:
-                        assert (got.objectives.tolist(), got.violation, got.failure) == (
-                            worth.objectives.tolist(), worth.violation, worth.failure
-                        )  # fmt: skip
+                        assert _values(got) == _values(worth)
         except InputError:
             found["refused"] += 1
     return found
+
+
+def _values(evaluation: Evaluation) -> tuple[list[list[float]], list[float], list[str]]:
+    reasons = [failure.reason for failure in evaluation.failures.first]
+    return evaluation.objectives.tolist(), evaluation.violation.tolist(), reasons
 
 
 def main() -> int:

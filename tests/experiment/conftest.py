@@ -14,7 +14,7 @@ from evo_libra.experiment.run.record import program
 from evo_libra.experiment.run.spec import RunSpec, run_of
 
 FAILING = '''
-"""A problem that does what its environment says before it evaluates."""
+"""A problem that does what its environment says before it evaluates or compares designs."""
 import os
 import signal
 import time
@@ -28,13 +28,16 @@ class Unsteady(TwoTier):
 
     def evaluate_genes(self, genes):
         marks = Path(__file__).parent
-        if (marks / "raise").exists():
-            raise RuntimeError("no luck today")
         if (marks / "die").exists():
             os.kill(os.getpid(), signal.SIGKILL)
         if (marks / "sleep").exists():
             time.sleep(float((marks / "sleep").read_text()))
         return super().evaluate_genes(genes)
+
+    def design_rows(self, genes):
+        if (Path(__file__).parent / "raise").exists():
+            raise RuntimeError("no luck today")
+        return genes
 
 
 problem = Unsteady()

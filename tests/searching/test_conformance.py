@@ -150,6 +150,22 @@ def draws_what_others_share(broken: Broken, state: EngineState) -> tuple[FloatAr
     return broken.engine.ask(state)
 
 
+def squares_its_squares(
+    broken: Broken, state: EngineState, genes: FloatArray, objectives: FloatArray, violation: FloatArray
+) -> EngineState:
+    after = broken.engine.tell(state, genes, objectives, violation)
+    with np.errstate(over="ignore"):
+        return replace(after, arrays={**after.arrays, "squares": violation**4})
+
+
+def draws_where_violations_tie(
+    broken: Broken, state: EngineState, genes: FloatArray, objectives: FloatArray, violation: FloatArray
+) -> EngineState:
+    after = broken.engine.tell(state, genes, objectives, violation)
+    tied = (violation > 0).sum() > 1
+    return replace(after, arrays={**after.arrays, "drawn": np.array(np.random.default_rng().random() if tied else 0.0)})
+
+
 def asks_for_too_many(broken: Broken, state: EngineState) -> tuple[FloatArray, EngineState]:
     one, after = broken.engine.ask(state)
     two, after = broken.engine.ask(after)
@@ -176,6 +192,8 @@ def asks_for_too_many(broken: Broken, state: EngineState) -> tuple[FloatArray, E
         ("shared_random_numbers_are_left_alone", {"ask": draws_what_others_share}),
         ("large_population", {"ask": asks_for_too_many}),
         ("nothing_to_choose_by", {"ask": asks_nothing}),
+        ("designs_that_cannot_be_evaluated_are_infeasible", {"tell": squares_its_squares}),
+        ("odd_problems_repeat", {"tell": draws_where_violations_tie}),
         ("learns", {"tell": forgets}),
     ],
 )

@@ -19,7 +19,7 @@ from evo_libra.experiment.run.origin import Origin, build, code_of, refuse_code,
 from evo_libra.experiment.run.spec import RunSpec, run_of
 from evo_libra.experiment.store.folder import CHECKPOINT, FRONT, RunFolder
 from evo_libra.experiment.store.messages import last_progress
-from evo_libra.experiment.store.search_state import copy_failures, keep_first, read_checkpoint, read_failures
+from evo_libra.experiment.store.search_state import keep_first, read_checkpoint
 from evo_libra.files.integrity import read_archive
 from evo_libra.front.front import Front, front_genes
 from evo_libra.problem.problem import Problem
@@ -192,8 +192,6 @@ def begin(results: Path, spec: RunSpec, folder: RunFolder, *, resume: bool) -> S
     start = _start(results, spec, folder) if resume else Start("started", None)
     if start.kind != "resumed":
         folder.clear()
-    if start.kind == "extended":
-        copy_failures(RunFolder(Path(start.reason)), folder)
     if spec.keep == "designs" and start.snapshot is not None:
         source = RunFolder(Path(start.reason)) if start.kind == "extended" else None
         if not keep_first(folder, start.snapshot.evaluations, source):
@@ -206,7 +204,6 @@ def _start(results: Path, spec: RunSpec, folder: RunFolder) -> Start:
     reason = ""
     try:
         own, point = read_checkpoint(folder, spec.search), last_progress(folder.path)
-        read_failures(folder)
     except InputError as error:
         own, point, reason = None, None, str(error)
     if own is not None and own.evaluations <= spec.evaluations:
@@ -220,7 +217,6 @@ def _shorter(results: Path, spec: RunSpec) -> Start | None:
     for path in sorted((results / spec.id).parent.glob(f"{spec.stem}-e*-s{spec.seed}")):
         try:
             found = read_checkpoint(RunFolder(path), spec.search)
-            read_failures(RunFolder(path))
         except InputError:
             continue
         if found is None or found.evaluations >= spec.evaluations or found.seconds >= (spec.seconds or math.inf):

@@ -6,7 +6,7 @@ import json
 import math
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from evo_libra.arrays import FloatArray
-from evo_libra.errors import EvoLibraError, InputError
+from evo_libra.errors import EvoLibraError, InputError, counted
 from evo_libra.experiment.execution.references import keep_references
 from evo_libra.experiment.execution.search_loop import Place, Start, in_this_process, snapshots
 from evo_libra.experiment.run.origin import build, build_to_check, digest_of
@@ -22,15 +22,16 @@ from evo_libra.experiment.run.record import RunFigures
 from evo_libra.experiment.run.spec import RunSpec, manifest_of, spec_of
 from evo_libra.experiment.store.folder import DONE, FRONT, MANIFEST, PLOT, REFERENCES, RunFolder
 from evo_libra.experiment.store.messages import Progress, log, tell, tell_progress
-from evo_libra.experiment.store.search_state import Record, designs_files, keep_failures, write_checkpoint
+from evo_libra.experiment.store.search_state import Record, designs_files, failure_rows, write_checkpoint
 from evo_libra.files.integrity import canonical_hash, checksum
 from evo_libra.front.archive import Archive, even_steps
 from evo_libra.front.front import Front, front_of
 from evo_libra.front.indicators import hypervolume
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.protocol import SearchProblem
-from evo_libra.searching.engine import EXHAUSTED, SECONDS, Engine, evaluate
+from evo_libra.problem.protocol import NO_FAILURES, SearchProblem
+from evo_libra.searching.engine import EXHAUSTED, SECONDS, Engine
 from evo_libra.searching.evaluation.parallel import ExpensiveProblem, SlowProblem
+from evo_libra.searching.evaluation.usable import evaluate
 from evo_libra.searching.loop import Snapshot
 from evo_libra.searching.registry import load_engine
 
@@ -82,7 +83,7 @@ def prepare(spec: RunSpec) -> tuple[SearchProblem, Scale | None]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a run: every non-dominated design that was found, its figures, and designs that failed.
+    """What became of a run: every non-dominated design that was found, and its figures.
 
     It stopped before its end for a reason such as ``interrupt``; None when it is complete.
     """
@@ -91,7 +92,6 @@ class Outcome:
     front: Front
     figures: RunFigures
     stopped: str | None
-    failures: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,20 @@ def run_search(
                 break
     if last is not None and (last.ended or last.evaluations >= spec.evaluations) and stopped != LOST:
         stopped = None
-    return journal.end(last, stopped, manifest)
+    outcome = journal.end(last, stopped, manifest)
+    if last is not None and stopped is None:
+        _check_some_evaluated(spec.name, last)
+    return outcome
+
+
+def _check_some_evaluated(name: str, last: Snapshot) -> None:
+    """Refuse a search whose problem could evaluate no design at all: a fault of the problem, and no result."""
+    failures = last.failures
+    if last.evaluations and failures.count == last.evaluations:
+        raise EvoLibraError(
+            f"none of the {counted(failures.count, 'design')} of '{name}' could be evaluated, "
+            f"the first because {failures.first[0].reason}"
+        )
 
 
 def mark_done(outcome: Outcome) -> None:
@@ -190,23 +203,23 @@ class _Journal:
         """Write what a run that has ended, complete or not, leaves behind; nothing where somebody else has it."""
         nothing = Archive.empty(len(self.problem.genome), len(self.problem.objectives))
         archive = last.archive.thinned(self.spec.epsilon) if last else nothing
-        failures: list[dict[str, Any]] = []
         if stopped != LOST:
             if stopped is not None and last is not None:
                 self._progress(last)
             self._save()
             if stopped is None and self.record is not None:
                 self.record.flush()
-            failures = keep_failures(self.folder, self.problem)
         figures, found = self._figures(archive, last, stopped), front_of(self.problem, archive)
         if stopped is None and (reason := check_front(manifest, found)):
             log(self.folder, f"the front was not evaluated again: {reason}")
         if stopped != LOST:
             self.folder.write(FRONT, found.write)
             status = "done" if stopped is None else "interrupted"
-            state = {"status": status, "failures": len(failures), **figures.json()}
-            self.folder.write_json(MANIFEST, {**manifest, **state})
-        return Outcome(self.folder, found, figures, stopped, failures)
+            failures = last.failures if last else NO_FAILURES
+            state = {"status": status, "failures": failures.count, **figures.json()}
+            first = {"first_failures": failure_rows(self.problem, failures)} if failures.count else {}
+            self.folder.write_json(MANIFEST, {**manifest, **state, **first})
+        return Outcome(self.folder, found, figures, stopped)
 
     def _figures(self, archive: Archive, last: Snapshot | None, stopped: str | None) -> RunFigures:
         return RunFigures(
@@ -238,7 +251,6 @@ class _Journal:
             return
         if self.record is not None:
             self.record.flush()
-        keep_failures(self.folder, self.problem)
         write_checkpoint(self.folder, self.uncut, self.spec.search)
         self.saved = self.uncut.evaluations
 

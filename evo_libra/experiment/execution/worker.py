@@ -185,7 +185,6 @@ class _Attempt:
         tell(folder, start.kind, worker=worker, reason=start.reason, evaluations=evaluations, attempt=count)
         with ExitStack() as processes:
             if isinstance(problem, ExpensiveProblem):
-                problem.forget_failures()  # a problem in Python that has processes of its own may have searched before
                 problem.on_design = self.on_design
                 processes.enter_context(problem)
             return run_search(spec, problem, folder, start, scale, self.around)

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from evo_libra.front.references import ReferencePoint
 
 FRONT, MANIFEST, DONE, CHECKPOINT, PLOT = "front.parquet", "manifest.json", "done.json", "checkpoint.npz", "front.png"
-EVENTS, LOG, FAILED, FAILURES = "events.jsonl", "run.log", "failed.json", "failures.json"
+EVENTS, LOG, FAILED = "events.jsonl", "run.log", "failed.json"
+_OLD_FAILURES = "failures.json"  # of earlier versions; the manifest has them
 ATTEMPT, PLAN, RUNNER = "attempt.json", "plan.json", "runner.json"
 DESIGNS, REFERENCES = "designs-*.parquet", "references.json"
 
@@ -56,20 +57,20 @@ _STATE = {"status": Literal["running", "done", "interrupted"], "failures": int, 
 LISTED_FIELDS = Fields({**_HEAD, "program": str, "started": str, **_STATE}, optional=_STATE)
 """The part of a manifest that a list of runs shows."""
 _OBJECTIVE = Fields({"name": str, "column": str, "scale": float, "label": str})
+_FAILURE = Fields({"reason": str, "genes": list[float]})
 _MANIFEST = {
     **LISTED_FIELDS.kinds, **_MORE, "problem": dict[str, Any], "objectives": list[_OBJECTIVE],  # type: ignore[valid-type]
     "versions": dict[str, str], "git": dict[str, Any] | None, "machine": dict[str, str], "command": list[str],
+    "first_failures": list[_FAILURE],  # type: ignore[valid-type]
 }  # fmt: skip
 _PLANNED = Fields({**_HEAD, **_MORE, "id": str}, optional=(*_MORE, "experiment"))
-_FAILURE = Fields({"reason": str, "genes": list[float]})
 _REFERENCE = Fields({"name": str, "design": str, "figures": dict[str, float], "source": str, "year": int})
 _FIELDS: dict[str, Fields] = {
-    MANIFEST: Fields(_MANIFEST, optional=(*_STATE, *_MORE)),
+    MANIFEST: Fields(_MANIFEST, optional=(*_STATE, *_MORE, "first_failures")),
     DONE: Fields(
         {**_FIGURE_KINDS, "files": dict[str, str]}, optional=[one.key for one in RUN_FIGURES if not one.required]
     ),
     FAILED: Fields({"error": str, "time": float}, optional=("time",)),
-    FAILURES: Fields({"designs": list[_FAILURE]}),  # type: ignore[valid-type]
     REFERENCES: Fields({"designs": list[_REFERENCE]}),  # type: ignore[valid-type]
     ATTEMPT: Fields(
         {"batch": str, "evaluations": int | None, "count": int, "memory_kills": dict[str, int | None]},
@@ -184,7 +185,7 @@ class RunFolder:
     def clear(self) -> None:
         """Remove the files of an earlier run, the mark that it is done first."""
         parts = [path.name for path in self.path.glob(DESIGNS)]
-        for name in (DONE, FAILED, CHECKPOINT, FRONT, PLOT, REFERENCES, MANIFEST, FAILURES, EVENTS, LOG, *parts):
+        for name in (DONE, FAILED, CHECKPOINT, FRONT, PLOT, REFERENCES, MANIFEST, _OLD_FAILURES, EVENTS, LOG, *parts):
             self.remove(name)
 
     def take_over(self) -> None:
@@ -224,7 +225,7 @@ def damaged_files(folder: RunFolder) -> dict[str, str]:
         except DamagedError as error:
             wrong[name] = str(error)
 
-    for name in (MANIFEST, DONE, FAILED, FAILURES, REFERENCES, ATTEMPT):
+    for name in (MANIFEST, DONE, FAILED, REFERENCES, ATTEMPT):
         look(name, lambda file: read_file(path, file.name))
     for name in (EVENTS, LOG, PLOT, CHECKPOINT):
         look(name, _check_regular)

@@ -1,4 +1,4 @@
-"""What a search leaves in the folder of its run while it runs: checkpoint, evaluated designs and failures.
+"""What a search leaves in the folder of its run while it runs: checkpoint and evaluated designs.
 
 A checkpoint is a search between two generations: arrays and plain data, nothing that could run when it is loaded.
 """
@@ -17,21 +17,20 @@ import polars as pl
 from numpy.typing import NDArray
 
 from evo_libra.arrays import FloatArray
-from evo_libra.errors import InputError
+from evo_libra.errors import InputError, error_text
 from evo_libra.experiment.run.record import program
-from evo_libra.experiment.store.folder import CHECKPOINT, DESIGNS, FAILURES, RunFolder, read_file
+from evo_libra.experiment.store.folder import CHECKPOINT, DESIGNS, RunFolder
 from evo_libra.files.integrity import DamagedError, check_table, read_archive, read_bytes, seal_archive
 from evo_libra.front.archive import Archive, Collection
 from evo_libra.front.front import read_table, write_table
-from evo_libra.problem.protocol import Evaluation, SearchProblem
+from evo_libra.problem.protocol import Evaluation, Failure, Failures, SearchProblem
 from evo_libra.searching.engine import EngineState
-from evo_libra.searching.evaluation.parallel import ExpensiveProblem
 from evo_libra.searching.loop import Mark, Snapshot
 
 PART = 100_000
 """Designs of a file, of all but the last one; so many and those of a generation are held in memory."""
 _GENE = "gene:"
-_FORMAT = 3
+_FORMAT = 4
 _SEARCH = ("evaluations", "exhausted", "ended", "restarts", "seconds")
 
 
@@ -50,6 +49,10 @@ def write_checkpoint(folder: RunFolder, snapshot: Snapshot, search: str) -> None
         **{name: getattr(snapshot, name) for name in _SEARCH},
         "mark": snapshot.mark.evaluations,
         "random": dict(snapshot.engine.random),
+        "failures": snapshot.failures.count,
+        "first_failures": [
+            {"reason": failure.reason, "genes": failure.genes.tolist()} for failure in snapshot.failures.first
+        ],
     }
     buffer = io.BytesIO()
     np.savez(buffer, head=np.frombuffer(json.dumps(head).encode(), dtype=np.uint8), **arrays)
@@ -75,6 +78,10 @@ def read_checkpoint(folder: RunFolder, search: str) -> Snapshot | None:
         EngineState(engine, head["random"]),
         Collection(Archive(arrays["archive/genes"], arrays["archive/objectives"])),
         mark=Mark(head["mark"], arrays["mark/objectives"]),
+        failures=Failures(
+            head["failures"],
+            tuple(Failure(np.array(one["genes"], dtype=np.float64), one["reason"]) for one in head["first_failures"]),
+        ),
         **{name: head[name] for name in _SEARCH},
     )
 
@@ -192,36 +199,19 @@ def kept_genes(frame: pl.DataFrame) -> FloatArray:
     return np.ascontiguousarray(frame.select(genes).cast(pl.Float64).to_numpy().T)
 
 
-def keep_failures(folder: RunFolder, problem: SearchProblem) -> list[dict[str, Any]]:
-    """Write which designs of a run could not be evaluated, with those of the run that it resumes, and return them.
+def failure_rows(problem: SearchProblem, failures: Failures) -> list[dict[str, Any]]:
+    """Return the first designs that could not be evaluated: the ``reason``, the description and the ``genes`` of each.
 
-    Each has its ``genes``, the ``reason``, and what the problem says of the design. Problems that are evaluated in this
-    process have no such designs: an error ends the search.
+    The description is the problem's own; where the problem cannot describe such a design, ``description`` says so.
     """
-    before = read_failures(folder)
-    known = list(before)
-    if isinstance(problem, ExpensiveProblem) and problem.failures:
-        genes = np.stack([failure.genes for failure in problem.failures], axis=1)
-        described = problem.describe(genes)
-        for place, failure in enumerate(problem.failures):
-            words = {column: values[place] for column, values in described.items()}
-            known.append({"reason": failure.reason, **words, "genes": failure.genes.tolist()})
-    by_genes = {tuple(row["genes"]): row for row in known}
-    # In an order that does not depend on which was done first.
-    different = [by_genes[genes] for genes in sorted(by_genes)]
-    if different != before:
-        folder.write_json(FAILURES, {"designs": different})
-    return different
+    return [
+        {"reason": one.reason, **_description(problem, one.genes), "genes": one.genes.tolist()}
+        for one in failures.first
+    ]
 
 
-def read_failures(folder: RunFolder) -> list[dict[str, Any]]:
-    """Return the designs of a run that could not be evaluated. Raises a `DamagedError` where their list is damaged."""
-    found = read_file(folder.path, FAILURES)
-    return [] if found is None else list(found["designs"])
-
-
-def copy_failures(source: RunFolder, folder: RunFolder) -> None:
-    """Write those of another run, which this one goes on from."""
-    failures = read_failures(source)
-    if failures:
-        folder.write_json(FAILURES, {"designs": failures})
+def _description(problem: SearchProblem, genes: FloatArray) -> dict[str, Any]:
+    try:
+        return {column: values[0] for column, values in problem.describe(genes[:, None]).items()}
+    except Exception as error:  # noqa: BLE001 - a problem's own code may raise anything at such a design
+        return {"description": f"none: {error_text(error)}"}

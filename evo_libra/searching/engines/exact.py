@@ -26,7 +26,8 @@ from evo_libra.problem.plans import check_time_decides
 from evo_libra.problem.pricing.parts import BuiltTopologies
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import COST, TIME, Genome, SearchProblem
-from evo_libra.searching.engine import Engine, EngineState, evaluate
+from evo_libra.searching.engine import Engine, EngineState
+from evo_libra.searching.evaluation.usable import evaluate
 
 
 class ExhaustiveEngine(Engine):

@@ -17,6 +17,7 @@ from evo_libra.problem.protocol import SearchProblem
 from evo_libra.searching.engines import pymoo_parts as parts
 from evo_libra.searching.engines.library import Arrays, LibraryAlgorithm, LibraryEngine, chosen, finite, merge
 from evo_libra.searching.engines.niching import reference_directions
+from evo_libra.searching.evaluation.usable import FAILED_VIOLATION
 
 _EVALUATIONS = 50_000
 _ADAPTED = 10
@@ -173,7 +174,9 @@ def _penalised(population: Arrays) -> FloatArray:
     """Return (m, n) objectives in which every infeasible design is worse than all feasible ones, by its violation."""
     broken = population["violation"] > 0
     worst = population["objectives"].max(axis=1, initial=0.0, where=~broken)[:, None]
-    return np.where(broken, worst + 1.0 + np.minimum(population["violation"], _MAX_VIOLATION), population["objectives"])
+    penalty = np.minimum(population["violation"], _MAX_VIOLATION)
+    penalty[population["violation"] >= FAILED_VIOLATION] = 2 * _MAX_VIOLATION
+    return np.where(broken, worst + 1.0 + penalty, population["objectives"])
 
 
 @dataclass(frozen=True)

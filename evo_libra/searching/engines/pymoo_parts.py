@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from types import SimpleNamespace
 
 import numpy as np
+from numpy.typing import NDArray
 from pymoo.algorithms.moo.ctaea import CADASurvival, RestrictedMating, comp_by_cv_dom_then_random
 from pymoo.algorithms.moo.moead import ParallelMOEAD
 from pymoo.algorithms.moo.nsga2 import binary_tournament
@@ -69,10 +70,12 @@ def scheme(name: str) -> Scheme:
     by_crowding, crowding = TournamentSelection(func_comp=binary_tournament), ("rank", "crowding")
     if name in {"agemoea", "agemoea2"}:
         return Scheme(by_crowding, _geometry(name), crowding, min_objectives=2, by_rank=True, digits=_DIGITS)
-    by_niche = TournamentSelection(func_comp=comp_by_rank_and_ref_line_dist)
+    by_niche = TournamentSelection(func_comp=_seeded(comp_by_rank_and_ref_line_dist))
     return {
         "nsga2": Scheme(by_crowding, lambda _, __: RankAndCrowding(), crowding),
-        "nsga3": Scheme(TournamentSelection(func_comp=comp_by_cv_then_random), _niches, (), _SCALE, directed=True),
+        "nsga3": Scheme(
+            TournamentSelection(func_comp=_seeded(comp_by_cv_then_random)), _niches, (), _SCALE, directed=True
+        ),
         "unsga3": Scheme(by_niche, _niches, ("rank", "niche", "dist_to_niche"), _SCALE, directed=True),
         "smsemoa": Scheme(
             TournamentSelection(func_comp=cv_and_dom_tournament),
@@ -89,6 +92,29 @@ def scheme(name: str) -> Scheme:
         ),
         "omnioptimizer": Scheme(NeighborBasedTournamentSelection(), lambda _, __: OmniOptimizerSurvival(), crowding),
     }[name]
+
+
+Compare = Callable[..., NDArray[np.int64]]
+"""Returns the (n, 1) winners of (n, 2) members of a population."""
+
+
+def _seeded(compare: Compare) -> Compare:
+    """Return a comparison that draws between infeasible designs of equal violation from the engine's random numbers.
+
+    pymoo's own draws between them from a generator that nobody seeds.
+    """
+
+    def compare_seeded(
+        population: Population, pairs: IntArray, random_state: np.random.Generator, **options: object
+    ) -> IntArray:
+        violation = population.get("CV")[:, 0][pairs]
+        tied = (violation[:, 0] > 0) & (violation[:, 0] == violation[:, 1])
+        winners = np.empty((len(pairs), 1), dtype=np.int64)
+        winners[~tied] = compare(population, pairs[~tied], random_state=random_state, **options)
+        winners[tied, 0] = random_state.permuted(pairs[tied], axis=1)[:, 0]
+        return winners
+
+    return compare_seeded
 
 
 def _niches(_: int, directions: FloatArray) -> Survival:

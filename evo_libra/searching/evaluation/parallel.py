@@ -7,7 +7,6 @@ import json
 import sqlite3
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, Self, runtime_checkable
@@ -26,7 +25,8 @@ from evo_libra.problem.protocol import (
     design_rows_of,
     topology_steps_of,
 )
-from evo_libra.searching.evaluation.workers import Workers
+from evo_libra.searching.evaluation.usable import as_arrays, failed, usable
+from evo_libra.searching.evaluation.workers import Done, Workers
 
 _SECONDS = 60.0
 _SQLITE = (sqlite3.Error, UnicodeDecodeError)
@@ -38,15 +38,6 @@ CREATE TABLE IF NOT EXISTS designs (
     PRIMARY KEY (problem, genes)
 ) WITHOUT ROWID
 """
-
-
-@dataclass(frozen=True)
-class DesignEvaluation:
-    """The (m,) objectives of a design, above 0, its violation, and why it could not be evaluated, if it could not."""
-
-    objectives: FloatArray
-    violation: float
-    failure: str = ""
 
 
 class Cache:
@@ -77,19 +68,23 @@ class Cache:
         except (OSError, *_SQLITE) as error:
             raise self._refusal("used", error) from None
 
-    def get(self, genes: FloatArray) -> DesignEvaluation | None:
-        """Return what is known of (g,) genes."""
+    def get(self, genes: FloatArray) -> Evaluation | None:
+        """Return the evaluation of one design, by its (g,) genes; None where it is not known."""
         key = _key(genes)
         asked = "SELECT objectives, violation, failure, digest FROM designs WHERE problem = ? AND genes = ?"
         for *values, digest in self._execute("read", asked, self._problem, key):
             if digest == row_digest(self._problem, key, *values):
-                return DesignEvaluation(np.frombuffer(values[0], dtype="<f8").astype(np.float64), values[1], values[2])
+                objectives = np.frombuffer(values[0], dtype="<f8").astype(np.float64)[:, None]
+                if values[2]:
+                    return failed(len(objectives), genes[:, None], values[2])
+                return Evaluation(objectives, np.array([values[1]]))
         return None
 
-    def put(self, genes: FloatArray, evaluation: DesignEvaluation) -> None:
-        """Keep the evaluation of (g,) genes."""
-        objectives = evaluation.objectives.astype("<f8").tobytes()
-        row = self._problem, _key(genes), objectives, float(evaluation.violation), evaluation.failure
+    def put(self, genes: FloatArray, evaluation: Evaluation) -> None:
+        """Keep the evaluation of one design, by its (g,) genes."""
+        objectives = evaluation.objectives[:, 0].astype("<f8").tobytes()
+        reason = "".join(failure.reason for failure in evaluation.failures.first)
+        row = self._problem, _key(genes), objectives, float(evaluation.violation[0]), reason
         self._execute("written", "INSERT OR REPLACE INTO designs VALUES (?, ?, ?, ?, ?, ?)", *row, row_digest(*row))
 
     def forget_failures(self) -> None:
@@ -122,9 +117,6 @@ def _key(genes: FloatArray) -> bytes:
 
 CACHE = "evaluations.sqlite"
 
-FAILED_OBJECTIVE, FAILED_VIOLATION = 1.0, 1e12
-"""Those of a design that could not be evaluated: finite, as a population holds numbers only, and beyond all others."""
-
 
 @runtime_checkable
 class SlowProblem(Protocol):
@@ -151,25 +143,17 @@ class OneByOne:
     evaluate_one: Callable[[FloatArray], tuple[FloatArray, float]]
 
     def evaluate_genes(self, genes: FloatArray) -> Evaluation:
-        """Return the evaluation of (g, n) genes, one after the other; an error ends the search."""
+        """Return the evaluation of (g, n) genes, one after the other."""
         every = [self.evaluate_one(design) for design in genes.T]
         objectives = np.array([values for values, _ in every], dtype=np.float64).T
         return Evaluation(objectives, np.array([violation for _, violation in every], dtype=np.float64))
 
 
-@dataclass(frozen=True)
-class Failure:
-    """The (g,) genes of a design that could not be evaluated, and why."""
-
-    genes: FloatArray
-    reason: str
-
-
 class ExpensiveProblem:
     """A problem whose designs are evaluated one by one in worker processes; a problem that engines can search.
 
-    A design that takes too long, raises an error, ends its process or has no finite objectives above 0 becomes
-    infeasible and is listed in `failures`. Evaluations are kept, so that no design is evaluated twice; `on_design` is
+    A design that takes too long or ends its process cannot be evaluated, nor can one by the rule of
+    `evo_libra.searching.evaluation.usable`. Evaluations are kept, so that no design is evaluated twice; `on_design` is
     called after each.
 
     Parameters
@@ -201,9 +185,8 @@ class ExpensiveProblem:
         self._where, self._retry = None if cache is None else Path(cache), retry
         self._cache: Cache | None = None
         self._flying: dict[int, FloatArray] = {}
-        self._known: list[tuple[FloatArray, DesignEvaluation]] = []
+        self._known: list[tuple[FloatArray, Evaluation]] = []
         self.on_design: Callable[[], None] = lambda: None
-        self._failures: dict[bytes, Failure] = {}
         # Also when the program ends without closing it: what a simulator has started must not outlive it.
         self._finalizer = weakref.finalize(self, self._workers.close)
 
@@ -226,9 +209,8 @@ class ExpensiveProblem:
         for design in {design.tobytes(): design for design in genes.T}.values():
             self.submit(design)
         found = {design.tobytes(): evaluation for design, evaluation in self.completed(everything=True)}
-        each = [found[design.tobytes()] for design in genes.T]
-        objectives = np.array([one.objectives for one in each]).reshape(len(each), len(self.objectives)).T
-        return Evaluation(objectives, np.array([one.violation for one in each]))
+        nothing = failed(len(self.objectives), genes[:, :0], "")
+        return Evaluation.joined([nothing, *(found[design.tobytes()] for design in genes.T)])
 
     def submit(self, genes: FloatArray) -> None:
         """Have (g,) genes evaluated; `completed` returns them."""
@@ -238,38 +220,23 @@ class ExpensiveProblem:
         else:
             self._flying[self._workers.submit(np.array(genes))] = genes
 
-    def completed(self, *, everything: bool = False) -> Iterator[tuple[FloatArray, DesignEvaluation]]:
-        """Yield genes and their evaluations: those done next, or all that were submitted."""
+    def completed(self, *, everything: bool = False) -> Iterator[tuple[FloatArray, Evaluation]]:
+        """Yield the genes and the evaluation of each design that is done next, or of all that were submitted."""
         known, self._known = self._known, []
-        yield from map(self._noted, known)
+        yield from known
         waiting = everything or not known
         while waiting and self._flying:
             for done in self._workers.wait():
                 genes = self._flying.pop(done.task)
-                evaluation = self._failed(done.failure) if done.failure else self._checked(done.result)
+                evaluation = self._evaluation(genes[:, None], done)
                 self._opened().put(genes, evaluation)
                 self.on_design()
-                yield self._noted((genes, evaluation))
+                yield genes, evaluation
             waiting = everything
 
     def __len__(self) -> int:
         """Return the designs that were submitted and are not done."""
         return len(self._flying) + len(self._known)
-
-    @property
-    def failures(self) -> list[Failure]:
-        """The designs that could not be evaluated, in the order in which that was found."""
-        return list(self._failures.values())
-
-    def forget_failures(self) -> None:
-        """Begin a list of its own for another search."""
-        self._failures.clear()
-
-    def _noted(self, pair: tuple[FloatArray, DesignEvaluation]) -> tuple[FloatArray, DesignEvaluation]:
-        genes, evaluation = pair
-        if evaluation.failure:
-            self._failures[genes.tobytes()] = Failure(genes, evaluation.failure)
-        return pair
 
     def _opened(self) -> Cache:
         if self._cache is None:
@@ -280,24 +247,17 @@ class ExpensiveProblem:
                 self._retry = False
         return self._cache
 
-    def _checked(self, result: tuple[FloatArray, float]) -> DesignEvaluation:
-        """Return the evaluation; that of a failed design where numbers are not valid."""
-        names = [objective.name for objective in self.objectives]
+    def _evaluation(self, genes: FloatArray, done: Done) -> Evaluation:
+        """Return the evaluation of (g, 1) genes that a process has sent, by the rule for all designs."""
+        count = len(self.objectives)
+        if done.failure:
+            return failed(count, genes, done.failure)
         try:
-            objectives, violation = np.array(result[0], dtype=np.float64), float(result[1])
+            objectives, violation = (np.array(values, dtype=np.float64) for values in done.result)
+            found = Evaluation(objectives[:, None], violation[None])
         except (TypeError, ValueError, IndexError):
-            return self._failed(f"it returned {result!r:.100}, not objectives and a violation")
-        if objectives.shape != (len(names),):
-            return self._failed(f"it returned objectives of shape {objectives.shape}; {len(names)} are needed")
-        for name, value in zip(names, objectives, strict=True):
-            if not 0 < value < np.inf:
-                return self._failed(f"its {name} is {value:g}; a finite number above 0 is needed")
-        if not 0 <= violation < np.inf:
-            return self._failed(f"its violation is {violation:g}; a finite number of at least 0 is needed")
-        return DesignEvaluation(objectives, violation)
-
-    def _failed(self, reason: str) -> DesignEvaluation:
-        return DesignEvaluation(np.full(len(self.objectives), FAILED_OBJECTIVE), FAILED_VIOLATION, reason)
+            return failed(count, genes, f"it returned {done.result!r:.100}, not {count} objectives and a violation")
+        return usable(self, genes, as_arrays(self, genes, found))
 
 
 def _itself(problem: SearchProblem | SlowProblem) -> SearchProblem | SlowProblem:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from multiprocessing import connection, get_context, parent_process
 from typing import Any, Self
 
-from evo_libra.errors import InputError, MachineError, StorageError, machine_fault
+from evo_libra.errors import EvoLibraError, InputError, StorageError, error_text, machine_fault
 
 _STARTING_SECONDS = 120.0
 LOOK_SECONDS = 1.0
@@ -92,6 +92,7 @@ class Workers:
         ------
         InputError : a process cannot load the function.
         StorageError : the function has found a disk full.
+        EvoLibraError : the function has raised it.
         """
         while len(self):
             self._assign()
@@ -251,17 +252,17 @@ def _work(pipe: connection.Connection, load: Callable[[], Callable[[Any], Any]],
     try:
         function = load()
     except Exception as error:  # noqa: BLE001 - a user's code may raise anything
-        pipe.send((None, _words(error), _full(error)))
+        pipe.send((None, error_text(error), _full(error)))
         return
     with suppress(EOFError, BrokenPipeError):
         pipe.send((None, "", None))
         while True:
             task = pipe.recv()
-            done: tuple[Any, str, MachineError | None]
+            done: tuple[Any, str, EvoLibraError | None]
             try:
                 done = function(task), "", None
             except Exception as error:  # noqa: BLE001 - the same
-                done = None, _words(error), _full(error)
+                done = None, error_text(error), _full(error) or _ours(error)
             pipe.send(done)
 
 
@@ -275,11 +276,14 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _full(error: Exception) -> MachineError | None:
+def _ours(error: Exception) -> EvoLibraError | None:
+    """Return an error of this program in a form that can be sent: a mistake of the user, no result of a task."""
+    if not isinstance(error, EvoLibraError):
+        return None
+    return InputError(str(error)) if isinstance(error, InputError) else EvoLibraError(str(error))
+
+
+def _full(error: Exception) -> StorageError | None:
     """Return the fault of a full disk: no result of a task. For want of memory, the task may be too large."""
     fault = machine_fault(error)
     return fault if isinstance(fault, StorageError) else None
-
-
-def _words(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}".strip(": ")

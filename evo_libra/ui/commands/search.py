@@ -7,14 +7,15 @@ import io
 import math
 import sys
 import uuid
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from evo_libra.errors import EvoLibraError, InfeasibleError, InputError, counted
+from evo_libra.errors import EvoLibraError, InfeasibleError, InputError, counted, printable, shortened
 from evo_libra.experiment.run.settings import Setting, asked_settings
 from evo_libra.ui.commands.named_runs import DEFAULT, written_to
 from evo_libra.ui.commands.shared import Assignments, Flag, Json, Out, ProblemName, app
@@ -185,8 +186,7 @@ def _report(
     choice: str, *, as_json: bool,
 ) -> int:  # fmt: skip
     from evo_libra.experiment.run.record import ending_text
-    from evo_libra.experiment.store.folder import DONE, FAILURES
-    from evo_libra.experiment.store.search_state import read_failures
+    from evo_libra.experiment.store.folder import DONE, MANIFEST
     from evo_libra.front.explain import sizes_of
     from evo_libra.front.references import reference_rows
     from evo_libra.problem.problem import Problem
@@ -196,7 +196,8 @@ def _report(
     from evo_libra.ui.commands.recommend import show_first
     from evo_libra.ui.commands.references import show_references
 
-    folder, failures = run.path, read_failures(run)
+    folder, manifest = run.path, run.read_json(MANIFEST)
+    failures, first_failures = int(manifest.get("failures", 0)), manifest.get("first_failures", [])
     designs = front.frame["design"].to_list() if "design" in front.frame.columns else ()
     warnings = warnings_of(problem, designs)
     end = run.read_json(DONE) if run.done else {}
@@ -206,7 +207,7 @@ def _report(
         more: dict[str, Any] = {key: end[key] for key in ("ended", "restarts") if key in end}
         more |= {"claim": end["claim"]} if end.get("claim") else {}
         more |= {"engine_choice": choice} if choice else {}
-        more |= {"failures": failures} if failures else {}
+        more |= {"failure_count": failures, "failures": first_failures} if failures else {}
         more |= {"workloads": workloads} if workloads else {}
         more |= {"references": reference_rows(references, front)} if references else {}
         more |= {"recommended": front.recommend()} if len(front) else {}
@@ -226,18 +227,30 @@ def _report(
         print(f"front  {folder / 'front.parquet'}")
         show_first(front, "last" if folder.parents[1] == DEFAULT else f"{folder.parents[1]}/last")
     if failures:
-        print(
-            f"evo-libra: {counted(len(failures), 'design')} could not be evaluated and "
-            f"{'counts' if len(failures) == 1 else 'count'} as infeasible, the first because {failures[0]['reason']}; "
-            f"{folder / FAILURES} has the list",
-            file=sys.stderr,
-        )
+        _print_failures(failures, first_failures)
     if report.ending == "interrupt":
         print(f"evo-libra: interrupted; what was found is kept in {folder}; --resume continues", file=sys.stderr)
         return _INTERRUPTED
     if not len(front):
         raise InfeasibleError(_infeasible(problem, report.figures.evaluations, whole=end.get("ended") == EXHAUSTED))
     return 0
+
+
+def _print_failures(count: int, first: Sequence[Mapping[str, Any]]) -> None:
+    """Print on the error stream how many designs could not be evaluated, and the first of them with their reasons."""
+    verb, shown = ("counts", "") if count == 1 else ("count", f"; the first {len(first)}" if len(first) < count else "")
+    print(
+        f"evo-libra: {counted(count, 'design')} could not be evaluated and {verb} as infeasible{shown}:",
+        file=sys.stderr,
+    )
+    for line, times in Counter(map(_failure_line, first)).items():
+        print(f"  {line}{f' ({times} designs)' if times > 1 else ''}", file=sys.stderr)
+
+
+def _failure_line(row: Mapping[str, Any]) -> str:
+    described = {key: value for key, value in row.items() if key not in ("reason", "genes", "description")}
+    words = ", ".join(f"{key} {value}" for key, value in described.items()) or f"genes {row['genes']}"
+    return f"{shortened(printable(words))}: {row['reason']}"
 
 
 _LONG_SECONDS = 2.0

@@ -35,7 +35,7 @@ from evo_libra.problem.problem import Problem
 Make = Callable[..., RunSpec]
 KINDS = (
     "manifest.json", "done.json", "front.parquet", "designs-*.parquet", "manifest.json of an interrupted run",
-    "front.parquet of an interrupted run", "checkpoint.npz", "failures.json", "attempt.json", "events.jsonl",
+    "front.parquet of an interrupted run", "checkpoint.npz", "attempt.json", "events.jsonl",
     "claim-0001.json", "failed.json", "plan.json", "runner.json", "a request",
 )  # fmt: skip
 SHARE = len(DAMAGES) + 3

@@ -18,11 +18,13 @@ from patience import wait_for
 from evo_libra import load_problem, search
 from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError, StorageError
+from evo_libra.problem.protocol import Evaluation
 from evo_libra.searching.asynchronous import completions
 from evo_libra.searching.conformance import SampleProblem
 from evo_libra.searching.engine import SECONDS, STAGNATION
 from evo_libra.searching.evaluation import workers as workers_of
-from evo_libra.searching.evaluation.parallel import FAILED_VIOLATION, Cache, DesignEvaluation, ExpensiveProblem
+from evo_libra.searching.evaluation.parallel import Cache, ExpensiveProblem
+from evo_libra.searching.evaluation.usable import FAILED_VIOLATION
 from evo_libra.searching.evaluation.workers import Done, Workers
 from evo_libra.searching.generations import generations
 from evo_libra.searching.loop import MemeticStep, SearchOptions, Snapshot, Stagnation, Stop
@@ -32,6 +34,7 @@ SIMULATOR = '''
 import os, signal, subprocess, sys, time
 from dataclasses import dataclass
 
+from evo_libra.errors import ConflictError
 from evo_libra.searching.loop import Stagnation, Stop
 from evo_libra.searching.conformance import SampleProblem
 
@@ -65,6 +68,14 @@ class Simulator:
             os.kill(os.getpid(), signal.SIGSEGV)
         if kind == 5:
             raise OSError(28, "No space left on device")
+        if kind == 6:
+            raise ConflictError("no licence file", ("a",))
+        if kind == 7:
+            return [0.0, 1.0], 0.0
+        if kind == 8:
+            return [1.0, 2.0, 3.0], 0.0
+        if kind == 9:
+            return None
         if kind == 4:
             return [float("nan"), 1.0], 0.0
         evaluation = SampleProblem().evaluate_genes(genes[:, None])
@@ -157,12 +168,13 @@ def test_every_way_to_fail_is_told_and_the_rest_goes_on(
         np.testing.assert_array_equal(evaluation.objectives[:, [0, 5]], np.repeat(good.objectives, 2, axis=1))
         np.testing.assert_array_equal(evaluation.violation, [0, *[FAILED_VIOLATION] * 4, 0])
         assert np.isfinite(evaluation.objectives).all()
-        reasons = {int(failure.genes[0]): failure.reason for failure in expensive.failures}
+        assert evaluation.failures.count == 4
+        reasons = {int(failure.genes[0]): failure.reason for failure in evaluation.failures.first}
         assert reasons == {
             1: "ValueError: no convergence",
             2: "it took longer than 1 s",
             3: "the process died: SIGSEGV",
-            4: "its f0 is nan; a finite number above 0 is needed",
+            4: "its f0 is nan; a finite number is needed",
         }
         assert len(calls(tmp_path / "log")) == 5
         child = int((tmp_path / "log.child").read_text())
@@ -171,8 +183,10 @@ def test_every_way_to_fail_is_told_and_the_rest_goes_on(
     monkeypatch.undo()
     # Another process, another time: nothing is evaluated twice, and failures are still listed.
     with ExpensiveProblem(problem, workers=2, cache=tmp_path / "kept.sqlite") as again:
-        np.testing.assert_array_equal(again.evaluate_genes(genes[:, ::-1]).objectives, evaluation.objectives[:, ::-1])
-        assert len(again.failures) == 4
+        known = again.evaluate_genes(genes[:, ::-1])
+        np.testing.assert_array_equal(known.objectives, evaluation.objectives[:, ::-1])
+        assert [int(failure.genes[0]) for failure in known.failures.first] == [4, 3, 2, 1]
+        assert {int(failure.genes[0]): failure.reason for failure in known.failures.first} == reasons
     assert len(calls(tmp_path / "log")) == 5
     with ExpensiveProblem(problem, workers=1, cache=tmp_path / "kept.sqlite", retry=True) as retried:
         retried.evaluate_genes(genes_of(0, 1))
@@ -181,12 +195,30 @@ def test_every_way_to_fail_is_told_and_the_rest_goes_on(
 
 def test_a_full_disk_says_nothing_about_a_design(tmp_path: Path, simulator: Any) -> None:
     log, kept = str(tmp_path / "log"), tmp_path / "kept.sqlite"
-    with ExpensiveProblem(simulator.Simulator(log, fails=(5,)), workers=1, cache=kept) as expensive:
-        with pytest.raises(StorageError, match="the disk is full"):
-            expensive.evaluate_genes(genes_of(5))
-        assert expensive.failures == []
+    full = ExpensiveProblem(simulator.Simulator(log, fails=(5,)), workers=1, cache=kept)
+    with full, pytest.raises(StorageError, match="the disk is full"):
+        full.evaluate_genes(genes_of(5))
     with ExpensiveProblem(simulator.Simulator(log, fails=()), workers=1, cache=kept) as expensive:
         assert expensive.evaluate_genes(genes_of(5)).violation[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [(6, "^no licence file$"), (7, "the f0 of a design of 'simulator' is 0"), (8, r"objectives of shape \(3, 1\)")],
+)
+def test_a_mistake_of_the_user_ends_the_search_as_without_processes(
+    tmp_path: Path, simulator: Any, kind: int, message: str
+) -> None:
+    with ExpensiveProblem(simulator.Simulator(str(tmp_path / "log"), fails=(kind,)), workers=1) as expensive:
+        assert expensive.evaluate_genes(genes_of(0)).failures.count == 0
+        with pytest.raises(InputError, match=message):
+            expensive.evaluate_genes(genes_of(0, kind))
+
+
+def test_what_is_no_evaluation_is_told(tmp_path: Path, simulator: Any) -> None:
+    with ExpensiveProblem(simulator.Simulator(str(tmp_path / "log"), fails=(9,)), workers=1) as expensive:
+        (failure,) = expensive.evaluate_genes(genes_of(9)).failures.first
+    assert failure.reason == "it returned None, not 2 objectives and a violation"
 
 
 def test_a_search_in_processes_is_the_search_without(tmp_path: Path, simulator: Any) -> None:
@@ -219,7 +251,7 @@ def test_steady_state_goes_on_past_slow_designs_and_resumes(tmp_path: Path, simu
         assert last.evaluations == 14 == len(calls(tmp_path / "log"))
         resumed = list(completions(expensive, engine, evaluations=16, resume=last, **options))
         assert [one.evaluations for one in resumed] == [15, 16]
-    reasons = {failure.reason for failure in expensive.failures}
+    reasons = {failure.reason for failure in last.failures.first}
     assert "it took longer than 2 s" in reasons
     assert not np.isin(last.archive.genes[0], [2, 4]).any()
     assert len(last.archive) > 0
@@ -300,10 +332,11 @@ def test_a_file_that_is_no_cache_is_refused(tmp_path: Path) -> None:
 
 def test_cache_keeps_problems_apart_and_zero_is_zero(tmp_path: Path) -> None:
     one, two = Cache(tmp_path / "c", {"problem": 1}), Cache(tmp_path / "c", {"problem": 2})
-    one.put(np.array([0.0, 1.0]), DesignEvaluation(np.array([0.1, 2.0]), 0.5))
+    one.put(np.array([0.0, 1.0]), Evaluation(np.array([[0.1], [2.0]]), np.array([0.5])))
     found = one.get(np.array([-0.0, 1.0]))
     assert found is not None
-    assert (found.objectives.tolist(), found.violation, found.failure) == ([0.1, 2.0], 0.5, "")
+    assert (found.objectives.tolist(), found.violation.tolist()) == ([[0.1], [2.0]], [0.5])
+    assert found.failures.count == 0
     assert two.get(np.array([0.0, 1.0])) is None
     one.close()
     two.close()
