@@ -22,12 +22,20 @@ from evo_libra.problem.file.fabric import FabricLoader, catalog_paths, technolog
 from evo_libra.problem.file.faults import FaultsLoader
 from evo_libra.problem.file.mistakes import ProblemFile, Stages
 from evo_libra.problem.file.spec import MAX_DIMENSIONS, PinSpec
-from evo_libra.problem.file.time import check_keys, fidelity_of, time_model, time_spec
+from evo_libra.problem.file.time import (
+    check_keys,
+    check_shares,
+    fidelity_of,
+    has_whole_bandwidth,
+    identity_of_time,
+    time_model,
+    time_spec,
+)
 from evo_libra.problem.file.uncertainty import UncertaintyLoader
 from evo_libra.problem.file.workloads import WorkloadLoader
 from evo_libra.problem.npu_choice import NpuChoice
 from evo_libra.problem.objectives import MEASURES
-from evo_libra.problem.pricing.catalog import kits_of, port_constraints, pricing_of
+from evo_libra.problem.pricing.catalog import built_of, kits_of, port_constraints, pricing_of
 from evo_libra.problem.pricing.pricing import DimensionChoice
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchSettings
@@ -94,6 +102,8 @@ def _with_all_mistakes(first: InputError, source: Source, folder: Path, *, open_
             stages.attempt(lambda: fabric.choices(catalog, pins), "bandwidth", "fabric")
         stages.attempt(lambda: fabric.check_blocks(catalog), *built)
         stages.attempt(lambda: loader.check_mode(parts=bool(kits_of(catalog))), *_OF_MODE)
+        shared = partial(check_shares, file.spec, source, parts=bool(kits_of(catalog)))
+        stages.attempt(shared, "time", "workloads", built[0])
         stages.attempt(lambda: fidelity_of(time_spec(file.spec), catalog, source), "time", *built)
     return stages.error(first)
 
@@ -128,10 +138,12 @@ class _Loader:
         choices = self.fabric.choices(catalog, pins)
         fidelity = fidelity_of(time_spec(self.spec), catalog, self.file.source)
         self.check_mode(parts=bool(kits_of(catalog)))
+        check_shares(self.spec, self.file.source, parts=bool(kits_of(catalog)))
         self.workloads.accelerators.check_memory()
         efficiency = self.workloads.accelerators.efficiency(catalog)
         owner = npu.owner if npu is not None and npu.several else None
-        time = time_model(self.workloads.loops, fidelity, kits_of(catalog), efficiency, owner)
+        built = () if has_whole_bandwidth(self.spec) else built_of(catalog)
+        time = time_model(self.workloads.loops, fidelity, built, efficiency, owner)
         training = self.workloads.training.figures(time.loops) if self.workloads.accelerators.trains else None
         tco, system = self.tco(), self.system(time.loops, kits_of(catalog))
         constraints = self.constraints(len(choices), catalog, tco) + port_constraints(catalog, len(choices))
@@ -219,16 +231,20 @@ class _Loader:
     def _identity(self, catalog: Catalog) -> dict[str, Any]:
         """Return the problem file with the figures of its catalogue and its files, which make it another problem.
 
-        Every order that means something is that of a list: the technologies, the innermost first, are one.
+        Every order that means something is that of a list: the technologies, the innermost first, are one. Shares are
+        named where they are not what every file meant before it could name them: LIBRA's of prices, physical of parts.
         """
-        more = {"files": self.workloads.files(), "models": self.workloads.models()}
+        more: dict[str, Any] = {"files": self.workloads.files(), "models": self.workloads.models()}
         more |= self.workloads.accelerators.identity()
         if self.workloads.accelerators.trains:
             more |= self.workloads.training.identity()
         if self.spec.faults is not None:
             more["failures"] = self._failures(kits_of(catalog))
+        if not kits_of(catalog) and not has_whole_bandwidth(self.spec):
+            more["shares"] = "physical"
         return {
             **self.spec.model_dump(mode="json"),
+            "time": identity_of_time(self.spec),
             "technologies": [_figures(technology) for technology in catalog.technologies],
             **{key: found for key, found in more.items() if found},
         }

@@ -180,6 +180,7 @@ else:
     SchedulerName, AlgorithmName, PolicyName = Literal[SCHEDULERS], Literal[ALGORITHMS], Literal[tuple(POLICIES)]
 Efficiency = Annotated[float, Field(gt=0, le=1)]
 Chunks = Annotated[int, Field(ge=1, le=MOST_CHUNKS)]
+Shares = Literal["physical", "libra"]
 
 
 class TimeSpec(StrictModel):
@@ -197,6 +198,12 @@ class TimeSpec(StrictModel):
         "absolute",
         description="normalised divides each weight by the workload's compute time, so that a long workload does not "
         "hide the others; tokens per second are then those of workloads with as much compute time each",
+    )
+    shares: Shares | None = Field(
+        None,
+        description="what a process group gets of the bandwidth of its NPUs: physical, the default, what the links of "
+        "its block carry while all groups communicate; libra: all of it, as in LIBRA's study, which needs a catalogue "
+        "of prices, and no traces",
     )
     chunks: Chunks | Annotated[tuple[Chunks, ...], Field(min_length=1)] | None = Field(
         None, description="parts that a collective is cut into, 64 when left out; from a list the search chooses one"

@@ -13,7 +13,7 @@ import numpy as np
 from evo_libra.arrays import GIGA, Population
 from evo_libra.errors import InputError
 from evo_libra.network.bill import fits
-from evo_libra.network.blocks import Kit
+from evo_libra.network.blocks import Kit, PricedBlock
 from evo_libra.network.blocks.fat_tree import FAMILIES, Ratios, base_of, oversubscribed
 from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.network.catalog.parts import PartsCatalog
@@ -114,6 +114,11 @@ def _domains(kit: Kit, domains: Domains) -> tuple[int, ...] | None:
 def kits_of(catalog: Catalog) -> tuple[Kit, ...]:
     """Return the kits of a catalogue; none of a catalogue of prices per bandwidth."""
     return tuple(t.kit for t in catalog.technologies if isinstance(t, KitTechnology) and t.kit is not None)
+
+
+def built_of(catalog: Catalog) -> tuple[Kit | PricedBlock, ...]:
+    """Return what each technology of a catalogue with one block each is built of: its kit, or a block with a price."""
+    return kits_of(catalog) or tuple(PricedBlock(BLOCK_NAMES.index(t.blocks[0])) for t in catalog.technologies)
 
 
 def _technology(kit: Kit, rank: int) -> KitTechnology:
