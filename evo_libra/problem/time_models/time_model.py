@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -118,6 +118,17 @@ class TimeModel(ABC):
             loop.pinned(next(places)) if isinstance(loop.workload, PlanTable) else loop for loop in self.loops
         )
         return replace(self, loops=loops)
+
+    def physical(self, technologies: int) -> Self:
+        """Return the time model in which groups get what links carry, where all of them have the whole bandwidth here.
+
+        Its kits are each of so many technologies with each of B blocks: technology t with block b is in place t B + b.
+        """
+        kits = tuple(PricedBlock(block) for _ in range(technologies) for block in range(len(BLOCKS)))
+        technology = np.arange(len(kits)) // len(BLOCKS)
+        efficiency = None if self.efficiency is None else self.efficiency[technology]
+        owner = None if self.owner is None else self.owner[technology]
+        return replace(self, kits=kits, efficiency=efficiency, owner=owner)
 
     @abstractmethod
     def channel_times(self, designs: Population, traffic: FloatArray | None = None) -> dict[Channel, FloatArray]:
