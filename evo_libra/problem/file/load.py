@@ -91,6 +91,7 @@ def _with_all_mistakes(first: InputError, source: Source, folder: Path, *, open_
     stages.attempt(lambda: workloads.accelerators.npus, "npu")
     stages.attempt(workloads.accelerators.check_memory, "npu", "memory")
     stages.attempt(lambda: check_keys(time_spec(file.spec), source), "time")
+    stages.attempt(lambda: check_shares(file.spec, source), "time", "workloads")
     built = ("fabric.technologies", "fabric.blocks")
     limits = ("fabric.min_dimensions", "fabric.max_dimensions")
     depth = None if pins is None else stages.attempt(lambda: fabric.max_dimensions(pins), *limits)
@@ -102,8 +103,6 @@ def _with_all_mistakes(first: InputError, source: Source, folder: Path, *, open_
             stages.attempt(lambda: fabric.choices(catalog, pins), "bandwidth", "fabric")
         stages.attempt(lambda: fabric.check_blocks(catalog), *built)
         stages.attempt(lambda: loader.check_mode(parts=bool(kits_of(catalog))), *_OF_MODE)
-        shared = partial(check_shares, file.spec, source, parts=bool(kits_of(catalog)))
-        stages.attempt(shared, "time", "workloads", built[0])
         stages.attempt(lambda: fidelity_of(time_spec(file.spec), catalog, source), "time", *built)
     return stages.error(first)
 
@@ -138,11 +137,11 @@ class _Loader:
         choices = self.fabric.choices(catalog, pins)
         fidelity = fidelity_of(time_spec(self.spec), catalog, self.file.source)
         self.check_mode(parts=bool(kits_of(catalog)))
-        check_shares(self.spec, self.file.source, parts=bool(kits_of(catalog)))
+        check_shares(self.spec, self.file.source)
         self.workloads.accelerators.check_memory()
         efficiency = self.workloads.accelerators.efficiency(catalog)
         owner = npu.owner if npu is not None and npu.several else None
-        built = () if has_whole_bandwidth(self.spec) else built_of(catalog)
+        built = built_of(catalog, whole_bandwidth=has_whole_bandwidth(self.spec))
         time = time_model(self.workloads.loops, fidelity, built, efficiency, owner)
         training = self.workloads.training.figures(time.loops) if self.workloads.accelerators.trains else None
         tco, system = self.tco(), self.system(time.loops, kits_of(catalog))
@@ -232,7 +231,7 @@ class _Loader:
         """Return the problem file with the figures of its catalogue and its files, which make it another problem.
 
         Every order that means something is that of a list: the technologies, the innermost first, are one. Shares are
-        named where they are not what every file meant before it could name them: LIBRA's of prices, physical of parts.
+        named where they are not what every file meant before it could name them, which is LIBRA's of prices.
         """
         more: dict[str, Any] = {"files": self.workloads.files(), "models": self.workloads.models()}
         more |= self.workloads.accelerators.identity()

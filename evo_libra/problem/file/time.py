@@ -41,23 +41,17 @@ def check_keys(spec: TimeSpec, source: Source) -> None:
 
 
 def has_whole_bandwidth(spec: ProblemSpec) -> bool:
-    """Return whether every process group gets the whole bandwidth of its NPUs, as in LIBRA's study."""
+    """Return whether process groups get the whole bandwidth of what has a price per bandwidth, as in LIBRA's study."""
     return time_spec(spec).shares == "libra"
 
 
-def check_shares(spec: ProblemSpec, source: Source, *, parts: bool) -> None:
-    """Refuse the key `shares` where there is nothing to choose: with a trace, and LIBRA's with a catalogue of parts."""
+def check_shares(spec: ProblemSpec, source: Source) -> None:
+    """Refuse the key `shares` with a trace: LIBRA has none that could be reproduced."""
     shares = time_spec(spec).shares
-    if shares is None:
-        return
     traces = [index for index, workload in enumerate(spec.workloads) if workload.trace is not None]
-    if traces:
+    if shares is not None and traces:
         why = f"workloads[{traces[0]}] is a trace, whose groups always get what their links carry; leave the key out"
-    elif parts and shares == "libra":
-        why = "the parts of a catalogue carry what they carry; allowed: physical, or a catalogue of prices"
-    else:
-        return
-    raise InputError(source.mistake(("time", "shares"), f"found {shares}; {why}"))
+        raise InputError(source.mistake(("time", "shares"), f"found {shares}; {why}"))
 
 
 def identity_of_time(spec: ProblemSpec) -> Any:  # noqa: ANN401 - a name or a mapping

@@ -116,8 +116,13 @@ def kits_of(catalog: Catalog) -> tuple[Kit, ...]:
     return tuple(t.kit for t in catalog.technologies if isinstance(t, KitTechnology) and t.kit is not None)
 
 
-def built_of(catalog: Catalog) -> tuple[Kit | PricedBlock, ...]:
-    """Return what each technology of a catalogue with one block each is built of: its kit, or a block with a price."""
+def built_of(catalog: Catalog, *, whole_bandwidth: bool) -> tuple[Kit | PricedBlock, ...]:
+    """Return what each technology is built of, which says what groups get of its links.
+
+    That is its kit, or its one block with a price; nothing where groups get the whole bandwidth of what has a price.
+    """
+    if whole_bandwidth:
+        return kits_of(catalog)
     return kits_of(catalog) or tuple(PricedBlock(BLOCK_NAMES.index(t.blocks[0])) for t in catalog.technologies)
 
 
