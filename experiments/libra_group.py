@@ -6,8 +6,9 @@ of 4096 NPUs with 500 and 1000 GB/s per NPU, 234 TFLOP/s. The runs are those of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from common import GROUP, MODELS, bars, in_gigabytes, markdown, picture
 from runs import Best, best_or_exit, times
@@ -31,12 +32,17 @@ class Network:
     slowdown: tuple[float, ...]
 
 
+def weights_of(time: str | Mapping[str, Any]) -> str:
+    """Return how the times of models are weighted; a time that is just a name leaves the weights as stated."""
+    return "absolute" if isinstance(time, str) else str(time["weights"])
+
+
 def networks(found: Sequence[Best], budget: int) -> list[Network]:
     """Return the best network of each model and of the group, and the equal split."""
     mine = {one.said["name"]: one for one in found if one.budget == budget}
     own = [mine[model.problem] for model in MODELS]
     group = [one for one in found if one.budget == budget and one.said["name"] == GROUP]
-    names = [*(f"{model.name}'s" for model in MODELS), *(f"group's, {one.said['time']['weights']}" for one in group)]
+    names = [*(f"{model.name}'s" for model in MODELS), *(f"group's, {weights_of(one.said['time'])}" for one in group)]
     designs = [*((one.design, in_gigabytes(one.bandwidth)) for one in [*own, *group])]
     equal = own[0].equal, in_gigabytes([own[0].bandwidth.mean()] * len(own[0].bandwidth))
     designs, names = [*designs, equal], [*names, "equal split"]

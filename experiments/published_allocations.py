@@ -97,7 +97,7 @@ def priced(technology: Technology) -> Technology:
 def problem_of(net: str, workload: str) -> Problem:
     """Return the problem whose solution was published."""
     count = len(MODELS) if workload == "group" else 1
-    assignments = [*settings(LIBRA_RATE, count), "npus=1024", "time=libra"]
+    assignments = [*settings(LIBRA_RATE, count), "npus=1024", "time={shares: libra}"]
     problem = load_open_problem(WORKLOADS[workload], assignments, "_".join(NETS[net]), [total(BUDGET)])
     technologies = tuple(priced(one) for one in problem.catalog.technologies)
     time = LibraTime(tuple(recomputed_loop(loop) for loop in problem.time.loops))

@@ -104,13 +104,10 @@ def _next_bandwidth(problem: Problem, fabric: Fabric, d: int, sign: int) -> floa
 
 
 def _blocks(problem: Problem, dimension: Dimension) -> Iterator[tuple[str, Dimension]]:
-    for technology in problem.catalog.technologies:
-        if technology.name != dimension.technology:
-            continue
-        for place, block in enumerate(BLOCKS):
-            if block.name in technology.blocks and place != dimension.block:
-                yield f"{block.name} instead of {BLOCKS[dimension.block].name}", replace(dimension, block=place)
-        return
+    known = {block for one in problem.catalog.technologies if one.name == dimension.technology for block in one.blocks}
+    for place, block in enumerate(BLOCKS):
+        if block.name in known and place != dimension.block:
+            yield f"{block.name} instead of {BLOCKS[dimension.block].name}", replace(dimension, block=place)
 
 
 def _technologies(problem: Problem, fabric: Fabric, d: int) -> Iterator[tuple[str, Dimension]]:

@@ -14,8 +14,9 @@ class UsefulWays:
     """The technologies and sizes of the next dimension that may be of use, by what is left of a partial structure.
 
     A technology stands for another one of the same size where it costs no more, has no narrower box, carries as much
-    of the bandwidth, and lets the same technologies follow: in every completion it can take the place of the other. The
-    price of parts depends on the sizes, so that no technology stands for another.
+    of the bandwidth, and lets the same technologies follow: in every completion it can take the place of the other.
+    Where what groups get depends on the block, it has the same one. The price of parts depends on the sizes, so that no
+    technology stands for another.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -65,6 +66,7 @@ def _stands_for(problem: Problem) -> BoolArray:
         return np.zeros((len(space.rules), kinds, kinds), dtype=np.bool_)
     rank = np.array(space.ranks)
     owner = np.array([kind.npu or "" for kind in space.technologies])
+    block = np.array([kit.block for kit in time.kits] or [0] * kinds)
     reached = np.ones(kinds) if time.efficiency is None else time.efficiency
     depth = len(space.rules)
     less = np.stack([
@@ -73,7 +75,8 @@ def _stands_for(problem: Problem) -> BoolArray:
     first, second = less[..., :, None], less[..., None, :]
     # Of two that are alike, the first one stands for the other.
     before = (first < second).any(axis=0) | (np.arange(kinds)[:, None] < np.arange(kinds))
-    return np.asarray((first <= second).all(axis=0) & before & (owner[:, None] == owner))
+    alike = (owner[:, None] == owner) & (block[:, None] == block)
+    return np.asarray((first <= second).all(axis=0) & before & alike)
 
 
 def _only_helps(constraint: Constraint) -> bool:

@@ -102,7 +102,7 @@ def _concerned(problem: Problem, fidelity: Fidelity, designs: Population) -> dic
         np.array([scheduler is kind for scheduler in schedulers])
         for kind in (Scheduler.THEMIS_PAPER, Scheduler.ROUND_ROBIN, Scheduler.BASELINE)
     )
-    again = several & any(len(_collectives(loop)) > 1 for loop in problem.time.loops)
+    again = several & any(len(collectives_of(loop)) > 1 for loop in problem.time.loops)
     policies = [fidelity.policy_of(scheduler) for scheduler in schedulers]
     asked = ~baseline | np.array([policy is not Policy.FIFO for policy in policies])
     unsafe = np.array([policy in _UNSAFE for policy in policies])
@@ -134,13 +134,13 @@ def _turned(problem: Problem, designs: Population, depth: IntArray) -> BoolArray
     found, placed = np.zeros(len(designs), dtype=np.bool_), problem.time.placed(designs.npus)
     assert designs.schedule is not None  # noqa: S101 - a fidelity always makes one
     for loop in problem.time.loops:
-        for collective, group, size in set(_collectives(loop)):
+        for collective, group, size in set(collectives_of(loop)):
             npus = placed[loop.layouts[group], group].extent.prod(axis=0)
             found |= cut(collective, size, npus, designs.schedule.chunks).count % np.maximum(depth, 1) > 0
     return found
 
 
-def _collectives(loop: WeightedLoop) -> list[tuple[Collective, str, int]]:
+def collectives_of(loop: WeightedLoop) -> list[tuple[Collective, str, int]]:
     """Return kind, group and bytes of the collectives of an iteration; of traces, of the NPU that has most of them."""
     if isinstance(loop.workload, TracedWorkload):
         each: dict[int, list[tuple[Collective, str, int]]] = {}

@@ -28,7 +28,7 @@ def load(*assignments: str) -> Problem:
 
 
 WIDE = load(*OPEN)
-OVERLAP = load(*OPEN, "time={model: libra, overlap: tp-dp}")
+OVERLAP = load(*OPEN, "time={shares: libra, overlap: tp-dp}")
 
 
 def designs(problem: Problem, seed: int, count: int = 64) -> Population:

@@ -16,7 +16,7 @@ from evo_libra.experiment.run.record import git_state, machine, plain_name, prog
 from evo_libra.experiment.run.settings import SETTINGS, Settings, read_settings, searched, settings_json
 from evo_libra.experiment.store.folder import MANIFEST, RunFolder
 from evo_libra.files.integrity import canonical_hash
-from evo_libra.problem.file.spec import ordered, settable
+from evo_libra.problem.file.spec import ordered, settable, with_stated_shares
 from evo_libra.problem.protocol import SearchProblem, SearchSettings
 from evo_libra.searching.generations import settle
 
@@ -174,7 +174,7 @@ def _source(origin: Origin) -> dict[str, Any]:
 def spec_of(manifest: Mapping[str, Any]) -> RunSpec:
     """Return the run that a manifest describes. Raises a KeyError where its version did not keep the problem's data."""
     source = manifest["source"]
-    data = None if source["data"] is None else settable(source["data"])
+    data = None if source["data"] is None else with_stated_shares(settable(source["data"]), manifest["problem"])
     return RunSpec(
         name=manifest["name"],
         problem=manifest["problem"],

@@ -2,6 +2,6 @@
 
 from evo_libra.network.blocks.blast import Blast
 from evo_libra.network.blocks.block import ITEMS, Block, Counts, Hops
-from evo_libra.network.blocks.kit import KINDS, Kit, Part, Range
+from evo_libra.network.blocks.kit import KINDS, Kit, Part, PricedBlock, Range
 
-__all__ = ["ITEMS", "KINDS", "Blast", "Block", "Counts", "Hops", "Kit", "Part", "Range"]
+__all__ = ["ITEMS", "KINDS", "Blast", "Block", "Counts", "Hops", "Kit", "Part", "PricedBlock", "Range"]

@@ -45,6 +45,18 @@ class Part:
 
 
 @dataclass(frozen=True)
+class PricedBlock:
+    """A technology of prices and a block: an index into `evo_libra.network.blocks.registry.BLOCKS`, and no parts."""
+
+    block: int
+
+    @property
+    def aggregates(self) -> bool:
+        """Whether its switches add up what NPUs send to a server: no price says so."""
+        return False
+
+
+@dataclass(frozen=True)
 class Kit:
     """A technology and a block: all that has to be known to build a dimension.
 

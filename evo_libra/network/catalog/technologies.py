@@ -138,6 +138,15 @@ class Catalog:
         """The accelerator of each technology."""
         return tuple(technology.npu for technology in self.technologies)
 
+    def with_one_block_each(self) -> Catalog:
+        """Return the catalogue with an entry for each block of a technology, which all have the technology's rank."""
+        entries = (
+            replace(technology, blocks=(block,), rank=place if technology.rank is None else technology.rank)
+            for place, technology in enumerate(self.technologies)
+            for block in technology.blocks
+        )
+        return replace(self, technologies=tuple(entries))
+
     def wired_with(self, npu: str) -> Catalog:
         """Return the catalogue with all technologies as those of one accelerator, in the order that they had."""
         technologies = (

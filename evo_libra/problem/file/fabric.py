@@ -22,6 +22,7 @@ from evo_libra.network.catalog.technologies import Catalog, Technology, catalog_
 from evo_libra.network.fabric import parse_fabric
 from evo_libra.problem.file.mistakes import ProblemFile
 from evo_libra.problem.file.spec import MAX_DIMENSIONS, BandwidthSpec, FabricSpec, PinSpec
+from evo_libra.problem.file.time import has_whole_bandwidth
 from evo_libra.problem.file.transport import with_transports
 from evo_libra.problem.pricing.catalog import KitTechnology, catalog_of
 from evo_libra.problem.pricing.pricing import DimensionChoice
@@ -48,7 +49,8 @@ def _technologies_of(file: ProblemFile, npus: Sequence[Accelerator]) -> Catalog:
     """Return the technologies that a problem may use, of either kind of catalogue.
 
     Of the ports that only some accelerators have, such as NVLink, those of the problem's one, as many as it has. Where
-    it has several to choose from, each has the technologies that it can be wired with.
+    it has several to choose from, each has the technologies that it can be wired with. What a group gets of a link
+    depends on the block, so that prices are split by block, too, unless every group gets all of it.
     """
     fabric = file.spec.fabric
     try:
@@ -61,7 +63,8 @@ def _technologies_of(file: ProblemFile, npus: Sequence[Accelerator]) -> Catalog:
         _check_domains(file, {})
         if fabric.oversubscription:
             raise file.fail(("fabric", "oversubscription"), "a catalogue of prices has no switches to be counted")
-        return _of_each(priced.select(fabric.technologies) if fabric.technologies else priced, npus)
+        chosen = priced.select(fabric.technologies) if fabric.technologies else priced
+        return _of_each(chosen if has_whole_bandwidth(file.spec) else chosen.with_one_block_each(), npus)
     assert parts is not None  # noqa: S101 - it is one of the two
     _check_names(file, tuple(parts.technologies))
     names = tuple(fabric.technologies or parts.technologies)

@@ -113,9 +113,9 @@ def _latency(spec: TimeSpec, catalog: Catalog, source: Source) -> FloatArray:
         return np.full(len(catalog.technologies), given)
     for name in given or {}:
         if name not in catalog.families:
-            raise _fail(source, ("latency_ns", name), unknown("technology", name, catalog.families))
+            raise _fail(source, ("latency_ns", name), unknown("technology", name, dict.fromkeys(catalog.families)))
     latency = {t.family: nanoseconds(t.latency) for t in catalog.technologies if t.latency is not None} | (given or {})
-    missing = [name for name in catalog.families if name not in latency]
+    missing = dict.fromkeys(name for name in catalog.families if name not in latency)
     if missing:
         raise _fail(
             source,

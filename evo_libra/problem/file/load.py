@@ -22,12 +22,20 @@ from evo_libra.problem.file.fabric import FabricLoader, catalog_paths, technolog
 from evo_libra.problem.file.faults import FaultsLoader
 from evo_libra.problem.file.mistakes import ProblemFile, Stages
 from evo_libra.problem.file.spec import MAX_DIMENSIONS, PinSpec
-from evo_libra.problem.file.time import check_keys, fidelity_of, time_model, time_spec
+from evo_libra.problem.file.time import (
+    check_keys,
+    check_shares,
+    fidelity_of,
+    has_whole_bandwidth,
+    identity_of_time,
+    time_model,
+    time_spec,
+)
 from evo_libra.problem.file.uncertainty import UncertaintyLoader
 from evo_libra.problem.file.workloads import WorkloadLoader
 from evo_libra.problem.npu_choice import NpuChoice
 from evo_libra.problem.objectives import MEASURES
-from evo_libra.problem.pricing.catalog import kits_of, port_constraints, pricing_of
+from evo_libra.problem.pricing.catalog import built_of, kits_of, port_constraints, pricing_of
 from evo_libra.problem.pricing.pricing import DimensionChoice
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchSettings
@@ -83,6 +91,7 @@ def _with_all_mistakes(first: InputError, source: Source, folder: Path, *, open_
     stages.attempt(lambda: workloads.accelerators.npus, "npu")
     stages.attempt(workloads.accelerators.check_memory, "npu", "memory")
     stages.attempt(lambda: check_keys(time_spec(file.spec), source), "time")
+    stages.attempt(lambda: check_shares(file.spec, source), "time", "workloads")
     built = ("fabric.technologies", "fabric.blocks")
     limits = ("fabric.min_dimensions", "fabric.max_dimensions")
     depth = None if pins is None else stages.attempt(lambda: fabric.max_dimensions(pins), *limits)
@@ -128,10 +137,12 @@ class _Loader:
         choices = self.fabric.choices(catalog, pins)
         fidelity = fidelity_of(time_spec(self.spec), catalog, self.file.source)
         self.check_mode(parts=bool(kits_of(catalog)))
+        check_shares(self.spec, self.file.source)
         self.workloads.accelerators.check_memory()
         efficiency = self.workloads.accelerators.efficiency(catalog)
         owner = npu.owner if npu is not None and npu.several else None
-        time = time_model(self.workloads.loops, fidelity, kits_of(catalog), efficiency, owner)
+        built = built_of(catalog, whole_bandwidth=has_whole_bandwidth(self.spec))
+        time = time_model(self.workloads.loops, fidelity, built, efficiency, owner)
         training = self.workloads.training.figures(time.loops) if self.workloads.accelerators.trains else None
         tco, system = self.tco(), self.system(time.loops, kits_of(catalog))
         constraints = self.constraints(len(choices), catalog, tco) + port_constraints(catalog, len(choices))
@@ -220,16 +231,20 @@ class _Loader:
     def _identity(self, catalog: Catalog) -> dict[str, Any]:
         """Return the problem file with the figures of its catalogue and its files, which make it another problem.
 
-        Every order that means something is that of a list: the technologies, the innermost first, are one.
+        Every order that means something is that of a list: the technologies, the innermost first, are one. Shares are
+        named where they are not what every file meant before it could name them, which is LIBRA's of prices.
         """
-        more = {"files": self.workloads.files(), "models": self.workloads.models()}
+        more: dict[str, Any] = {"files": self.workloads.files(), "models": self.workloads.models()}
         more |= self.workloads.accelerators.identity()
         if self.workloads.accelerators.trains:
             more |= self.workloads.training.identity()
         if self.spec.faults is not None:
             more["failures"] = self._failures(kits_of(catalog))
+        if not kits_of(catalog) and not has_whole_bandwidth(self.spec):
+            more["shares"] = "physical"
         return {
             **self.spec.model_dump(mode="json"),
+            "time": identity_of_time(self.spec),
             "technologies": [_figures(technology) for technology in catalog.technologies],
             **{key: found for key, found in more.items() if found},
         }

@@ -93,13 +93,15 @@ def _given(data: Mapping[str, Any], assignments: Sequence[str]) -> Source:
 def with_time(problem: Problem, model: str) -> list[str]:
     """Return the assignments that give a problem another model of time: libra, astra or themis.
 
-    Overlap and weights of its time stay, and so does how collectives run unless the model is LIBRA's. Bandwidths that
-    were solved for, which only LIBRA's time allows, are searched under another one; of parts, in ports.
+    Overlap, weights and shares of its time stay, and so does how collectives run unless the model is LIBRA's.
+    Bandwidths that were solved for, which only LIBRA's time allows, are searched under another one; of parts, in ports.
     """
     known = problem.spec["time"]
     known = {} if isinstance(known, str) else {key: value for key, value in known.items() if value is not None}
     if model == "libra":
         known = {key: known[key] for key in ("overlap", "weights") if key in known}
+    if not problem.time.kits:
+        known["shares"] = "libra"
     searched = [f"bandwidth={json.dumps(_searched(problem))}"] if problem.optimal and model != "libra" else []
     return [*searched, f"time={json.dumps({**known, 'model': model})}"]
 

@@ -172,6 +172,21 @@ def settable(data: Mapping[str, Any]) -> dict[str, Any]:
     return {**data, "workloads": workloads}
 
 
+def with_stated_shares(data: Mapping[str, Any], identity: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the data of a problem file with LIBRA's shares, where it is of a version that knew no others of prices.
+
+    The identity of a problem of prices names physical shares, and no technology there has a kit of parts. Traces have
+    no shares to state.
+    """
+    time = data.get("time", "libra")
+    stated = isinstance(time, Mapping) and time.get("shares") is not None
+    stated |= any("trace" in workload for workload in data["workloads"])
+    parts = any("kit" in technology for technology in identity.get("technologies", ()))
+    if stated or parts or "shares" in identity or "technologies" not in identity:
+        return dict(data)
+    return {**data, "time": {**({"model": time} if isinstance(time, str) else time), "shares": "libra"}}
+
+
 if TYPE_CHECKING:
     SchedulerName: TypeAlias = str
     AlgorithmName: TypeAlias = str
@@ -180,6 +195,7 @@ else:
     SchedulerName, AlgorithmName, PolicyName = Literal[SCHEDULERS], Literal[ALGORITHMS], Literal[tuple(POLICIES)]
 Efficiency = Annotated[float, Field(gt=0, le=1)]
 Chunks = Annotated[int, Field(ge=1, le=MOST_CHUNKS)]
+Shares = Literal["physical", "libra"]
 
 
 class TimeSpec(StrictModel):
@@ -197,6 +213,12 @@ class TimeSpec(StrictModel):
         "absolute",
         description="normalised divides each weight by the workload's compute time, so that a long workload does not "
         "hide the others; tokens per second are then those of workloads with as much compute time each",
+    )
+    shares: Shares | None = Field(
+        None,
+        description="what a process group gets of the bandwidth of its NPUs: physical, the default, what the links of "
+        "its block carry while all groups communicate; libra: all of it, as in LIBRA's study, where a technology has a "
+        "price per bandwidth; parts carry what they carry, and so does everything in a problem with a trace",
     )
     chunks: Chunks | Annotated[tuple[Chunks, ...], Field(min_length=1)] | None = Field(
         None, description="parts that a collective is cut into, 64 when left out; from a list the search chooses one"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.collective import Collective, Pattern, SizedByPlan, SizedCollective
 from evo_libra.errors import InputError
 from evo_libra.files.source import Source
-from evo_libra.network.blocks import Kit
+from evo_libra.network.blocks import Kit, PricedBlock
 from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.network.catalog.technologies import Catalog
 from evo_libra.problem.file.spec import ProblemSpec, TimeSpec
@@ -24,7 +24,7 @@ from evo_libra.workload.training import Merging
 if TYPE_CHECKING:
     from evo_libra.timing.fidelity import Fidelity
 
-_ALWAYS = ("model", "overlap", "weights", "efficiency")
+_ALWAYS = ("model", "overlap", "weights", "shares", "efficiency")
 
 
 def time_spec(spec: ProblemSpec) -> TimeSpec:
@@ -38,6 +38,30 @@ def check_keys(spec: TimeSpec, source: Source) -> None:
     if given and spec.model == "libra":
         message = "LIBRA's time has bandwidth only; this key belongs to astra and themis"
         raise InputError([source.mistake(("time", key), message) for key in given])
+
+
+def has_whole_bandwidth(spec: ProblemSpec) -> bool:
+    """Return whether process groups get the whole bandwidth of what has a price per bandwidth, as in LIBRA's study."""
+    return time_spec(spec).shares == "libra"
+
+
+def check_shares(spec: ProblemSpec, source: Source) -> None:
+    """Refuse the key `shares` with a trace: LIBRA has none that could be reproduced."""
+    shares = time_spec(spec).shares
+    traces = [index for index, workload in enumerate(spec.workloads) if workload.trace is not None]
+    if shares is not None and traces:
+        why = f"workloads[{traces[0]}] is a trace, whose groups always get what their links carry; leave the key out"
+        raise InputError(source.mistake(("time", "shares"), f"found {shares}; {why}"))
+
+
+def identity_of_time(spec: ProblemSpec) -> Any:  # noqa: ANN401 - a name or a mapping
+    """Return the time of a problem file without its shares, as files had it that could not name them."""
+    if isinstance(spec.time, str):
+        return spec.time
+    data, plain = (
+        one.model_dump(mode="json", exclude={"shares"}) for one in (spec.time, TimeSpec(model=spec.time.model))
+    )
+    return spec.time.model if spec.time.shares is not None and data == plain else data
 
 
 def fidelity_of(spec: TimeSpec, catalog: Catalog, source: Source) -> Fidelity | None:
@@ -59,21 +83,24 @@ def fidelity_of(spec: TimeSpec, catalog: Catalog, source: Source) -> Fidelity | 
 def time_model(
     loops: Callable[[Fidelity | None, Merging], Sequence[WeightedLoop]],
     fidelity: Fidelity | None,
-    kits: tuple[Kit, ...],
+    built: tuple[Kit | PricedBlock, ...],
     efficiency: FloatArray | None,
     owner: IntArray | None,
 ) -> TimeModel:
-    """Return the time model of workloads, which `loops` compiles; a fidelity of None is LIBRA's time."""
+    """Return the time model of workloads, which `loops` compiles; a fidelity of None is LIBRA's time.
+
+    `built` is what each technology is built of; empty where every group gets the whole bandwidth of its NPUs.
+    """
     timed = None if fidelity is None else tuple(loops(fidelity, Merging.NONE))
-    libra = LibraTime(tuple(loops(None, _merging(kits))), kits, efficiency, owner)
+    libra = LibraTime(tuple(loops(None, _merging(built))), built, efficiency, owner)
     if fidelity is None or timed is None:
         return libra
     from evo_libra.problem.time_models.astra import AstraTime  # noqa: PLC0415 - LIBRA's time does not need it
 
-    return AstraTime(timed, kits, efficiency, owner, collectives=fidelity, libra=libra)
+    return AstraTime(timed, built, efficiency, owner, collectives=fidelity, libra=libra)
 
 
-def _merging(kits: Sequence[Kit]) -> Merging:
+def _merging(kits: Sequence[Kit | PricedBlock]) -> Merging:
     """Return which collectives are one stream under LIBRA's time."""
     both = np.array([2])
     reduces = any(BLOCKS[kit.block].traffic_factor(Pattern.SHRINKING, 2 * both)[0] < 1 for kit in kits)

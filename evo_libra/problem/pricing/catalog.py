@@ -13,7 +13,7 @@ import numpy as np
 from evo_libra.arrays import GIGA, Population
 from evo_libra.errors import InputError
 from evo_libra.network.bill import fits
-from evo_libra.network.blocks import Kit
+from evo_libra.network.blocks import Kit, PricedBlock
 from evo_libra.network.blocks.fat_tree import FAMILIES, Ratios, oversubscribed
 from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.network.catalog.parts import PartsCatalog
@@ -113,6 +113,16 @@ def _domains(kit: Kit, domains: Domains) -> tuple[int, ...] | None:
 def kits_of(catalog: Catalog) -> tuple[Kit, ...]:
     """Return the kits of a catalogue; none of a catalogue of prices per bandwidth."""
     return tuple(t.kit for t in catalog.technologies if isinstance(t, KitTechnology) and t.kit is not None)
+
+
+def built_of(catalog: Catalog, *, whole_bandwidth: bool) -> tuple[Kit | PricedBlock, ...]:
+    """Return what each technology is built of, which says what groups get of its links.
+
+    That is its kit, or its one block with a price; nothing where groups get the whole bandwidth of what has a price.
+    """
+    if whole_bandwidth:
+        return kits_of(catalog)
+    return kits_of(catalog) or tuple(PricedBlock(BLOCK_NAMES.index(t.blocks[0])) for t in catalog.technologies)
 
 
 def _technology(kit: Kit, rank: int) -> KitTechnology:

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population, Schedule, columns
 from evo_libra.collective import Collective, Dispatch, NextStage, Pattern, PushPull, SizedByPlan, SizedCollective
 from evo_libra.network.blocks.block import Block
+from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.network.fabric import Fabric
 from evo_libra.problem.time_models.libra import ROUTING
 from evo_libra.problem.time_models.loops import Channel
@@ -137,6 +138,15 @@ class AstraTime(TimeModel):
 
     def pinned(self, plan: Sequence[int]) -> TimeModel:
         return replace(self, loops=super().pinned(plan).loops, libra=self.libra.pinned(plan))
+
+    def physical(self, technologies: int) -> Self:
+        fidelity = self.collectives
+        latency = np.repeat(fidelity.latency, len(BLOCKS))
+        ramped = None if fidelity.ramped is None else np.repeat(fidelity.ramped, len(BLOCKS))
+        return replace(
+            super().physical(technologies), collectives=replace(fidelity, latency=latency, ramped=ramped),
+            libra=self.libra.physical(technologies),
+        )  # fmt: skip
 
     def seconds(
         self,

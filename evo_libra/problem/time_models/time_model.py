@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from evo_libra.bandwidth.program import BandwidthProgram
 from evo_libra.collective import Collective, Dispatch, NextStage, Pattern, PushPull, pattern_of
 from evo_libra.errors import InputError
 from evo_libra.network.bill import inner_npus
-from evo_libra.network.blocks import Kit
+from evo_libra.network.blocks import Kit, PricedBlock
 from evo_libra.network.blocks.block import Block
 from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.network.fabric import Fabric
@@ -40,7 +40,9 @@ Figure = Callable[[Block, IntArray, IntArray, IntArray], FloatArray]
 """A figure of groups in a block: from their (k,) sizes and strides, and those of the dimensions."""
 
 
-def by_block(kits: Sequence[Kit], kit_index: IntArray, placed: Placement, npus: IntArray, of: Figure) -> FloatArray:
+def by_block(
+    kits: Sequence[Kit | PricedBlock], kit_index: IntArray, placed: Placement, npus: IntArray, of: Figure
+) -> FloatArray:
     """Return (d, n) a figure of groups in the blocks of dimensions; 1 where they have no part in a dimension."""
     # What groups get of a sited block depends on the kit, of others on the block alone.
     first = {kit.block: k for k, kit in reversed(list(enumerate(kits))) if not BLOCKS[kit.block].sited}
@@ -48,10 +50,11 @@ def by_block(kits: Sequence[Kit], kit_index: IntArray, placed: Placement, npus: 
     found = np.ones(kit_index.size)
     counted = ((placed.extent > 1) & (kit_index >= 0)).ravel()
     for k in np.unique(alike[counted]).tolist():
-        mine, block = np.flatnonzero(counted & (alike == k)), BLOCKS[kits[k].block]
+        kit = kits[k]
+        mine, block = np.flatnonzero(counted & (alike == k)), BLOCKS[kit.block]
         extent, stride, size = (array.ravel()[mine] for array in (placed.extent, placed.stride, npus))
-        if block.sited:
-            block = block.at(kits[k], inner_npus(npus).ravel()[mine])
+        if block.sited and isinstance(kit, Kit):
+            block = block.at(kit, inner_npus(npus).ravel()[mine])
         found[mine] = of(block, extent, stride, size)
     return found.reshape(kit_index.shape)
 
@@ -60,13 +63,14 @@ def by_block(kits: Sequence[Kit], kit_index: IntArray, placed: Placement, npus: 
 class TimeModel(ABC):
     """Iteration time of all workloads together.
 
-    Without any kits, every group has all the bandwidth of its NPUs, as in LIBRA. The efficiency is (t,) the part of the
+    The kits say of which block each technology is. Without any, every group has all the bandwidth of its NPUs, as in
+    LIBRA. The efficiency is (t,) the part of the
     bandwidth of each technology that traffic reaches, at most 1; None where it reaches all. The owner is (t,) the
     accelerator of each technology, where a problem has several to choose from.
     """
 
     loops: tuple[WeightedLoop, ...]
-    kits: tuple[Kit, ...] = ()
+    kits: tuple[Kit | PricedBlock, ...] = ()
     efficiency: FloatArray | None = None
     owner: IntArray | None = None
 
@@ -124,6 +128,17 @@ class TimeModel(ABC):
             loop.pinned(next(places)) if isinstance(loop.workload, PlanTable) else loop for loop in self.loops
         )
         return replace(self, loops=loops)
+
+    def physical(self, technologies: int) -> Self:
+        """Return the time model in which groups get what links carry, where all of them have the whole bandwidth here.
+
+        Its kits are each of so many technologies with each of B blocks: technology t with block b is in place t B + b.
+        """
+        kits = tuple(PricedBlock(block) for _ in range(technologies) for block in range(len(BLOCKS)))
+        technology = np.arange(len(kits)) // len(BLOCKS)
+        efficiency = None if self.efficiency is None else self.efficiency[technology]
+        owner = None if self.owner is None else self.owner[technology]
+        return replace(self, kits=kits, efficiency=efficiency, owner=owner)
 
     @abstractmethod
     def channel_times(self, designs: Population, traffic: FloatArray | None = None) -> dict[Channel, FloatArray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from evo_libra.front.front import Front
     from evo_libra.optimality.certificate import Certificate
     from evo_libra.optimality.front_proof import FrontProof
+    from evo_libra.problem.link_limits import BeyondLinks
     from evo_libra.problem.problem import Problem
 
 
@@ -47,6 +49,7 @@ def certify(
     from evo_libra.experiment.store.messages import catching_interrupts
     from evo_libra.optimality.certificate import certificates, of_time_and_cost
     from evo_libra.optimality.scope import scope_of
+    from evo_libra.problem.link_limits import beyond_links
 
     if seconds is not None and not 0 <= seconds < math.inf:
         raise InputError(f"--seconds: found {seconds:g}; a number of at least 0 is needed")
@@ -55,8 +58,9 @@ def certify(
     if problem is None and assignments:
         raise InputError("--set belongs to --problem; without both, the run's own problem is taken")
     certified = problem_from(origin_of_result(folder, problem, assignments, trust_code=trust_code))
+    beyond = beyond_links(certified, front.frame["design"].to_list())
     if not of_time_and_cost(front):
-        return _prove(certified, front, folder.path, seconds, as_json=as_json)
+        return _prove(certified, front, folder.path, seconds, beyond, as_json=as_json)
     console = new_console(stderr=True)
     found = None
     with catching_interrupts() as interrupted, Status("proving", console=console) as status:
@@ -66,15 +70,18 @@ def certify(
     assert found is not None, "there is at least one"  # noqa: S101 - a programming error, not a user's
     scope = scope_of(certified)
     if as_json:
-        print_json({**_certificate_json(found, front, folder.path), "proven_of": scope.json()})
+        print_json({**_certificate_json(found, front, folder.path, beyond), "proven_of": scope.json()})
     else:
         _show_certificate(found, front, certified)
-        print_folded(f"Proven of {scope}")
+        print_folded(f"Proven of {scope}", *_shares_texts(front, beyond))
         print_folded(*approximation(front.frame["design"].to_list()).values())
     return _INTERRUPTED if stopped else 0
 
 
-def _prove(problem: Problem, front: Front, result: Path, seconds: float | None, *, as_json: bool) -> int:
+def _prove(
+    problem: Problem, front: Front, result: Path, seconds: float | None, beyond: Sequence[BeyondLinks | None], *,
+    as_json: bool,
+) -> int:  # fmt: skip
     """Print what is proven of a front of other objectives than time and cost."""
     from rich.status import Status
 
@@ -85,15 +92,15 @@ def _prove(problem: Problem, front: Front, result: Path, seconds: float | None, 
         found = prove_front(problem, front, seconds)
     scope = scope_of(problem)
     if as_json:
-        print_json({**_proof_json(found, front, result), "proven_of": scope.json()})
+        print_json({**_proof_json(found, front, result, beyond), "proven_of": scope.json()})
     else:
         _show_proof(found, front, problem)
-        print_folded(f"Proven of {scope}")
+        print_folded(f"Proven of {scope}", *_shares_texts(front, beyond))
         print_folded(*approximation(front.frame["design"].to_list()).values())
     return 0
 
 
-def _proof_json(found: FrontProof, front: Front, result: Path) -> dict[str, Any]:
+def _proof_json(found: FrontProof, front: Front, result: Path, beyond: Sequence[BeyondLinks | None]) -> dict[str, Any]:
     return {
         "result": str(result),
         "hypervolume": found.hypervolume,
@@ -101,7 +108,7 @@ def _proof_json(found: FrontProof, front: Front, result: Path) -> dict[str, Any]
         "missed_hypervolume": found.missed_hypervolume,
         "largest_factor": found.largest_factor,
         "missing_designs": found.missing,
-        "designs": _factors(found, front),
+        "designs": _factors(found, front, beyond),
         "complete": not found.waiting,
         **approximation(front.frame["design"].to_list()),
         "rests_on": {
@@ -135,7 +142,9 @@ def _state(found: Certificate) -> str:
     )
 
 
-def _certificate_json(found: Certificate, front: Front, result: Path) -> dict[str, Any]:
+def _certificate_json(
+    found: Certificate, front: Front, result: Path, beyond: Sequence[BeyondLinks | None]
+) -> dict[str, Any]:
     return {
         "result": str(result),
         "hypervolume": found.hypervolume,
@@ -143,7 +152,7 @@ def _certificate_json(found: Certificate, front: Front, result: Path) -> dict[st
         "missed_hypervolume": found.missed_hypervolume,
         "largest_factor": found.largest_factor,
         "at_cost_usd": found.at_cost,
-        "designs": _factors(found, front),
+        "designs": _factors(found, front, beyond),
         "fastest_ms": found.fastest * 1e3,
         "complete": not found.waiting,
         **approximation(front.frame["design"].to_list()),
@@ -158,8 +167,23 @@ def _certificate_json(found: Certificate, front: Front, result: Path) -> dict[st
     }
 
 
-def _factors(found: Certificate | FrontProof, front: Front) -> list[dict[str, Any]]:
-    return [{"id": int(i), "factor": float(factor)} for i, factor in zip(front.frame["id"], found.factor, strict=True)]
+def _factors(
+    found: Certificate | FrontProof, front: Front, beyond: Sequence[BeyondLinks | None]
+) -> list[dict[str, Any]]:
+    return [
+        {"id": int(i), "factor": float(factor), **({} if limit is None else {"shares": limit.json()})}
+        for i, factor, limit in zip(front.frame["id"], found.factor, beyond, strict=True)
+    ]
+
+
+def _shares_texts(front: Front, beyond: Sequence[BeyondLinks | None]) -> list[str]:
+    from evo_libra.front.families import short_network
+    from evo_libra.problem.link_limits import summary
+
+    if not any(beyond):
+        return []
+    names = [f"#{row['id']} {short_network(str(row['design']))}" for row in front.frame.to_dicts()]
+    return summary(beyond, names)
 
 
 def _show_certificate(found: Certificate, front: Front, problem: Problem) -> None:

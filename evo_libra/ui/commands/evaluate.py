@@ -50,6 +50,7 @@ def evaluate(
     """
     from evo_libra.front.explain import explain
     from evo_libra.problem.designs import violations
+    from evo_libra.problem.link_limits import beyond_links
     from evo_libra.problem.quirks import warnings_of
 
     found = _chosen(problem, design, number, assignments)
@@ -63,13 +64,14 @@ def evaluate(
     figures = {o.column: float(v) / o.scale for o, v in zip(loaded.objectives, values, strict=True)}
     text = str(loaded.fabrics(population)[0])
     head = {"design": text, "time_ms": time, "cost_usd": cost, **figures, "feasible": not broken, "violations": broken}
-    warnings = warnings_of(loaded, population)
+    warnings, (beyond,) = warnings_of(loaded, population), beyond_links(loaded, population)
     if as_json:
-        print_json({**head, "warnings": [warned.json() for warned in warnings], "breakdown": breakdown})
+        more = {} if beyond is None else {"shares": beyond.json()}
+        print_json({**head, "warnings": [warned.json() for warned in warnings], **more, "breakdown": breakdown})
     else:
         others = {o.label: figures[o.column] for o in loaded.objectives if o.name not in ("time", "cost")}
         _show_breakdown(head, others, breakdown)
-        print_folded(*warnings)
+        print_folded(*warnings, *filter(None, [beyond]))
     return _FAILED if broken else 0
 
 

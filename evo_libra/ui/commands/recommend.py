@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from evo_libra.front.front import Front
     from evo_libra.front.recommend import Recommendation
     from evo_libra.front.references import ReferencePoint
+    from evo_libra.problem.link_limits import BeyondLinks
     from evo_libra.problem.problem import Problem
+    from evo_libra.problem.protocol import SearchProblem
 
 _SCENARIOS, _SEED = 1000, 0
 _SHOWN_PARTS = 4
@@ -64,13 +66,14 @@ def recommend(
     found = _candidates(front, built, limits)
     picks = recommended(found)
     sure = _certainty(built, front, seconds)
-    rows = _rows(front, found, picks, built, sure, folder.read_references())
+    beyond = {} if built is None else first_beyond_links(built, front, picks)
+    rows = _rows(front, found, picks, built, sure, folder.read_references(), beyond)
     label = approximation(front.frame["design"].to_list() if "design" in front.frame.columns else ())
     if as_json:
         head = {"result": str(folder.path), "limits": limits, "designs": len(front), **label}
         print_json({**head, "recommended": rows, **sure})
     else:
-        _show(front, found, picks, rows, sure)
+        _show(front, found, picks, rows, sure, beyond)
         print_folded(*label.values())
     return 0
 
@@ -153,7 +156,7 @@ def _prices(problem: Problem, front: Front) -> dict[str, Any]:
 
 def _rows(
     front: Front, found: Candidates, picks: Sequence[Recommendation], problem: Problem | None, sure: Mapping[str, Any],
-    points: Sequence[ReferencePoint],
+    points: Sequence[ReferencePoint], beyond: Mapping[int, BeyondLinks],
 ) -> list[dict[str, Any]]:  # fmt: skip
     from evo_libra.front.parts_list import parts_list
     from evo_libra.front.reasons import compared_with
@@ -171,6 +174,7 @@ def _rows(
                 for point in points
             ],
             "factor": factor or None, "kept_share": kept if sure["kept_share"] else None,
+            **({"shares": beyond[one.row].json()} if one.row in beyond else {}),
         })  # fmt: skip
     return rows
 
@@ -182,8 +186,23 @@ def short_name(front: Front, row: int) -> str:
     return f"#{front.frame['id'][row]} {families_of(front).labels[row]}"
 
 
-def show_first(front: Front, name: str) -> None:
-    """Print which designs of a front to look at first, in a line or two each."""
+def first_beyond_links(
+    problem: SearchProblem, front: Front, picks: Sequence[Recommendation] | None = None
+) -> dict[int, BeyondLinks]:
+    """Return which of the designs to look at first are faster than their links carry, by their rows."""
+    from evo_libra.front.candidates import candidates_of
+    from evo_libra.front.recommend import recommend as recommended
+    from evo_libra.problem.link_limits import beyond_links
+
+    if "design" not in front.frame.columns:
+        return {}
+    rows = [one.row for one in (recommended(candidates_of(front)) if picks is None else picks)]
+    found = beyond_links(problem, [front.frame["design"][row] for row in rows])
+    return {row: one for row, one in zip(rows, found, strict=True) if one is not None}
+
+
+def show_first(front: Front, name: str, beyond: Mapping[int, BeyondLinks]) -> None:
+    """Print which designs of a front to look at first, in a line or two each, and which exceed their links."""
     from evo_libra.front.candidates import candidates_of
     from evo_libra.front.recommend import recommend as recommended
 
@@ -194,6 +213,7 @@ def show_first(front: Front, name: str) -> None:
         print_folded(f"  {short_name(front, one.row)}, the {' and the '.join(one.kinds)}: {one.reason}")
         if one.runner_up is not None:
             print_folded(f"    runner-up {short_name(front, one.runner_up)}: {one.loses}")
+        print_folded(*(f"    {limit}" for limit in filter(None, [beyond.get(one.row)])))
     first = found.ids[picks[0].row]
     # A design of a problem in Python is no network that could be explained.
     explained = (
@@ -204,7 +224,7 @@ def show_first(front: Front, name: str) -> None:
 
 def _show(
     front: Front, found: Candidates, picks: Sequence[Recommendation], rows: Sequence[Mapping[str, Any]],
-    sure: Mapping[str, Any],
+    sure: Mapping[str, Any], beyond: Mapping[int, BeyondLinks],
 ) -> None:  # fmt: skip
     from evo_libra.front.reasons import figure_text
     from evo_libra.ui.commands.design_table import bandwidths
@@ -222,6 +242,7 @@ def _show(
             print_folded(f"  runner-up: {short_name(front, one.runner_up)} is {one.loses}")
         print_folded(*(f"  against {_reference_name(point)} it is {point['it_is']}" for point in row["references"]))
         print_folded(*_sure_texts(front, row, sure))
+        print_folded(*(f"  {limit}" for limit in filter(None, [beyond.get(one.row)])))
         print()
     if "proven_of" in sure:
         print_folded(sure["proven_of"]["sentence"])

@@ -193,7 +193,7 @@ def _report(
     from evo_libra.problem.quirks import Warned, warnings_of
     from evo_libra.searching.engine import EXHAUSTED
     from evo_libra.ui.commands.front import result_json, show_front
-    from evo_libra.ui.commands.recommend import show_first
+    from evo_libra.ui.commands.recommend import first_beyond_links, show_first
     from evo_libra.ui.commands.references import show_references
 
     folder, manifest = run.path, run.read_json(MANIFEST)
@@ -201,6 +201,7 @@ def _report(
     designs = front.frame["design"].to_list() if "design" in front.frame.columns else ()
     warnings = warnings_of(problem, designs)
     end = run.read_json(DONE) if run.done else {}
+    beyond = first_beyond_links(problem, front) if len(front) else {}
     loops = problem.time.loops if isinstance(problem, Problem) else ()
     workloads = [{"name": loop.workload.name, **sizes_of(loop)} for loop in loops]
     if as_json:
@@ -211,6 +212,9 @@ def _report(
         more |= {"workloads": workloads} if workloads else {}
         more |= {"references": reference_rows(references, front)} if references else {}
         more |= {"recommended": front.recommend()} if len(front) else {}
+        more |= (
+            {"shares": [{"id": front.frame["id"][row], **one.json()} for row, one in beyond.items()]} if beyond else {}
+        )
         report_json = result_json(front, report.figures.evaluations, report.figures.wall_s, folder)
         print_json({**report_json, "warnings": list(map(Warned.json, warnings)), **more})
     elif len(front):
@@ -225,7 +229,7 @@ def _report(
         print_folded(*filter(None, (choice, end.get("claim", ""))), *warnings)
         print_folded(*_faster(problem, report.figures.wall_s))
         print(f"front  {folder / 'front.parquet'}")
-        show_first(front, "last" if folder.parents[1] == DEFAULT else f"{folder.parents[1]}/last")
+        show_first(front, "last" if folder.parents[1] == DEFAULT else f"{folder.parents[1]}/last", beyond)
     if failures:
         _print_failures(failures, first_failures)
     if report.ending == "interrupt":

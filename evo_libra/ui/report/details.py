@@ -60,9 +60,11 @@ def details_of(front: Front, problem: Problem, rows: Sequence[int]) -> list[Deta
     """Return the details of some designs of a front."""
     from evo_libra.front.explain import explain  # noqa: PLC0415 - it takes the time models
     from evo_libra.front.standing import standing_of  # noqa: PLC0415 - the same
+    from evo_libra.problem.link_limits import beyond_links  # noqa: PLC0415 - the same
 
     designs = problem.read([str(front.frame["design"][row]) for row in rows]) if rows else None
     found, candidates = [], candidates_of(front)
+    beyond = [] if designs is None else beyond_links(problem, designs)
     for place, row in enumerate(rows):
         assert designs is not None, "there are rows"  # noqa: S101 - our mistake
         one = designs.select([place])
@@ -73,7 +75,12 @@ def details_of(front: Front, problem: Problem, rows: Sequence[int]) -> list[Deta
                 [_waterfall(workload) for workload in parts["workloads"]],
                 _bill(parts),
                 _slots(str(front.frame["design"][row]), problem),
-                [*map(_sentence, standing_of(candidates, row)), *_bottlenecks(parts), *_prices(parts)],
+                [
+                    *map(_sentence, standing_of(candidates, row)),
+                    *_bottlenecks(parts),
+                    *_prices(parts),
+                    *(f"{limit}." for limit in filter(None, [beyond[place]])),
+                ],
             )
         )
     return found

@@ -194,7 +194,7 @@ def test_a_changed_workload_file_makes_another_run(tmp_path: Path) -> None:
     text = (Path(__file__).parents[3] / "problems" / "gpt3-4k.yaml").read_text()
     i = text.index("workloads:")
     changed = text[:i] + (
-        "workloads:\n  - {name: w, file: w.txt, parallelism: {tp: 16}}\n" + text[text.index("time: libra") :]
+        "workloads:\n  - {name: w, file: w.txt, parallelism: {tp: 16}}\n" + text[text.index("time:") :]
     )
     (tmp_path / "p.yaml").write_text(changed)
     line = "layer0 -1 10 NONE 0 10 NONE 0 10 ALLREDUCE {} 10\n"
