@@ -12,7 +12,7 @@ from evo_libra.errors import InputError, counted
 from evo_libra.network.transport import approximation
 from evo_libra.ui.commands.named_runs import origin_of_result, problem_from, run_folder
 from evo_libra.ui.commands.shared import Assignments, Json, MovedProblem, RunName, TrustCode, app
-from evo_libra.ui.output import new_console, number, print_folded, print_json, time_text
+from evo_libra.ui.output import number, print, print_folded, print_json, progress_console, time_text
 
 if TYPE_CHECKING:
     from evo_libra.front.front import Front
@@ -56,7 +56,7 @@ def certify(
     certified = problem_from(origin_of_result(folder, problem, assignments, trust_code=trust_code))
     if not of_time_and_cost(front):
         return _prove(certified, front, folder.path, seconds, as_json=as_json)
-    console = new_console(stderr=True)
+    console = progress_console()
     found = None
     with catching_interrupts() as interrupted, Status("proving", console=console) as status:
         for found in certificates(certified, front, seconds, interrupted):
@@ -77,7 +77,7 @@ def _prove(problem: Problem, front: Front, result: Path, seconds: float | None, 
 
     from evo_libra.optimality.front_proof import prove_front
 
-    with Status("proving", console=new_console(stderr=True)):
+    with Status("proving", console=progress_console()):
         found = prove_front(problem, front, seconds)
     if as_json:
         print_json(_proof_json(found, front, result))
