@@ -23,7 +23,9 @@ _QUICK = {
 """A smaller problem in the place of the one of the README, whose commands take a minute."""
 
 SETTINGS = [
-    pytest.param(columns, options, id=f"{columns}-{'-'.join(options.values())}", marks=marks)
+    pytest.param(
+        columns, options, id="-".join((str(columns), options["TERM"], *sorted(options.keys() - {"TERM"}))), marks=marks
+    )
     for columns, options, marks in (
         (80, {"TERM": "xterm-256color"}, []),
         (120, {"TERM": "xterm-256color"}, [pytest.mark.slow]),
