@@ -75,7 +75,7 @@ def print_file(text: str) -> None:
     if sys.stdout.isatty():
         print(text.replace("\r\n", "\n"), end="")
     else:
-        builtins.print(text, end="")  # noqa: T201 - the place
+        builtins.print(text, end="")  # noqa: T201 - the one place that prints
 
 
 def new_console(**options: Any) -> Console:  # noqa: ANN401 - those of Rich's console
@@ -135,7 +135,7 @@ class NoProgress:
 
 def print_styled(text: str) -> None:
     """Print a text as it is: one that has escapes of its own, and none from elsewhere."""
-    builtins.print(text)  # noqa: T201 - the place
+    builtins.print(text)  # noqa: T201 - the one place that prints
 
 
 def print_table(
@@ -185,7 +185,7 @@ def print_json(data: Mapping[str, Any], indent: int | None = None) -> None:
         text = f"{{{', '.join(f'{json.dumps(key)}: {_json(value)}' for key, value in data.items())}}}"
     else:
         text = json.dumps(data, allow_nan=False, indent=indent)
-    builtins.print(CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text))  # noqa: T201 - the place
+    builtins.print(CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text))  # noqa: T201 - the one place that prints
 
 
 @runtime_checkable

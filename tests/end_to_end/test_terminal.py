@@ -74,26 +74,42 @@ def test_commands_of_the_tutorial_show_what_it_says(folder: Path, columns: int, 
         assert doctest.OutputChecker().check_output(wanted, shown, doctest.ELLIPSIS), f"{block.text}\n{shown}"
 
 
-def commands_of_readme() -> list[str]:
-    """Return the commands that the README shows, but for the terminal UI, which takes the whole screen."""
+def commands_of_readme() -> dict[str, list[str]]:
+    """Return the commands that the README shows, by what they need; the terminal UI takes the whole screen."""
     page = ROOT / "README.md"
-    named = [command for command in _COMMAND.findall(page.read_text()) if command != "evo-libra ui"]
-    assert _FIRST in page.read_text()
-    assert len(named) > 15
-    return [_FIRST, *dict.fromkeys(named), *(block.text for block in blocks_of(page))]
+    text = page.read_text()
+    assert _FIRST in text
+    named = [command for command in dict.fromkeys(_COMMAND.findall(text)) if command != "evo-libra ui"]
+    of_result = [command for command in named if re.search(r"\blast\b|\bresults/", command)]
+    return {
+        "result": [_FIRST, *of_result],
+        "nothing": [command for command in named if command not in of_result],
+        "batch": [block.text for block in blocks_of(page)],
+    }
 
 
+README = commands_of_readme()
+
+
+def test_the_readme_has_commands_of_each_kind() -> None:
+    assert [len(commands) > least for commands, least in zip(README.values(), (10, 4, 0), strict=True)] == [True] * 3
+
+
+@pytest.mark.parametrize("kind", README)
 @pytest.mark.parametrize(("columns", "options"), WHOLE_PAGES)
-def test_commands_of_the_readme_leave_a_whole_screen(folder: Path, columns: int, options: dict[str, str]) -> None:
-    for command in commands_of_readme():
+def test_commands_of_the_readme_leave_a_whole_screen(
+    folder: Path, columns: int, options: dict[str, str], kind: str
+) -> None:
+    for command in README[kind]:
         for word, instead in _QUICK.items():
             command = command.replace(word, instead)  # noqa: PLW2901 - the same one
         check(look(folder, command, columns=columns, **options), options)
 
 
 @pytest.mark.slow
-def test_commands_of_the_readme_as_they_are(folder: Path) -> None:
-    for command in commands_of_readme():
+@pytest.mark.parametrize("kind", README)
+def test_commands_of_the_readme_as_they_are(folder: Path, kind: str) -> None:
+    for command in README[kind]:
         check(look(folder, command, columns=80), {"TERM": "xterm-256color"})
 
 
