@@ -6,10 +6,11 @@ import errno
 import gc
 import os
 import sys
+from types import TracebackType
 from typing import TextIO
 
 from evo_libra.ui.commands.names import answer
-from evo_libra.ui.output import clean_streams
+from evo_libra.ui.output import open_streams, print
 
 FAILED, INTERRUPTED = 1, 130
 _ALLOCATIONS = 200_000
@@ -21,7 +22,8 @@ def main() -> None:
     """Run the command line; exit codes: 0 done, 1 failed, 2 wrong input, 3 runs of a batch failed, 130 interrupted."""
     gc.set_threshold(_ALLOCATIONS)
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # to look for some takes as long as to read a problem
-    is_open = clean_streams()
+    is_open = open_streams()
+    sys.excepthook = _print_internal_error
     try:
         code = _run(sys.argv[1:])
         sys.stdout.flush()
@@ -46,6 +48,13 @@ def main() -> None:
         _print_nowhere(sys.stderr)  # a terminal that is gone while a screen was drawn to it
     gc.freeze()  # or Python would look at every object once more, which takes as long as a short search
     sys.exit(code)
+
+
+def _print_internal_error(_kind: type[BaseException], error: BaseException, _trace: TracebackType | None) -> None:
+    """Print an exception that nothing has caught, which may quote a name from outside."""
+    from traceback import format_exception  # noqa: PLC0415 - help does not need it
+
+    print("".join(format_exception(error)), end="", file=sys.stderr)
 
 
 def _print_nowhere(stream: TextIO) -> None:

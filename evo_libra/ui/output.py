@@ -1,18 +1,20 @@
-"""What commands print with: streams and consoles that no name and no file can steer, tables, JSON, times and figures.
+"""Functions that commands print with: sentences, tables, files and JSON, of which none steers the terminal; figures.
 
-It imports next to nothing: plain commands do without Rich.
+A command writes to standard output and the error stream through this module alone, and the streams are Python's own.
+Text that has names from outside is cleaned here on its way. Plain commands do without Rich.
 """
 
 from __future__ import annotations
 
+import builtins
 import io
 import json
 import os
-import re
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, Self, TextIO, cast, runtime_checkable
 
+from evo_libra.control_characters import CONTROLS, escape_controls
 from evo_libra.quantities import money_text, money_unit, number, time_text, time_unit
 
 if TYPE_CHECKING:
@@ -21,12 +23,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 __all__ = [
-    "STEERING",
-    "CleanStream",
     "NoProgress",
     "bandwidth_text",
-    "clean_streams",
-    "cleaned",
     "duration",
     "groups_text",
     "label_of",
@@ -35,51 +33,27 @@ __all__ = [
     "money_unit",
     "new_console",
     "number",
+    "open_streams",
+    "print",
+    "print_file",
     "print_folded",
     "print_json",
     "print_styled",
     "print_table",
     "progress_bar",
+    "progress_console",
     "short_design",
     "size_of_iteration",
     "time_text",
     "time_unit",
 ]
 
-STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Characters that a terminal obeys instead of showing them, those that turn the direction of writing, and halves."""
 
+def open_streams() -> bool:
+    """Make the streams of this process take any text as it is; return whether standard output is open.
 
-def cleaned(text: str) -> str:
-    r"""Return a text in which characters that a terminal obeys are written as escapes.
-
-    >>> cleaned("\x1b[31mred\n")
-    '\\x1b[31mred\n'
-    """
-    return STEERING.sub(lambda found: repr(found[0])[1:-1], text)
-
-
-class CleanStream(io.TextIOWrapper):
-    """A stream of text that shows what a terminal would obey.
-
-    Rich writes its styles, which are escapes, to `rich_proxied_file`; `new_console` cleans its text.
-    """
-
-    def __init__(self, stream: TextIO) -> None:
-        lines = stream.isatty()
-        super().__init__(stream.buffer, stream.encoding, "backslashreplace", line_buffering=lines, write_through=True)
-        self.rich_proxied_file = stream
-
-    def write(self, text: str) -> int:
-        """Write a text without steering characters; return its length."""
-        super().write(cleaned(text))
-        return len(text)
-
-
-def clean_streams() -> bool:
-    """Clean the output and error streams of this process; return whether standard output is open.
-
-    A closed stream becomes a stream to nowhere.
+    A closed stream becomes a stream to nowhere. Line ends stay as they are, and a character that the encoding of a
+    stream lacks is written as an escape.
     """
     is_open = sys.stdout is not None
     for name in ("stdout", "stderr"):
@@ -87,8 +61,21 @@ def clean_streams() -> bool:
         if stream is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123 - as long as the process
         elif isinstance(stream, io.TextIOWrapper):
-            setattr(sys, name, CleanStream(stream))
+            stream.reconfigure(errors="backslashreplace", newline="")
     return is_open
+
+
+def print(*texts: object, sep: str = " ", end: str = "\n", file: TextIO | None = None, flush: bool = False) -> None:  # noqa: A001 - commands have no other
+    """Print sentences as Python does, with the characters of names that a terminal obeys as escapes."""
+    builtins.print(escape_controls(sep.join(map(str, texts))), end=end, file=file, flush=flush)
+
+
+def print_file(text: str) -> None:
+    """Print a file: to a pipe the bytes of the file, and to a terminal none that it obeys."""
+    if sys.stdout.isatty():
+        print(text.replace("\r\n", "\n"), end="")
+    else:
+        builtins.print(text, end="")  # noqa: T201 - the one place that prints
 
 
 def new_console(**options: Any) -> Console:  # noqa: ANN401 - those of Rich's console
@@ -100,19 +87,25 @@ def new_console(**options: Any) -> Console:  # noqa: ANN401 - those of Rich's co
         def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
             """Render what is printed."""
             for segment in super().render(renderable, options):
-                if segment.control or not STEERING.search(segment.text):
+                if segment.control or not CONTROLS.search(segment.text):
                     yield segment
                 else:
-                    yield Segment(STEERING.sub("", segment.text), segment.style)
+                    yield Segment(CONTROLS.sub("", segment.text), segment.style)
 
     return CleanConsole(**options)
+
+
+def progress_console() -> Console:
+    """Return a console on the error stream for lines that move, which shows them on a terminal that can erase only."""
+    console = new_console(stderr=True)
+    return new_console(stderr=True, force_terminal=False) if console.is_dumb_terminal else console
 
 
 def progress_bar(*columns: ProgressColumn) -> Progress:
     """Return a bar on the error stream, which is shown on a terminal only and vanishes at its end."""
     from rich.progress import Progress  # noqa: PLC0415 - plain commands do without
 
-    console = new_console(stderr=True)
+    console = progress_console()
     return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
@@ -141,8 +134,8 @@ class NoProgress:
 
 
 def print_styled(text: str) -> None:
-    """Print a text that has escapes of its own, and none from elsewhere."""
-    print(text, file=getattr(sys.stdout, "rich_proxied_file", sys.stdout))
+    """Print a text as it is: one that has escapes of its own, and none from elsewhere."""
+    builtins.print(text)  # noqa: T201 - the one place that prints
 
 
 def print_table(
@@ -188,11 +181,11 @@ def print_json(data: Mapping[str, Any], indent: int | None = None) -> None:
 
     Raises a ValueError where a figure is not finite.
     """
-    if not any(isinstance(value, _Table) for value in data.values()):
-        print(json.dumps(data, allow_nan=False, indent=indent))
-        return
-    parts = (f"{json.dumps(key)}: {_json(value)}" for key, value in data.items())
-    print(f"{{{', '.join(parts)}}}")
+    if any(isinstance(value, _Table) for value in data.values()):
+        text = f"{{{', '.join(f'{json.dumps(key)}: {_json(value)}' for key, value in data.items())}}}"
+    else:
+        text = json.dumps(data, allow_nan=False, indent=indent)
+    builtins.print(CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text))  # noqa: T201 - the one place that prints
 
 
 @runtime_checkable

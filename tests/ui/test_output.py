@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import io
 import json
 import os
@@ -13,14 +14,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from patience import run_to_end
 from textual.pilot import Pilot
 
+from evo_libra.control_characters import CONTROLS, escape_controls
 from evo_libra.errors import InputError, Mistake
 from evo_libra.experiment.store.folder import RunFolder
+from evo_libra.ui import output
 from evo_libra.ui.commands.application import complain, run
-from evo_libra.ui.output import STEERING, CleanStream, new_console
+from evo_libra.ui.output import new_console, print_file, print_json
 from evo_libra.ui.terminal.app import TerminalUI
 
 COMMAND = str(Path(sys.executable).parent / "evo-libra")
@@ -62,7 +66,7 @@ def printed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     def command(*words: str) -> str:
         streams = [io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2)]
         for stream, name in zip(streams, ("stdout", "stderr"), strict=True):
-            monkeypatch.setattr(sys, name, CleanStream(stream))
+            monkeypatch.setattr(sys, name, stream)
         run([*words])
         for stream in streams:
             stream.flush()
@@ -102,7 +106,7 @@ def test_the_terminal_ui_draws_no_escape_of_any_file(evil_store: Path, tmp_path:
 
     drawn = asyncio.run(look())
     assert "owned" in drawn
-    assert not STEERING.search(drawn)
+    assert not CONTROLS.search(drawn)
 
 
 async def _drawn(app: TerminalUI, pilot: Pilot[None]) -> str:
@@ -119,6 +123,46 @@ def test_everything_is_printed_through_one_module() -> None:
     direct = re.compile(r"\bConsole\(|__stdout__|sys\.stdout\.write|sys\.stderr\.write")
     found = {path.name for path in UI.rglob("*.py") if direct.search(path.read_text())}
     assert found == {"help_layout.py"}  # help is laid out in memory
+    printing = [path for path in UI.rglob("*.py") if re.search(r"^ +print\(", path.read_text(), re.MULTILINE)]
+    modules = [".".join(path.relative_to(UI.parents[1]).with_suffix("").parts) for path in printing]
+    assert len(modules) > 20
+    assert {importlib.import_module(module).print for module in modules} == {output.print}
+
+
+def test_streams_stay_those_of_python(tmp_path: Path) -> None:
+    source = "import sys; from evo_libra.ui.output import open_streams; a, b = sys.stdout, sys.stderr; open_streams()"
+    done = run_to_end([sys.executable, "-c", f"{source}; print(a is sys.stdout and b is sys.stderr)"], cwd=tmp_path)
+    assert done.stdout == "True\n"
+
+
+def test_an_internal_error_prints_no_escape_of_any_name(tmp_path: Path) -> None:
+    source = f"def run(words): raise ValueError({EVIL!r})\nfrom evo_libra.ui import cli; cli._run = run; cli.main()"
+    done = run_to_end([sys.executable, "-c", source], cwd=tmp_path)
+    assert done.returncode == 1
+    assert "ValueError: \\x1b]0;owned\\x07" in done.stderr
+    assert not CONTROLS.search(done.stderr)
+
+
+def test_a_file_steers_no_terminal_and_a_pipe_gets_its_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    printed = {}
+    for is_terminal in (False, True):
+        stream = io.TextIOWrapper(io.BytesIO(), "utf-8", newline="")
+        monkeypatch.setattr(stream, "isatty", lambda is_terminal=is_terminal: is_terminal)
+        monkeypatch.setattr(sys, "stdout", stream)
+        print_file(f"{EVIL},1\r\n")
+        stream.flush()
+        printed[is_terminal] = stream.buffer.getvalue().decode()  # type: ignore[attr-defined]
+    assert printed[False] == f"{EVIL},1\r\n"
+    assert printed[True] == f"{escape_controls(EVIL)},1\n"
+
+
+@pytest.mark.parametrize("table", [False, True])
+def test_json_has_names_as_they_are_and_steers_no_terminal(capsys: pytest.CaptureFixture[str], *, table: bool) -> None:
+    name = f"{EVIL}\x7f\u2066"
+    print_json({"rows": pl.DataFrame({"name": [name]})} if table else {"rows": [{"name": name}]})
+    text = capsys.readouterr().out
+    assert not CONTROLS.search(text)
+    assert json.loads(text) == {"rows": [{"name": name}]}
 
 
 def test_a_console_keeps_its_own_styles(capsys: pytest.CaptureFixture[str]) -> None:

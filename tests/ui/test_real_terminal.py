@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import select
 import signal
@@ -13,23 +12,15 @@ from pathlib import Path
 
 import pytest
 from patience import code_of, wait_for
+from pseudo_terminal import chunks_of, start
 
 termios = pytest.importorskip("termios", reason="there are no terminals")
-pty = pytest.importorskip("pty", reason="there are no pseudo-terminals")
-
-COMMAND = str(Path(sys.executable).parent / "evo-libra")
 
 
 @pytest.fixture
 def shown(store: Path, tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
     """Return the UI at work, and the other end of its terminal, which does not control it: no SIGHUP comes."""
-    inner, outer = pty.openpty()
-    program = subprocess.Popen(
-        [COMMAND, "ui", str(store)], stdin=outer, stdout=outer, stderr=outer, start_new_session=True,
-        env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "160", "LINES": "45",
-             "EVO_LIBRA_CACHE": str(tmp_path / "cache")},
-    )  # fmt: skip
-    os.close(outer)
+    program, inner = start(["evo-libra", "ui", store], EVO_LIBRA_CACHE=str(tmp_path / "cache"))
     seen = b""
 
     def is_drawn() -> bool:
@@ -43,18 +34,6 @@ def shown(store: Path, tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes]
     program.wait()
 
 
-def read_to_end(inner: int) -> bytes:
-    """Return what a program writes to its terminal until nobody is at the other end any more."""
-    found = b""
-    with contextlib.suppress(OSError):
-        while True:
-            wait_for(lambda: select.select([inner], [], [], 0)[0])
-            if not (new := os.read(inner, 1 << 16)):
-                break
-            found += new
-    return found
-
-
 def test_the_ui_ends_with_its_terminal(shown: tuple[subprocess.Popen[bytes], int]) -> None:
     program, inner = shown
     os.close(inner)
@@ -64,7 +43,7 @@ def test_the_ui_ends_with_its_terminal(shown: tuple[subprocess.Popen[bytes], int
 def test_the_ui_ends_when_it_is_told_to(shown: tuple[subprocess.Popen[bytes], int]) -> None:
     program, inner = shown
     program.send_signal(signal.SIGTERM)
-    last = read_to_end(inner)
+    last = b"".join(chunks_of(inner))
     os.close(inner)
     assert code_of(program) == 0
     assert b"\x1b[?1049l" in last  # the terminal is as it was
@@ -93,20 +72,10 @@ print("ready", flush=True)
 """
 
 
-def in_terminal(program: str, *words: str) -> tuple[subprocess.Popen[bytes], int]:
-    inner, outer = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-c", program, *words], stdin=outer, stdout=outer, stderr=outer, start_new_session=True,
-        env={**os.environ, "TERM": "xterm-256color"},
-    )  # fmt: skip
-    os.close(outer)
-    return process, inner
-
-
 def test_an_exception_inside_the_ui_ends_the_process_with_the_terminal_restored(store: Path) -> None:
-    process, inner = in_terminal(CRASHING, str(store))
+    process, inner = start([sys.executable, "-c", CRASHING, store])
     before = termios.tcgetattr(inner)
-    printed = read_to_end(inner)
+    printed = b"".join(chunks_of(inner))
     assert code_of(process) == 1
     assert printed.rindex(b"\x1b[?1049l") < printed.index(b"a mistake of ours")
     assert termios.tcgetattr(inner)[:4] == before[:4]
@@ -114,7 +83,7 @@ def test_an_exception_inside_the_ui_ends_the_process_with_the_terminal_restored(
 
 
 def test_a_process_that_does_not_leave_a_terminal_that_is_gone_is_ended() -> None:
-    process, inner = in_terminal(DEAF)
+    process, inner = start([sys.executable, "-c", DEAF])
     while b"ready" not in os.read(inner, 1 << 12):
         pass
     os.close(inner)

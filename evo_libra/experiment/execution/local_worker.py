@@ -23,6 +23,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import IO, TYPE_CHECKING
 
+from evo_libra.control_characters import escape_controls
 from evo_libra.errors import EvoLibraError
 from evo_libra.experiment.execution.executor import ONE_THREAD
 from evo_libra.experiment.execution.scheduler import OnScheduler
@@ -181,7 +182,7 @@ def _reason(one: _Process) -> str:
 
 def _show(text: bytes) -> None:
     with suppress(OSError, ValueError):  # nobody reads it any more
-        sys.stderr.write(text.decode(errors="replace"))
+        sys.stderr.write(escape_controls(text.decode(errors="replace")))
         sys.stderr.flush()
 
 

@@ -14,7 +14,7 @@ from evo_libra.ui.commands.addresses import Addressed, DesignAddress, addressed,
 from evo_libra.ui.commands.named_runs import problem_from
 from evo_libra.ui.commands.problem_files import problem_name, write_problem
 from evo_libra.ui.commands.shared import DesignId, Json, MoreAssignments, MovedProblem, TrustCode, app
-from evo_libra.ui.output import new_console, number, print_json, short_design
+from evo_libra.ui.output import number, print, print_file, print_json, progress_console, short_design
 
 if TYPE_CHECKING:
     from evo_libra.astra_sim.importing import Imported
@@ -86,7 +86,7 @@ def _export_file(found: Addressed, to: str, file: Path | None, workload: str | N
     from evo_libra.exchange.registry import write_as
     from evo_libra.exchange.writer import Chosen
 
-    with Status(f"writing {to}", console=new_console(stderr=True)):
+    with Status(f"writing {to}", console=progress_console()):
         written = write_as(to, Chosen(found.problem, found.problem.read(found.design), workload))
     text = written.content if isinstance(written.content, str) else None
     if file is None and text is None:
@@ -101,10 +101,10 @@ def _export_file(found: Addressed, to: str, file: Path | None, workload: str | N
         content_of = {"content": text} if file is None else {"file": str(file)}
         print_json({"format": to, "design": found.design, **content_of, "left_out": list(written.left)})
         return
-    if file is None:
-        print(text, end="")
-    else:
+    if file is not None:
         print(f"wrote {file}")
+    elif text is not None:
+        print_file(text)
     for sentence in written.left:
         print(f"left out: {sentence}", file=sys.stderr if file is None else sys.stdout)
 
@@ -125,7 +125,7 @@ def _export_folder(
 
     searched, notation = found.problem, found.design
     timed = _exported_problem(searched, found.origin, time, assignments)
-    with Status("writing and predicting", console=new_console(stderr=True)) as status:
+    with Status("writing and predicting", console=progress_console()) as status:
         before = None if found.result is None else searched
         exported = export_design(timed, notation, astra_sim, before, lambda text: status.update(Text(text)))
     if as_json:

@@ -14,7 +14,7 @@ from cyclopts import Parameter
 from evo_libra.errors import InputError, counted
 from evo_libra.ui.commands.named_runs import DEFAULT, written_to
 from evo_libra.ui.commands.shared import Assignments, Flag, Json, Out, ProblemName, app, check_min
-from evo_libra.ui.output import new_console, number, print_json, print_styled, print_table, progress_bar
+from evo_libra.ui.output import new_console, number, print, print_json, print_styled, print_table, progress_bar
 
 if TYPE_CHECKING:
     from evo_libra.arrays import FloatArray

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InputError, suggestion
 from evo_libra.ui.commands.shared import Json, app
-from evo_libra.ui.output import new_console, print_json, print_table
+from evo_libra.ui.output import new_console, print, print_json, print_table
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -13,7 +13,7 @@ from evo_libra.errors import InputError, counted
 from evo_libra.network.transport import approximation
 from evo_libra.ui.commands.named_runs import origin_of_result, problem_from, run_folder
 from evo_libra.ui.commands.shared import Assignments, Json, MovedProblem, RunName, TrustCode, app
-from evo_libra.ui.output import new_console, number, print_folded, print_json, time_text
+from evo_libra.ui.output import number, print, print_folded, print_json, progress_console, time_text
 
 if TYPE_CHECKING:
     from evo_libra.front.front import Front
@@ -61,7 +61,7 @@ def certify(
     beyond = beyond_links(certified, front.frame["design"].to_list())
     if not of_time_and_cost(front):
         return _prove(certified, front, folder.path, seconds, beyond, as_json=as_json)
-    console = new_console(stderr=True)
+    console = progress_console()
     found = None
     with catching_interrupts() as interrupted, Status("proving", console=console) as status:
         for found in certificates(certified, front, seconds, interrupted):
@@ -88,7 +88,7 @@ def _prove(
     from evo_libra.optimality.front_proof import prove_front
     from evo_libra.optimality.scope import scope_of
 
-    with Status("proving", console=new_console(stderr=True)):
+    with Status("proving", console=progress_console()):
         found = prove_front(problem, front, seconds)
     scope = scope_of(problem)
     if as_json:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from evo_libra.errors import InputError
 from evo_libra.ui.commands.named_runs import DEFAULT, chosen_runs
 from evo_libra.ui.commands.shared import Json, Out, app
-from evo_libra.ui.output import label_of, new_console, print_folded, print_json, print_styled, print_table
+from evo_libra.ui.output import label_of, new_console, print, print_folded, print_json, print_styled, print_table
 
 if TYPE_CHECKING:
     from evo_libra.arrays import FloatArray

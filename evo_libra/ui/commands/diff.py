@@ -9,7 +9,7 @@ from evo_libra.errors import InputError
 from evo_libra.network.transport import approximation
 from evo_libra.ui.commands.addresses import Addressed, DesignAddress, addressed
 from evo_libra.ui.commands.shared import Json, MovedProblem, TrustCode, app
-from evo_libra.ui.output import money_unit, number, print_folded, print_json, print_table, time_unit
+from evo_libra.ui.output import money_unit, number, print, print_folded, print_json, print_table, time_unit
 
 if TYPE_CHECKING:
     from evo_libra.front.crossings import Crossing

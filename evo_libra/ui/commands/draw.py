@@ -12,7 +12,7 @@ from evo_libra.errors import InputError
 from evo_libra.ui.commands.addresses import DesignAddress, addressed, is_address
 from evo_libra.ui.commands.names import columns
 from evo_libra.ui.commands.shared import Flag, Json, TrustCode, app
-from evo_libra.ui.output import print_json
+from evo_libra.ui.output import print, print_json
 
 
 @app.command

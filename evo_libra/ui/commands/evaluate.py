@@ -15,6 +15,7 @@ from evo_libra.ui.commands.training import show_alternatives, show_training
 from evo_libra.ui.output import (
     groups_text,
     number,
+    print,
     print_folded,
     print_json,
     print_table,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InputError
 from evo_libra.ui.commands.shared import Json, app
-from evo_libra.ui.output import print_json, print_table
+from evo_libra.ui.output import print, print_file, print_json, print_table
 
 if TYPE_CHECKING:
     from evo_libra.exchange.kernel_tables import KernelTable
@@ -47,7 +47,7 @@ def fit_npu(*tables: Path, npu: str, as_json: Json = False) -> int:
         left = {str(path): dict(table.left) for path, table in found.items() if table.left}
         print_json({"npu": entry, "fits": [asdict(fit) for fit in fits], "left_out": left})
         return 0
-    print(_text(entry), end="")
+    print_file(_text(entry))
     _show(fits, found)
     return 0
 

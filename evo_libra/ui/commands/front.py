@@ -14,7 +14,7 @@ from evo_libra.ui.commands.design_table import show_designs, unit_of
 from evo_libra.ui.commands.front_files import cells, columns_of, write_files
 from evo_libra.ui.commands.named_runs import run_folder
 from evo_libra.ui.commands.shared import Flag, FrontRows, Json, RunName, app
-from evo_libra.ui.output import label_of, new_console, print_json, print_styled, print_table
+from evo_libra.ui.output import label_of, new_console, print, print_json, print_styled, print_table
 
 if TYPE_CHECKING:
     import polars as pl

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evo_libra.errors import InputError
+from evo_libra.ui.output import print_file
 
 if TYPE_CHECKING:
     import polars as pl
@@ -42,7 +43,7 @@ def write_files(frame: pl.DataFrame, files: dict[str, Path | None]) -> None:
             raise InputError("--parquet: a Parquet file is no text for standard output; name a file")
         text = frame.write_csv() if kind == "csv" else _markdown(frame)
         if path == _STANDARD_OUTPUT:
-            print(text, end="")
+            print_file(text)
         elif kind == "parquet":
             with path.open("wb") as file:
                 frame.write_parquet(file)

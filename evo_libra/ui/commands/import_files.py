@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from evo_libra.errors import InputError
 from evo_libra.ui.commands.shared import Json, app
-from evo_libra.ui.output import print_json
+from evo_libra.ui.output import print, print_file, print_json
 
 if TYPE_CHECKING:
     from evo_libra.exchange.problem_text import Made
@@ -90,7 +90,7 @@ def _import_made(
         })  # fmt: skip
         return
     if not written:
-        print(text, end="")
+        print_file(text)
         return
     for title, sentences in (("assumed:", made.assumed), ("left out:", made.left)):
         if sentences:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from evo_libra.errors import InputError
 from evo_libra.experiment.results.naming import DEFAULT, folder_at, looked_at, run_folder
+from evo_libra.ui.output import print
 
 if TYPE_CHECKING:
     from evo_libra.experiment.results.catalogue import Catalogue

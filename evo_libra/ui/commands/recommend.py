@@ -10,7 +10,7 @@ from evo_libra.errors import InputError, counted
 from evo_libra.network.transport import approximation
 from evo_libra.ui.commands.named_runs import given_of, origin_of_result, run_folder
 from evo_libra.ui.commands.shared import Json, MovedProblem, RunName, TrustCode, app
-from evo_libra.ui.output import money_text, new_console, print_folded, print_json
+from evo_libra.ui.output import money_text, new_console, print, print_folded, print_json
 
 if TYPE_CHECKING:
     from evo_libra.arrays import FloatArray

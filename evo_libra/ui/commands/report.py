@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from evo_libra.errors import InputError, counted
 from evo_libra.ui.commands.named_runs import DEFAULT, chosen_runs, given_of, origin_of_result
 from evo_libra.ui.commands.shared import Json, Out, TrustCode, app
-from evo_libra.ui.output import new_console, print_json
+from evo_libra.ui.output import print, print_json, progress_console
 
 if TYPE_CHECKING:
     from evo_libra.arrays import FloatArray
@@ -126,7 +126,7 @@ def _proof(problem: Problem, front: Front, seconds: float, notes: list[str]) -> 
     from evo_libra.optimality.scope import scope_of
 
     try:
-        with Status("proving", console=new_console(stderr=True)):
+        with Status("proving", console=progress_console()):
             if of_time_and_cost(front):
                 return certify(problem, front, seconds)
             found = proven(prove_front(problem, front, seconds).largest_factor)

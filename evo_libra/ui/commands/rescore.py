@@ -21,6 +21,7 @@ from evo_libra.ui.commands.shared import (
 from evo_libra.ui.output import (
     new_console,
     number,
+    print,
     print_folded,
     print_json,
     print_styled,

@@ -16,7 +16,7 @@ from cyclopts import Parameter
 from evo_libra.errors import counted
 from evo_libra.ui.commands.named_runs import DEFAULT, looked_at, run_folder
 from evo_libra.ui.commands.shared import Flag, Json, Out, Rows, RunName, TrustCode, app
-from evo_libra.ui.output import duration, new_console, print_json, print_table
+from evo_libra.ui.output import duration, new_console, print, print_json, print_table
 
 if TYPE_CHECKING:
     from evo_libra.experiment.run.record import Column, RunRecord

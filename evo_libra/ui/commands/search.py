@@ -23,6 +23,7 @@ from evo_libra.ui.output import (
     NoProgress,
     groups_text,
     may_be_terminal,
+    print,
     print_folded,
     print_json,
     progress_bar,

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from evo_libra.errors import InputError
 from evo_libra.ui.commands.shared import Flag, Json, app
-from evo_libra.ui.output import new_console, number, print_folded, print_json, print_styled, print_table
+from evo_libra.ui.output import new_console, number, print, print_folded, print_json, print_styled, print_table
 
 if TYPE_CHECKING:
     from evo_libra.ui.plots.series import Series

@@ -11,7 +11,7 @@ from cyclopts import App, Parameter
 
 from evo_libra.errors import InputError, counted, printable
 from evo_libra.ui.commands.shared import Json, MovedProblem, Rows, TrustCode, app, check_min, check_positive
-from evo_libra.ui.output import print_json, print_table, progress_bar
+from evo_libra.ui.output import print, print_json, print_table, progress_bar
 
 if TYPE_CHECKING:
     from rich.progress import Progress

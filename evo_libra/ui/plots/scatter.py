@@ -180,7 +180,7 @@ def terminal_scatter(series: Sequence[Series], x_label: str, y_label: str, conso
     return scatter(
         series, width=max(40, min(console.width, 110)), height=_LINES, x_label=x_label, y_label=y_label,
         log_x=True, log_y=True,
-        style=console.is_terminal and not console.no_color, ascii_only=not encoding.startswith("utf"),
+        style=console.color_system is not None and not console.no_color, ascii_only=not encoding.startswith("utf"),
     )  # fmt: skip
 
 

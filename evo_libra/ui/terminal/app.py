@@ -27,9 +27,9 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.theme import ThemeProvider
 
+from evo_libra.control_characters import CONTROLS
 from evo_libra.errors import EvoLibraError, InputError
 from evo_libra.ui.commands.named_runs import looked_at
-from evo_libra.ui.output import STEERING
 from evo_libra.ui.terminal import themes
 from evo_libra.ui.terminal.keys import KEYS, key_names
 from evo_libra.ui.terminal.main_screen import MainScreen
@@ -74,10 +74,10 @@ class CleanLines(LineFilter):
     """Leaves out of each line what a terminal would obey; such characters take no room."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002 - other filters need it
-        """Return the segments of a line without steering characters."""
-        if not any(STEERING.search(segment.text) for segment in segments):
+        """Return the segments of a line without control characters."""
+        if not any(CONTROLS.search(segment.text) for segment in segments):
             return segments
-        return [Segment(STEERING.sub("", segment.text), segment.style, segment.control) for segment in segments]
+        return [Segment(CONTROLS.sub("", segment.text), segment.style, segment.control) for segment in segments]
 
 
 _CLEAN = CleanLines()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import signal
@@ -122,6 +123,16 @@ def test_certificates_need_a_scheduler_that_has_some(tmp_path: Path) -> None:
         join("tcp://127.0.0.1:1", Tls(files[0], *files))
     with pytest.raises(InputError, match="--tls-ca-file belongs to --scheduler"):
         call("run", tmp_path / "mine.yaml", "--tls-ca-file", files[0])
+
+
+def test_what_a_worker_says_steers_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    one = sleeping()
+    one.said.append(b"\x1b[31mfirst\n")
+    one.arrive()
+    one.listen(io.BytesIO(b"\x1b]0;owned\x07\n"))
+    one.kill()
+    one.close()
+    assert capsys.readouterr().err == "\\x1b[31mfirst\n\\x1b]0;owned\\x07\n"
 
 
 def test_the_certificate_of_local_workers_holds_at_any_date() -> None:
