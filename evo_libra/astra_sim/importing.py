@@ -58,9 +58,8 @@ def read_cluster(network: NetworkFile, system: SystemFile) -> Imported:
         )
     )
     asked, options = _algorithms(dimensions, algorithms)
-    time = {
-        **_how(system), **asked, **_messages(dimensions, algorithms), "latency_ns": latencies[0] if one else dict(zip(names, latencies, strict=True)),
-    }  # fmt: skip
+    latency = latencies[0] if one else dict(zip(names, latencies, strict=True))
+    time = {**_how(system), **asked, **_messages(dimensions, algorithms), "latency_ns": latency}
     if Collective.ALL_REDUCE not in system.system.implementations:
         without.append("there are no algorithms of an all-reduce; in a design they say what bandwidths mean")
     if len(dimensions) > MAX_DIMENSIONS:
