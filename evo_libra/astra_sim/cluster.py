@@ -10,6 +10,8 @@ import numpy as np
 
 from evo_libra.arrays import IntArray, Population
 from evo_libra.collective import Collective
+from evo_libra.errors import InputError
+from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.timing.algorithms import link_bandwidth, runnable
 from evo_libra.timing.collectives.phase import Implementation
 from evo_libra.timing.collectives.system import System
@@ -18,7 +20,7 @@ from evo_libra.timing.input_files.network_file import NetworkFile
 from evo_libra.timing.input_files.system_file import SystemFile
 from evo_libra.timing.machine import ComputeModel
 from evo_libra.timing.names import CollectiveAlgorithm, Scheduler
-from evo_libra.timing.phase_dimensions import PHASE_BLOCK
+from evo_libra.timing.phase_dimensions import OPTICAL, PHASE_BLOCK
 from evo_libra.workload.parallelism import ALL, Layout, lay_groups, members_of, parts_of
 from evo_libra.workload.trace_nodes import DimensionGroup, GroupPlace, ListedGroup
 
@@ -63,6 +65,24 @@ def cluster_of(fidelity: Fidelity, design: Population) -> Cluster:
     )  # fmt: skip
     policy = fidelity.policy_of(scheduler)
     return Cluster(network, SystemFile(system, ComputeModel(PEAK, roofline=True), scheduler, policy), dimensions)
+
+
+def check_blocks(design: Population, fidelity: Fidelity) -> None:
+    """Refuse a design with a dimension that ASTRA-sim's files cannot say, by an `InputError` that names it."""
+    for d in np.flatnonzero(design.npus[:, 0] > 1).tolist():
+        block = BLOCKS[int(design.block[d, 0])]
+        if block.divided or block.sited or block.timed_as == "tree":
+            raise InputError(
+                f"dimension {d} is a {block.name}; ASTRA-sim's network files have rings, fully connected dimensions "
+                "and switches of 1:1, and the groups of a design lie on its dimensions as they are"
+            )
+        if fidelity.ocs_setting and OPTICAL[design.block[d, 0]]:
+            raise InputError(f"dimension {d} is an {block.name}; ASTRA-sim has no time.ocs_setting_us")
+        if fidelity.ramped is not None and fidelity.ramped[design.technology[d, 0]]:
+            raise InputError(
+                f"dimension {d} has a congestion control whose short messages wait for their rate; ASTRA-sim's "
+                "analytical back end has none"
+            )
 
 
 def dimension_algorithms(algorithm: int, block: int, npus: int) -> dict[Collective, Implementation]:

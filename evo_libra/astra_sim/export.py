@@ -11,7 +11,7 @@ import numpy as np
 
 from evo_libra import __version__
 from evo_libra.arrays import GIGA, FloatArray, IntArray, Population
-from evo_libra.astra_sim.cluster import Cluster, ExportedGroup, Grouping, cluster_of, group
+from evo_libra.astra_sim.cluster import Cluster, ExportedGroup, Grouping, check_blocks, cluster_of, group
 from evo_libra.astra_sim.loops import LoopTraces, groups_of, planned, traces_of
 from evo_libra.astra_sim.readme import CollectiveTime, Exported, ExportedWorkload, readme_text
 from evo_libra.astra_sim.times import Case, Prediction, modelled_seconds, of_workload, predict
@@ -20,15 +20,12 @@ from evo_libra.chakra.groups import read_groups, write_groups
 from evo_libra.chakra.trace import Kind
 from evo_libra.errors import InputError, unusable
 from evo_libra.files.source import read_source
-from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.quirks import warnings_of
 from evo_libra.problem.time_models.loops import WeightedLoop
-from evo_libra.timing.fidelity import Fidelity
 from evo_libra.timing.input_files.network_file import memory_text, network_text, parse_network
 from evo_libra.timing.input_files.system_file import parse_system, read_machine, system_text
 from evo_libra.timing.machine import Machine, RemoteMemory
-from evo_libra.timing.phase_dimensions import OPTICAL
 from evo_libra.timing.quirks import AT_ZERO, OF_SCHEDULERS, sentence_of
 from evo_libra.units import roofline_ns
 from evo_libra.workload.trace_nodes import DimensionGroup
@@ -69,7 +66,7 @@ def export_design(
         raise InputError(f"'{problem.name}' has {problem.npus} NPUs; there is a trace of each, at most {MAX_NPUS}")
     population = problem.read(design)
     text = str(problem.fabrics(population)[0])
-    _check_blocks(population, fidelity)
+    check_blocks(population, fidelity)
     problem = problem.pinned(population)
     _check_steps(problem)
     with _new_folder(folder):
@@ -82,23 +79,6 @@ def export_design(
         exported = export.exported(text, models, [float(time[0]) for time in before], modelled)
         (folder / README).write_text(readme_text(exported), encoding="utf-8")
     return exported
-
-
-def _check_blocks(design: Population, fidelity: Fidelity) -> None:
-    for d in np.flatnonzero(design.npus[:, 0] > 1).tolist():
-        block = BLOCKS[int(design.block[d, 0])]
-        if block.divided or block.sited or block.timed_as == "tree":
-            raise InputError(
-                f"dimension {d} is a {block.name}; ASTRA-sim's network files have rings, fully connected dimensions "
-                "and switches of 1:1, and the groups of a design lie on its dimensions as they are"
-            )
-        if fidelity.ocs_setting and OPTICAL[design.block[d, 0]]:
-            raise InputError(f"dimension {d} is an {block.name}; ASTRA-sim has no time.ocs_setting_us")
-        if fidelity.ramped is not None and fidelity.ramped[design.technology[d, 0]]:
-            raise InputError(
-                f"dimension {d} has a congestion control whose short messages wait for their rate; ASTRA-sim's "
-                "analytical back end has none"
-            )
 
 
 def _check_steps(problem: Problem) -> None:

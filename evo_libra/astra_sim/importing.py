@@ -14,6 +14,7 @@ from evo_libra.collective import Collective
 from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.network.fabric import Dimension, Fabric
 from evo_libra.problem.file.spec import MAX_DIMENSIONS
+from evo_libra.timing.algorithms import DIRECT
 from evo_libra.timing.collectives.phase import Implementation
 from evo_libra.timing.fidelity import NATURAL
 from evo_libra.timing.input_files.network_file import NetworkFile
@@ -57,9 +58,8 @@ def read_cluster(network: NetworkFile, system: SystemFile) -> Imported:
         )
     )
     asked, options = _algorithms(dimensions, algorithms)
-    time = {
-        **_how(system), **asked, "latency_ns": latencies[0] if one else dict(zip(names, latencies, strict=True)),
-    }  # fmt: skip
+    latency = latencies[0] if one else dict(zip(names, latencies, strict=True))
+    time = {**_how(system), **asked, **_messages(dimensions, algorithms), "latency_ns": latency}
     if Collective.ALL_REDUCE not in system.system.implementations:
         without.append("there are no algorithms of an all-reduce; in a design they say what bandwidths mean")
     if len(dimensions) > MAX_DIMENSIONS:
@@ -99,6 +99,15 @@ def _algorithms(
         BLOCK_NAMES[block]: ALGORITHMS[a] for block, some in of_block.items() for a in some if a != NATURAL[block]
     }
     return ({"algorithms": chosen} if chosen else {}), ()
+
+
+def _messages(dimensions: Sequence[Dimension], algorithms: Sequence[int]) -> dict[str, Any]:
+    """Return the key of messages where a switch runs direct, whose links are a part of what an NPU sends."""
+    direct = any(
+        BLOCK_NAMES[dimension.block] == "switch" and algorithm == DIRECT
+        for dimension, algorithm in zip(dimensions, algorithms, strict=True)
+    )
+    return {"message_bandwidth": "link"} if direct else {}
 
 
 def _algorithm(d: int, network: NetworkFile, system: SystemFile) -> tuple[int, list[str]]:

@@ -38,19 +38,23 @@ _UNSAFE = (Policy.ALTERNATING, Policy.FEWEST_PHASES_FIRST)
 
 @dataclass(frozen=True)
 class Warned:
-    """A quirk that concerns some designs, out of so many."""
+    """A quirk that concerns some designs, out of so many; the nodes of traces that it lies in, if it lies in some."""
 
     quirk: Quirk
     designs: int
     of: int
+    nodes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         some = "" if self.designs == self.of else f" for {self.designs:,} of {counted(self.of, 'design')}"
-        return f"warning{some}: {self.quirk.sentence} [{self.quirk.name}]"
+        more = f", and {len(self.nodes) - 1:,} more" if len(self.nodes) > 1 else ""
+        where = f" Here: {self.nodes[0]}{more}." if self.nodes else ""
+        return f"warning{some}: {self.quirk.sentence}{where} [{self.quirk.name}]"
 
     def json(self) -> dict[str, Any]:
         """Return it for programs."""
-        return {"quirk": self.quirk.name, "warning": self.quirk.sentence, "designs": self.designs}
+        nodes = {"nodes": list(self.nodes)} if self.nodes else {}
+        return {"quirk": self.quirk.name, "warning": self.quirk.sentence, "designs": self.designs, **nodes}
 
 
 def warnings_of(problem: SearchProblem, designs: Population | Sequence[str]) -> list[Warned]:
@@ -89,7 +93,8 @@ def _of_astra(problem: Problem, population: Population) -> list[Warned]:
         mine = population.select(np.flatnonzero(kind.ravel() == k))
         found = _concerned(problem.pinned(mine), problem.time.fidelity, mine)
         counts.update({quirk: int(np.broadcast_to(found[quirk], len(mine)).sum()) for quirk in WARNED})
-    return [Warned(quirk, counts[quirk], len(population)) for quirk in WARNED if counts[quirk]]
+    nodes = {quirks.INSTANT_COMPUTATION: _instant(problem)}
+    return [Warned(quirk, counts[quirk], len(population), nodes.get(quirk, ())) for quirk in WARNED if counts[quirk]]
 
 
 def _concerned(problem: Problem, fidelity: Fidelity, designs: Population) -> dict[Quirk, BoolArray]:
@@ -116,7 +121,19 @@ def _concerned(problem: Problem, fidelity: Fidelity, designs: Population) -> dic
         quirks.GROUPS_AS_RINGS: parts,
         quirks.ONE_DIMENSION_GROUPS: parts & ~several,
         quirks.ONE_COLLECTIVE_AT_A_TIME: _overlapping(problem, designs),
+        quirks.INSTANT_COMPUTATION: np.full(len(designs), bool(_instant(problem))),
     }
+
+
+def _instant(problem: Problem) -> tuple[str, ...]:
+    """Return the nodes of traces that compute for less than 1 ns; of NPUs that do the same, those of the first."""
+    traced = [loop.workload for loop in problem.time.loops if isinstance(loop.workload, TracedWorkload)]
+    return tuple(
+        f"node {program.nodes[at]} '{program.names[at]}' of NPU {program.classes[program.owner[at]][0]} in {work.name}"
+        for work in traced
+        for program in (work.program,)
+        for at in work.instant
+    )
 
 
 def _parts(problem: Problem, designs: Population) -> BoolArray:

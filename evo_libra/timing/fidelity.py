@@ -59,6 +59,7 @@ class Fidelity:
     shrinking : whether an all-reduce scatters inwards and gathers outwards, or runs whole in each dimension.
     ramped : (t,) whether short messages of a technology wait for their rate; None where none do.
     policy : which chunk a dimension takes first; None is first come, and smallest first under a Themis scheduler.
+    message_on_link : whether a message through a switch has the bandwidth of a link, and not that of an NPU.
     """
 
     chunks: tuple[int, ...]
@@ -72,6 +73,7 @@ class Fidelity:
     kits: tuple[Kit, ...] = ()
     ocs_setting: float = 0.0
     ramped: BoolArray | None = None
+    message_on_link: bool = False
 
     @property
     def bounded(self) -> bool:
@@ -206,6 +208,8 @@ class Fidelity:
         `latencies` is what the method of that name returns, where the caller has it.
         """
         size, schedule = np.atleast_1d(size), _of(designs)
+        if share is not None:  # collectives on trees see to that level by level
+            share = np.where((UPPER[designs.block] > 0) | SITED[designs.block], 1.0, share)
         found = self._dimensions(designs, extent, stride, share, schedule.algorithm, latencies)
         time = np.empty(len(designs))
         for collective, run in runs.items():
@@ -221,7 +225,7 @@ class Fidelity:
 
     def message_seconds(self, message: Message, designs: Population) -> FloatArray:
         """Return (n,) s of one message, which is charged the first dimension in which its ends differ."""
-        found = self._dimensions(designs, designs.npus)
+        found = self._message_dimensions(designs, designs.npus)
         links, apart = (of(message.source, message.target) for of in (found.links_between, found.apart))
         size, time = np.full(len(designs), float(message.size)), np.zeros(len(designs))
         for link, offset in zip(links, apart, strict=True):
@@ -242,7 +246,7 @@ class Fidelity:
         A group has (d, n) NPUs of each dimension, which are (d, n) NPUs apart; the share is that of `seconds`, and what
         `latencies` gives may be known.
         """
-        found = self._dimensions(designs, extent, stride, share, latencies=latencies)
+        found = self._message_dimensions(designs, extent, stride, share, latencies)
         time, bytes_ = np.zeros(len(designs)), np.broadcast_to(np.asarray(size, dtype=np.float64), len(designs))
         links = found.message_links(found.leaf == found.extent)
         for link, members, apart in zip(links, found.extent, found.stride, strict=True):
@@ -250,26 +254,35 @@ class Fidelity:
             time = np.maximum(time, np.where(members > 1, there, 0.0))
         return time * NANO
 
-    def _dimensions(
+    def _message_dimensions(
         self,
         designs: Population,
         extent: IntArray,
         stride: IntArray | None = None,
         share: FloatArray | None = None,
-        algorithm: IntArray | None = None,
         latencies: tuple[FloatArray, FloatArray] | None = None,
     ) -> PhaseDimensions:
-        """Return where the phases of groups run; messages that no algorithm sends have links as those of rings."""
+        """Return where messages run: on links as those of rings, or of the all-reduce in a network of links."""
+        algorithm = _of(designs).algorithm if self.message_on_link else RING_ALGORITHM
+        return self._dimensions(designs, extent, stride, share, algorithm, latencies)
+
+    def _dimensions(
+        self,
+        designs: Population,
+        extent: IntArray,
+        stride: IntArray | None,
+        share: FloatArray | None,
+        algorithm: IntArray | int,
+        latencies: tuple[FloatArray, FloatArray] | None,
+    ) -> PhaseDimensions:
+        """Return where the phases of groups run."""
         # An unused dimension has no NPUs to send to, so any bandwidth above 0 will do.
         per_npu = np.where(designs.bandwidth > 0, designs.bandwidth, GIGA)
         stride = np.ones_like(extent) if stride is None else stride
         latency, leaf_latency = latencies or self.latencies(designs.npus, designs.technology)
-        asked = RING_ALGORITHM if algorithm is None else algorithm
-        if algorithm is not None and share is not None:  # collectives on trees see to that level by level
-            share = np.where((UPPER[designs.block] > 0) | SITED[designs.block], 1.0, share)
         found = PhaseDimensions(
             PHASE_BLOCK[designs.block], designs.npus, extent, stride, per_npu if share is None else per_npu * share,
-            latency, np.broadcast_to(asked, extent.shape), leaves(designs.block, extent, stride, designs.npus),
+            latency, np.broadcast_to(algorithm, extent.shape), leaves(designs.block, extent, stride, designs.npus),
             leaf_latency, ramped=None if self.ramped is None else self.ramped[designs.technology],
         )  # fmt: skip
         found = replace(found, **levels_of(designs, self.kits, extent, stride, found.leaf))

@@ -66,6 +66,11 @@ ONE_COLLECTIVE_AT_A_TIME = Quirk(
     "An NPU of ASTRA-sim runs one collective at a time, where the prediction overlaps those of the input and the "
     "weight gradient of a layer.",
 )
+INSTANT_COMPUTATION = Quirk(
+    "instant-computation",
+    "With roofline-enabled, ASTRA-sim aborts at a computation of less than 1 ns, where the prediction lets it take no "
+    "time.",
+)
 
 _REFUSED = {
     "powers-of-two": (
@@ -125,7 +130,7 @@ _NOTED = {
 
 WARNED = (
     SCHEDULER_KEYS, PAPER_SCHEDULER, ROUND_ROBIN_COUNTER, STALE_LOADS, QUEUE_ORDER_DEADLOCK, GROUPS_AS_RINGS,
-    ONE_DIMENSION_GROUPS, ONE_COLLECTIVE_AT_A_TIME,
+    ONE_DIMENSION_GROUPS, ONE_COLLECTIVE_AT_A_TIME, INSTANT_COMPUTATION,
 )  # fmt: skip
 """Quirks that a prediction warns of, in this order."""
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from evo_libra.arrays import NANO, FloatArray, IntArray
-from evo_libra.chakra.groups import Groups
+from evo_libra.chakra.groups import Groups, read_groups
+from evo_libra.chakra.read import read_traces
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError, Mistake
 from evo_libra.timing.traces.compile import compile_program
@@ -33,10 +35,25 @@ class TraceAccelerator:
 
 
 @dataclass(frozen=True)
+class TraceFiles:
+    """Where traces are read: the prefix of their files, and the file of their communicator groups, if there is one."""
+
+    prefix: Path
+    groups: Path | None
+
+    def read(self, npus: int) -> tuple[Traces, Groups]:
+        """Return the nodes of each trace and the groups; an `InputError` says what is wrong with a file."""
+        traces = [nodes for _, nodes in read_traces(self.prefix)]
+        return traces, {} if self.groups is None else read_groups(self.groups, npus)
+
+
+@dataclass(frozen=True)
 class TracedWorkload:
     """Execution traces, compiled, for networks of some NPUs, with (o,) s of each operation that is no communication.
 
-    Layouts say how the members of communicator groups that collectives run on lie, the innermost first.
+    Layouts say how the members of communicator groups that collectives run on lie, the innermost first. Files are those
+    that the traces came from, which are read again for a program of one certain network: searches send workloads to
+    other processes, and all nodes would be far larger than the program.
     """
 
     name: str
@@ -44,6 +61,18 @@ class TracedWorkload:
     computing: FloatArray
     layouts: Mapping[str, Layout]
     npus: int
+    accelerator: TraceAccelerator
+    files: TraceFiles | None = None
+
+    @property
+    def instant(self) -> tuple[int, ...]:
+        """Computations, by their place in the program, that take less than 1 ns under the roofline."""
+        roofline = self.accelerator.peak is not None
+        operations = self.program.operations if roofline else ()
+        return tuple(
+            at for at, operation in enumerate(operations)
+            if operation.action is Action.COMPUTE and self.computing[at] < NANO
+        )  # fmt: skip
 
     @property
     def compute(self) -> float:
@@ -100,7 +129,12 @@ class TraceTime:
 
 
 def traced_workload(
-    name: str, traces: Traces, groups: Groups, npus: int, accelerator: TraceAccelerator
+    name: str,
+    traces: Traces,
+    groups: Groups,
+    npus: int,
+    accelerator: TraceAccelerator,
+    files: TraceFiles | None = None,
 ) -> TracedWorkload:
     """Compile traces, of each NPU or one for all of them, for networks of some NPUs that are still to be chosen.
 
@@ -126,7 +160,7 @@ def traced_workload(
         except ValueError as error:
             raise InputError(Mistake(str(error), key=str(communicator))) from None
         layouts[group_name(layout)] = layout
-    return TracedWorkload(name, program, _computing(program, accelerator), layouts, npus)
+    return TracedWorkload(name, program, computing_seconds(program, accelerator), layouts, npus, accelerator, files)
 
 
 def trace_time(workload: TracedWorkload, *, merging: Merging) -> TraceTime:
@@ -200,7 +234,11 @@ def _short(members: Sequence[int]) -> str:
     return f"{shown}, ..." if len(members) > _SHOWN else shown
 
 
-def _computing(program: TraceProgram, accelerator: TraceAccelerator) -> FloatArray:
+def computing_seconds(program: TraceProgram, accelerator: TraceAccelerator) -> FloatArray:
+    """Return (o,) s of each operation of a program that is no communication, 0 for the others.
+
+    An `InputError` lists all computations that lack what a roofline needs, and all uses of remote memory.
+    """
     found, mistakes = np.zeros(len(program)), list[Mistake]()
     for at, operation in enumerate(program.operations):
         if operation.action is Action.MEMORY:

@@ -12,6 +12,8 @@ from command import call, options, sets
 
 from evo_libra import load_problem
 from evo_libra.astra_sim.export import export_design
+from evo_libra.chakra.trace import Metadata
+from evo_libra.chakra.write import compute_node, write_trace
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.quirks import warnings_of
 from evo_libra.timing import quirks
@@ -95,6 +97,35 @@ def test_two_collectives_at_a_time_only_where_the_first_is_the_longer() -> None:
     problem = load(overlap="tp-dp")
     assert names(problem, WHOLE) == []
     assert names(problem, WHOLE.replace(":256", ":32")) == ["one-collective-at-a-time"]
+
+
+def tiny_trace(folder: Path, operations: int, rates: str) -> Problem:
+    """Return a problem of a trace whose second computation has so many operations."""
+    nodes = [compute_node(0, "matmul", operations=10**9, size=10**6)]
+    nodes.append(compute_node(3, "scalar", operations=operations, size=1, data=(0,)))
+    write_trace(folder / "step.et", Metadata(), nodes)
+    (folder / "step.yaml").write_text(
+        f"name: step\nnpus: 4\nfabric: {{catalog: libra}}\nworkloads: [{{trace: step.et{rates}}}]\n"
+        "time: {model: astra, latency_ns: 500}\n"
+    )
+    found = load_problem(str(folder / "step.yaml"))
+    assert isinstance(found, Problem)
+    return found
+
+
+@pytest.mark.parametrize(("operations", "expected"), [(999, ["instant-computation"]), (1000, [])])
+def test_a_computation_of_less_than_a_nanosecond_is_named(tmp_path: Path, operations: int, expected: list[str]) -> None:
+    """1 TFLOP/s runs a thousand operations in 1 ns; the memory would take less."""
+    problem = tiny_trace(tmp_path, operations, ", compute_TFLOPS: 1, memory_GBps: 1000")
+    assert names(problem, "SW(4)@pod:20") == expected
+    for warned in warnings_of(problem, ["SW(4)@pod:20"]):
+        assert "aborts at a computation of less than 1 ns" in str(warned)
+        assert str(warned).endswith("Here: node 3 'scalar' of NPU 0 in step. [instant-computation]")
+        assert warned.json()["nodes"] == ["node 3 'scalar' of NPU 0 in step"]
+
+
+def test_a_recorded_time_is_under_no_roofline(tmp_path: Path) -> None:
+    assert names(tiny_trace(tmp_path, 1, ""), "SW(4)@pod:20") == []
 
 
 def test_designs_are_counted() -> None:

@@ -53,6 +53,7 @@ def astra_fidelity(spec: TimeSpec, catalog: Catalog, source: Source) -> Fidelity
         _timed(kits_of(catalog), source),
         seconds(1000.0 * (spec.ocs_setting_us or 0.0)),
         _ramped(catalog, schedulers, source),
+        message_on_link=spec.message_bandwidth == "link",
     )
 
 

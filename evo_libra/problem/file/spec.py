@@ -249,6 +249,11 @@ class TimeSpec(StrictModel):
         None,
         description="bandwidth of the memory that reductions read and write; when left out, reductions take no time",
     )
+    message_bandwidth: Literal["npu", "link"] | None = Field(
+        None,
+        description="bandwidth of a single message through a switch: npu, the default, is all that an NPU sends there; "
+        "link is that of a link of ASTRA-sim, of which an NPU of n that run direct has n - 1",
+    )
     ocs_setting_us: NotNegative | None = Field(
         None,
         description="time in which an optical circuit switch is set; where traffic needs circuits of several kinds on "

@@ -13,7 +13,7 @@ from evo_libra.files.mistakes import KeyPath
 from evo_libra.problem.file.mistakes import Gather, ProblemFile
 from evo_libra.problem.file.spec import WorkloadSpec
 from evo_libra.problem.file.workload_mistakes import trace_mistakes
-from evo_libra.timing.trace_time import TraceAccelerator, TracedWorkload, traced_workload
+from evo_libra.timing.trace_time import TraceAccelerator, TracedWorkload, TraceFiles, traced_workload
 
 
 class TraceLoader:
@@ -37,7 +37,11 @@ class TraceLoader:
         peak = None if spec.compute_TFLOPS is None else spec.compute_TFLOPS * TERA
         memory = None if spec.memory_GBps is None else spec.memory_GBps * GIGA
         name = spec.name or prefix.name.removesuffix(".et")
-        return traced_workload(name, traces, read, npus, TraceAccelerator(peak, memory, spec.compute_scale or 1.0))
+        accelerator = TraceAccelerator(peak, memory, spec.compute_scale or 1.0)
+        files = TraceFiles(
+            prefix.resolve(), None if spec.groups is None else (self.file.folder / spec.groups).resolve()
+        )
+        return traced_workload(name, traces, read, npus, accelerator, files)
 
     def _nodes(self, path: KeyPath, prefix: Path) -> list[tuple[Node, ...]]:
         try:

@@ -43,13 +43,15 @@ class Execution:
     """When everything happened, in (o,) ns of each operation.
 
     Late are operations, collectives, whose members began apart and are taken to end together: of those the end is right
-    for the last member and too late for the others. There are none where all times are exact.
+    for the last member and too late for the others. There are none where all times are exact. Apart are all collectives
+    whose members began apart: late ones, and rings, whose members each have an exact end of their own.
     """
 
     program: TraceProgram
     starts: FloatArray
     ends: FloatArray
     late: tuple[int, ...] = ()
+    apart: tuple[int, ...] = ()
 
     @property
     def finish(self) -> FloatArray:
@@ -131,12 +133,16 @@ def execute(traces: Traces, groups: Groups, machine: Machine) -> Execution:
     return execute_program(compile_program(traces, groups, machine), machine)
 
 
-def execute_program(program: TraceProgram, machine: Machine, times: CollectiveTimes | None = None) -> Execution:
+def execute_program(
+    program: TraceProgram, machine: Machine, times: CollectiveTimes | None = None, taking: FloatArray | None = None
+) -> Execution:
     """Return when every NPU does everything in a program that was compiled for the machine; errors as for `execute`.
 
-    Times of its collectives that are known already may be given.
+    Times of its collectives that are known already may be given, and (o,) ns of its operations where computations take
+    others than those of the machine.
     """
-    return _State(program, machine, times or CollectiveTimes(machine, program.communicators)).execution()
+    known = times or CollectiveTimes(machine, program.communicators)
+    return _State(program, known, durations(program, machine, known) if taking is None else taking).execution()
 
 
 _Key = tuple[float, bool, int, bool, float, int]
@@ -150,9 +156,9 @@ sent later than most operations began, and then receives come last.
 class _State:
     """The state of an execution."""
 
-    def __init__(self, program: TraceProgram, machine: Machine, times: CollectiveTimes) -> None:
+    def __init__(self, program: TraceProgram, times: CollectiveTimes, taking: FloatArray) -> None:
         self.program, self.times = program, times
-        self.durations = durations(program, machine, self.times).tolist()
+        self.durations = taking.tolist()
         self.actions = [o.action for o in program.operations]
         self.slot, self.owner = program.slot.tolist(), program.owner.tolist()
         self.successors = np.split(program.successors, program.first_successor[1:-1])
@@ -168,6 +174,7 @@ class _State:
         self.memory_free: dict[int, float] = {}
         self.waiting: list[dict[int, int]] = [{} for _ in program.communicators]
         self.late: list[int] = []
+        self.apart: list[int] = []
 
     def execution(self) -> Execution:
         for operation, waits in enumerate(self.waits):
@@ -181,7 +188,7 @@ class _State:
         if np.isnan(self.ends).any():
             begun = ~np.isnan(self.starts) & np.isnan(self.ends)
             raise waiting_for_ever(self.program, np.flatnonzero(begun).tolist())
-        return Execution(self.program, self.starts, self.ends, tuple(self.late))
+        return Execution(self.program, self.starts, self.ends, tuple(self.late), tuple(self.apart))
 
     def end(self, operation: int, now: float) -> None:
         """End an operation, and the receive that waits for its message."""
@@ -264,5 +271,7 @@ class _State:
         ends, exact = self.times.ends(number, exchange, self.starts[members])
         if not exact:
             self.late.append(operation)
+        if np.ptp(self.starts[members]) > 0:
+            self.apart.append(operation)
         for member, end in zip(members, ends.tolist(), strict=True):
             self.schedule(member, end)

@@ -28,6 +28,10 @@ from evo_libra.ui.output import (
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from evo_libra.arrays import Population
+    from evo_libra.astra_sim.trace_differences import TraceDifference
+    from evo_libra.problem.problem import Problem
+
 
 @app.command
 def evaluate(
@@ -66,17 +70,30 @@ def evaluate(
     text = str(loaded.fabrics(population)[0])
     head = {"design": text, "time_ms": time, "cost_usd": cost, **figures, "feasible": not broken, "violations": broken}
     warnings, (beyond,) = warnings_of(loaded, population), beyond_links(loaded, population)
+    differences = _differences(loaded, population)
     if as_json:
-        more = {} if beyond is None else {"shares": beyond.json()}
-        print_json({**head, "warnings": [warned.json() for warned in warnings], **more, "breakdown": breakdown})
+        known = {"warnings": [each.json() for each in warnings], "differences": [each.json() for each in differences]}
+        known |= {} if beyond is None else {"shares": beyond.json()}
+        print_json({**head, **known, "breakdown": breakdown})
     else:
         others = {o.label: figures[o.column] for o in loaded.objectives if o.name not in ("time", "cost")}
         _show_breakdown(head, others, breakdown)
-        print_folded(*warnings, *filter(None, [beyond]))
+        print_folded(*warnings, *differences, *filter(None, [beyond]))
     return _FAILED if broken else 0
 
 
 _FAILED = 1
+
+
+def _differences(problem: Problem, design: Population) -> list[TraceDifference]:
+    """Return why ASTRA-sim takes another time for the workloads of traces."""
+    from evo_libra.problem.time_models.kinds import TracedWorkload
+
+    if not any(isinstance(loop.workload, TracedWorkload) for loop in problem.time.loops):
+        return []
+    from evo_libra.astra_sim.trace_differences import trace_differences
+
+    return trace_differences(problem, design)
 
 
 def _chosen(problem: str, design: str | None, number: int | None, assignments: Sequence[str]) -> Addressed:
