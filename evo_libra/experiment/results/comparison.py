@@ -132,6 +132,7 @@ def _kind(subject: Subject, varied: Iterable[str]) -> Any:  # noqa: ANN401 - pla
         list(subject.objectives),
         [problem.get(key) for key in _MEASURES],
         [time.get(key) for key in _TIME] if isinstance(time, Mapping) else [time, _TIME["weights"]],
+        problem.get("shares"),
         [_trained(one) for one in listed if isinstance(one, Mapping)],
         _rest(problem, varied),
     ]

@@ -72,7 +72,10 @@ def evaluate(
     warnings, (beyond,) = warnings_of(loaded, population), beyond_links(loaded, population)
     differences = _differences(loaded, population)
     if as_json:
-        known = {"warnings": [each.json() for each in warnings], "differences": [each.json() for each in differences]}
+        known: dict[str, Any] = {
+            "warnings": [each.json() for each in warnings],
+            "differences": [each.json() for each in differences],
+        }
         known |= {} if beyond is None else {"shares": beyond.json()}
         print_json({**head, **known, "breakdown": breakdown})
     else:
