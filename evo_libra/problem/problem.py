@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from evo_libra.problem.npu_choice import NpuChoice
     from evo_libra.problem.scenarios import Scenarios
     from evo_libra.problem.system import SystemBill
+    from evo_libra.timing.quirks import Quirk
 
 SECTIONS = (StructureSection, BlockSection, PlanSection.of, CollectiveSection.of, SparesSection.of, bandwidth_section)
 """The kinds of sections of a genome, in order."""
@@ -66,7 +67,7 @@ class Problem:
     scenarios : of uncertain prices and weights, where an objective or a constraint is over scenarios.
     faults : failures, checkpoints and spares, where the file has some.
     system : what is bought beside network and accelerators, where the file says.
-    notes : what files of models say and is not computed, with the size of its effect, a sentence each.
+    notes : what its file, or a file of a model, says and is not computed, with the size of its effect.
     """
 
     name: str
@@ -87,7 +88,7 @@ class Problem:
     scenarios: Scenarios | None = None
     faults: Faults | None = None
     system: SystemBill | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Quirk, ...] = ()
 
     def __repr__(self) -> str:
         dimensions = f"{len(self.choices)} dimension{'s' if len(self.choices) > 1 else ''} at most"

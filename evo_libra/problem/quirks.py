@@ -30,8 +30,11 @@ if TYPE_CHECKING:
 TRANSPORT = Quirk("transport", f"Times under a congestion control of RoCE are an {APPROXIMATION}.")
 """What is said of every design with a transport."""
 
-MODEL_FILE = "model-file"
-"""Name of the warnings that are notes on files of models."""
+SHARES_OF_PARTS = Quirk(
+    "shares",
+    "`time.shares: libra` has no effect with a catalogue of parts: process groups get what the links of parts carry.",
+)
+"""What is said of every design of parts where the file asks for LIBRA's shares."""
 
 _UNSAFE = (Policy.ALTERNATING, Policy.FEWEST_PHASES_FIRST)
 
@@ -75,8 +78,8 @@ def warnings_of(problem: SearchProblem, designs: Population | Sequence[str]) -> 
 
 
 def notes_of(problem: Problem, designs: int = 1) -> list[Warned]:
-    """Return what files of models say and is not computed, which concerns all of a number of designs."""
-    return [Warned(Quirk(MODEL_FILE, note), designs, designs) for note in problem.notes]
+    """Return what files say and is not computed, which concerns all of a number of designs."""
+    return [Warned(note, designs, designs) for note in problem.notes]
 
 
 def _under_transports(problem: Problem, designs: Population) -> list[Warned]:

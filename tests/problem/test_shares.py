@@ -303,3 +303,13 @@ def test_designs_are_compared_together_as_each_alone(folder: Path) -> None:
     together, alone = beyond_links(problem, designs), [beyond_links(problem, [one])[0] for one in designs]
     assert [one and one.json() for one in together] == [one and one.json() for one in alone]
     assert any(together)
+
+
+def test_shares_of_libra_with_parts_are_no_silent_wish() -> None:
+    found = load_problem("moe-4k", ["time={model: libra, shares: libra}"])
+    assert isinstance(found, Problem)
+    assert [note.name for note in found.notes] == ["shares"]
+    assert "no effect with a catalogue of parts" in found.notes[0].sentence
+    plain = load_problem("moe-4k")
+    assert isinstance(plain, Problem)
+    assert plain.notes == ()

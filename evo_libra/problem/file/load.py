@@ -39,8 +39,10 @@ from evo_libra.problem.pricing.catalog import built_of, kits_of, port_constraint
 from evo_libra.problem.pricing.pricing import DimensionChoice
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchSettings
+from evo_libra.problem.quirks import SHARES_OF_PARTS
 from evo_libra.problem.space import MAX_INDEX, MAX_STRUCTURES, CountedStructures, DimensionRule, Space
 from evo_libra.problem.time_models.time_model import TimeModel
+from evo_libra.timing.quirks import Quirk
 from evo_libra.workload.training import Merging
 
 if TYPE_CHECKING:
@@ -169,8 +171,14 @@ class _Loader:
             UncertaintyLoader(self.file, self.asked(constraints)).scenarios(kits_of(catalog), npu, time.loops, system),
             FaultsLoader(self.file, self.asked(constraints)).faults(kits_of(catalog)),
             system,
-            self.workloads.training.notes() if self.workloads.accelerators.trains else (),
+            self._notes(catalog),
         )
+
+    def _notes(self, catalog: Catalog) -> tuple[Quirk, ...]:
+        """Return what the file, or the file of a model, says and is not computed."""
+        notes = self.workloads.training.notes() if self.workloads.accelerators.trains else ()
+        ignored = (SHARES_OF_PARTS,) if kits_of(catalog) and has_whole_bandwidth(self.spec) else ()
+        return (*(Quirk("model-file", note) for note in notes), *ignored)
 
     def system(self, loops: Sequence[WeightedLoop] = (), kits: Sequence[Kit] = ()) -> SystemBill | None:
         """Return the bill of what is bought beside network and accelerators; see `SystemLoader.bill`."""
