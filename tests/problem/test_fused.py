@@ -84,7 +84,8 @@ def test_random_problems_too(
     settings = (
         f"npus={npus}", f"fabric.catalog={catalog}", f"fabric.max_dimensions={dimensions}",
         f"fabric.one_dimension_per_technology={one_each}", f"workloads[0].parallelism.tp={tp}",
-        f"time={{model: libra, shares: libra, overlap: {overlap}}}", f"bandwidth.min_GBps={low}", f"objectives={objectives}",
+        f"time={{model: libra, shares: libra, overlap: {overlap}}}", f"bandwidth.min_GBps={low}",
+        f"objectives={objectives}",
     )  # fmt: skip
     problem, loop = problem_of("gpt3-4k", settings)
     check(problem, loop, problem.genome.sample(np.random.default_rng(seed), 50))
