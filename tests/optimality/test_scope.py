@@ -87,3 +87,10 @@ def test_commands_say_of_what_they_prove_something(
         assert found["sentence"].startswith(f"Proven of {PARTS_SPACE}")
         assert found["space"] == "33 networks of whole ports"
     assert json.loads(said("search", "wafer-20", "--no-plot", "--json"))["claim"].startswith("The front is exact of 33")
+
+
+def test_a_run_that_ends_by_its_gap_says_of_what_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gap = ["--gap", "0.05", "--gap-every", "5000", "--no-plot", "--out", str(tmp_path)]
+    assert run(["search", "gpt3-4k", *gap]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "The front is within 0.05 of the best front of 60 topologies with any bandwidths, under LIBRA's time" in shown

@@ -27,9 +27,10 @@ from evo_libra.files.integrity import canonical_hash, checksum
 from evo_libra.front.archive import Archive, even_steps
 from evo_libra.front.front import Front, front_of
 from evo_libra.front.indicators import hypervolume
+from evo_libra.optimality.scope import scope_of
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import NO_FAILURES, SearchProblem
-from evo_libra.searching.engine import EXHAUSTED, SECONDS, Engine
+from evo_libra.searching.engine import EXHAUSTED, GAP, SECONDS, Engine
 from evo_libra.searching.evaluation.parallel import ExpensiveProblem, SlowProblem
 from evo_libra.searching.evaluation.usable import evaluate
 from evo_libra.searching.loop import Snapshot
@@ -229,11 +230,18 @@ class _Journal:
             wall_s=round(self.start.seconds + self.seconds, 6),
             ended=last.ended if last and stopped is None else "",
             restarts=last.restarts if last else 0,
-            claim=self._claim() if last and last.ended == EXHAUSTED and stopped is None else "",
+            claim=self._claim(last.ended) if last and stopped is None else "",
         )
 
-    def _claim(self) -> str:
-        """Return what the engine proves of a front once nothing is left to evaluate; engines of users may not say."""
+    def _claim(self, ended: str) -> str:
+        """Return what is proven of the front of a run that ended so, and of which space; empty where nothing is.
+
+        Engines say what they prove once nothing is left to evaluate; those of users need not.
+        """
+        if ended == GAP and isinstance(self.problem, Problem):
+            return f"The front is within {self.spec.gap:.3g} of the best front of {scope_of(self.problem)}"
+        if ended != EXHAUSTED:
+            return ""
         engine = load_engine(self.spec.engine, self.problem)
         return engine.claim(self.spec.population) if isinstance(engine, Engine) else ""
 
