@@ -17,7 +17,7 @@ from evo_libra.network.bill import inner_npus
 from evo_libra.network.blocks import Kit
 from evo_libra.network.blocks.block import Levels
 from evo_libra.network.blocks.registry import BLOCKS
-from evo_libra.timing.algorithms import HALVING_DOUBLING, leaving, link_bandwidth, runnable
+from evo_libra.timing.algorithms import HALVING_DOUBLING, RING_ALGORITHM, leaving, link_bandwidth, runnable
 from evo_libra.timing.collectives.phase import FULLY_CONNECTED, LINE, RING, SWITCH, UPPER, Link
 from evo_libra.timing.collectives.tree_phase import IN_NETWORK
 from evo_libra.units import nanoseconds
@@ -105,8 +105,9 @@ class PhaseDimensions:
 
     def message_links(self, near: BoolArray) -> list[Link]:
         """Return the links of messages that run no collective; of trees, (d, n) whether these stay below a switch."""
-        # A link of a network file has what the all-reduce of its dimension needs.
-        algorithm = runnable(self.algorithm, Collective.ALL_REDUCE, self.block, self.npus)
+        algorithm = self.algorithm
+        if (algorithm != RING_ALGORITHM).any():  # a link of a network file has what the all-reduce needs
+            algorithm = runnable(algorithm, Collective.ALL_REDUCE, self.block, self.npus)
         bandwidth = link_bandwidth(self.bandwidth, algorithm, self.block, self.npus)
         latency = np.where((UPPER[self.block] > 0) & near, self.leaf_latency, self.latency)
         return self._plain(self.npus, bandwidth, latency)
