@@ -143,7 +143,7 @@ def _group_of(program: TraceProgram, at: int) -> str:
 
 def _modelled(problem: Problem, loop: WeightedLoop, program: TraceProgram, design: Population) -> dict[int, float]:
     """Return the ns by the model of each collective of a group smaller than the world; alike ones are timed once."""
-    placed, known = problem.time.placed(design.npus), dict[tuple[str, int], float]()
+    placed, known = problem.time.placed(design.npus, design.plans), dict[tuple[str, int], float]()
     found = dict[int, float]()
     for at in _listed(program).tolist():
         group, exchange = _group_of(program, at), program.exchanges[program.exchange[at]]
