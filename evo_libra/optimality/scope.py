@@ -5,11 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from evo_libra.arrays import GIGA
 from evo_libra.errors import counted
 from evo_libra.optimality.networks import count_networks
 from evo_libra.optimality.whole_designs import count_schedules, spares_of
 from evo_libra.problem.plans import plans_that_fit
 from evo_libra.problem.problem import Problem
+
+STOPPED = "The proof was stopped by its seconds: its bounds are looser than those of a complete one."
+"""What is said where a proof had no time left for all of a space."""
 
 
 @dataclass(frozen=True)
@@ -55,17 +61,27 @@ def _space(problem: Problem) -> str:
         factors.append(f"{schedules:,} ways to run collectives")
     if len(spares_of(problem)) > 1:
         factors.append(f"{len(spares_of(problem))} numbers of spares")
-    return " x ".join(factors)
+    limits = [f"'{one.text}'" for one in problem.constraints if not (one.ports or one.own_memory)]
+    return " x ".join(factors) + (f", within {' and '.join(limits)}" if limits else "")
 
 
 def _networks(problem: Problem) -> str:
     networks = count_networks(problem)
-    what = "any bandwidths" if not problem.pricing.kits else "parts in any fraction"
+    what = _bandwidths(problem) if not problem.pricing.kits else "parts in any fraction"
     if networks is not None:
         return f"{counted(networks, 'network')} of whole ports{_domains(problem)}"
     if problem.pricing.whole:
         what = "whole ports"
     return f"{counted(len(problem.structures), 'topology', 'topologies')} with {what}{_domains(problem)}"
+
+
+def _bandwidths(problem: Problem) -> str:
+    """Return the smallest and the largest bandwidth that some dimension may have."""
+    low, high = problem.pricing.low, problem.pricing.high
+    built = np.array([[bool(blocks) for blocks in choice.blocks] for choice in problem.choices])
+    least, most = float(low[built].min()) / GIGA, float(high[built].max()) / GIGA
+    above = f" to {most:.10g}" if np.isfinite(most) else " and more"
+    return f"bandwidths of {least:.10g}{above} GB/s"
 
 
 def _domains(problem: Problem) -> str:

@@ -31,7 +31,9 @@ def problem_of(name: str, *changes: str) -> Problem:
         ("roce-128", (), "networks of whole ports (domains as sold)"),
         ("roce-128", ("fabric.domains=any",), "networks of whole ports (domains sold or not)"),
         ("llama3-405b-16k", (), "6,334 networks of whole ports (domains as sold) x 9,394 plans within the memory"),
-        ("gpt3-4k", (), "topologies with any bandwidths"),
+        ("gpt3-4k", (), "60 topologies with bandwidths of 1 to 700 GB/s"),
+        ("gpt3-4k", ("constraints=[sum(bw) <= 1000 GB/s]",), "to 700 GB/s, within 'sum(bw) <= 1000 GB/s'"),
+        ("gpt3-4k", ("bandwidth={mode: search}",), "with bandwidths of 0.1 to 700 GB/s, under"),
         ("wafer-20", ("time={model: astra, latency_ns: 100, chunks: [1, 2]}",), "whole ports x 2 ways to"),
     ],
 )  # fmt: skip
@@ -93,4 +95,7 @@ def test_a_run_that_ends_by_its_gap_says_of_what_it_is(tmp_path: Path, capsys: p
     gap = ["--gap", "0.05", "--gap-every", "5000", "--no-plot", "--out", str(tmp_path)]
     assert run(["search", "gpt3-4k", *gap]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "The front is within 0.05 of the best front of 60 topologies with any bandwidths, under LIBRA" in shown
+    assert (
+        "The front is within 0.05 of the best front of 60 topologies with bandwidths of 1 to 700 GB/s, under LIBRA"
+        in shown
+    )

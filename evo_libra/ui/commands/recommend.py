@@ -227,6 +227,7 @@ def _show(
     sure: Mapping[str, Any], beyond: Mapping[int, BeyondLinks],
 ) -> None:  # fmt: skip
     from evo_libra.front.reasons import figure_text
+    from evo_libra.optimality.scope import STOPPED
     from evo_libra.ui.commands.design_table import bandwidths
 
     for one, row in zip(picks, rows, strict=True):
@@ -245,7 +246,7 @@ def _show(
         print_folded(*(f"  {limit}" for limit in filter(None, [beyond.get(one.row)])))
         print()
     if "proven_of" in sure:
-        print_folded(sure["proven_of"]["sentence"])
+        print_folded(*([] if sure["proof_complete"] else [STOPPED]), sure["proven_of"]["sentence"])
     print_folded(*(f"no {what}: {sure[key]}" for what, key in (("proof", "no_proof"), ("price scenarios", "no_prices"))
                    if sure[key]))  # fmt: skip
 

@@ -18,7 +18,7 @@ from evo_libra.front.front import Front
 from evo_libra.front.recommend import Recommendation, recommend
 from evo_libra.front.references import ReferencePoint
 from evo_libra.network.transport import approximation
-from evo_libra.optimality.scope import scope_of
+from evo_libra.optimality.scope import STOPPED, scope_of
 from evo_libra.ui.drawing.svg import network_svg
 from evo_libra.ui.plots.axes import COLOURS
 from evo_libra.ui.report.columns import columns_of, named_column, rounded
@@ -196,7 +196,8 @@ def _result(source: Source, shown: Source, factors: Mapping[str, float]) -> Resu
     if source.certificate is not None:
         more = _faster(source.certificate.largest_factor)
         of = "" if source.problem is None else f" Proven of {scope_of(source.problem)}"
-        proof = f"At no cost is a design faster than the front{more}.{of}"
+        stopped = f" {STOPPED}" if source.certificate.waiting else ""
+        proof = f"At no cost is a design faster than the front{more}.{stopped}{of}"
         band = _band(shown, factors)
     return Result(source.name, source.address, len(source.front), len(shown.front), proof, band, dict(source.facts))
 
