@@ -22,6 +22,7 @@ from evo_libra.problem.time_models.astra import AstraTime
 
 BOX = 8
 """NPUs of a box of NVLink without switches between boxes."""
+_DIRECT = "fully-connected"
 _FREE = ("transceiver", "nic")
 
 
@@ -30,6 +31,15 @@ def load(name: str, assignments: Sequence[str] = ()) -> Problem:
     found = load_problem(name, ["fabric.domains=any", *assignments])
     assert isinstance(found, Problem)  # noqa: S101 - these are
     return found
+
+
+def load_direct(name: str, assignments: Sequence[str] = ()) -> Problem:
+    """Return the same with NVLink of any wiring; files leave it out, as the boxes that are sold have switches."""
+    problem = load(name, assignments)
+    blocks = problem.spec["fabric"]["blocks"]
+    if _DIRECT in blocks or not any(one.name.startswith("nvlink") for one in problem.catalog.technologies):
+        return problem
+    return load(name, [*assignments, f"fabric.blocks={json.dumps([*blocks, _DIRECT])}"])
 
 
 class _Fractions(BillOfMaterials):
@@ -67,12 +77,12 @@ def without_shares(problem: Problem) -> Problem:
 
 def edited(problem: str, folder: Path, edit: Callable[[dict[str, Any]], None]) -> Problem:
     """Return a problem with an edited copy of its catalogue."""
-    named = str(load(problem).spec["fabric"]["catalog"])
+    named = str(load_direct(problem).spec["fabric"]["catalog"])
     catalog: Any = read_source(parts_files(named)[0]).data
     edit(catalog)
     path = folder / f"{problem}-edited.yaml"
     path.write_text(json.dumps(catalog))
-    return load(problem, [f"fabric.catalog={path}"])
+    return load_direct(problem, [f"fabric.catalog={path}"])
 
 
 def without_domain_sizes(catalog: dict[str, Any]) -> None:
@@ -99,10 +109,10 @@ def with_free_optics(catalog: dict[str, Any]) -> None:
 
 def variants(name: str, folder: Path) -> dict[str, Problem]:
     """Return the problem with one effect off at a time."""
-    problem = load(name)
+    problem = load_direct(name)
     found = {"shares": without_shares(problem), "whole parts": _FractionalProblem(**_fields(problem))}
     if problem.time.fidelity is not None:
-        found["latency and chunks"] = load(name, ["time=libra"])
+        found["latency and chunks"] = load_direct(name, ["time=libra"])
     found["domain sizes"] = edited(name, folder, without_domain_sizes)
     names = {technology.name for technology in problem.catalog.technologies}
     if any(one.startswith("optics") for one in names):

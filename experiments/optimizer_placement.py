@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from functools import cache
 
 from common import markdown, picture
-from effects_off import load
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from evo_libra import search
+from evo_libra import Problem, load_problem, search
 from evo_libra.errors import InputError
 from evo_libra.front.explain import explain
-from evo_libra.problem.problem import Problem
 from evo_libra.ui.plots.axes import COLOURS
 from evo_libra.workload.step.plans import PLACEMENTS
 
@@ -49,10 +47,12 @@ class Best:
 
 def problem_of(place: str, gpus: int, changes: Sequence[str] = ()) -> Problem:
     """Return the problem with the optimizer in one place."""
-    return load(NAME, (
+    found = load_problem(NAME, [
         f"npus={gpus}", f"{KEY}.global_batch={SEQUENCES * gpus}", "fabric.blocks=[switch, fat-tree]",
         f"{KEY}.optimizer.placement={place}", *changes,
-    ))  # fmt: skip
+    ])  # fmt: skip
+    assert isinstance(found, Problem)  # noqa: S101 - this is one
+    return found
 
 
 @cache

@@ -1,8 +1,9 @@
-"""Which networks of real parts should be built, and which effect puts each of them on the front.
+"""Which effect puts a network of parts on the front of time against cost, if domains may have any size.
 
-For each problem that is built of parts: the front of all of its designs, and that with one effect switched off at a
-time. All of them are exact; see `evo_libra.optimality.whole_front`. Without whole ports there are designs without
-number; there, the best topology is found at each of some costs.
+For each problem that is built of parts: the front of all of its designs as the file has them, with domains that are
+sold; the front with domains of any size; and that with one effect switched off at a time. Each is exact of its space,
+under the time model of its problem; see `evo_libra.optimality.whole_front`. Without whole ports there are designs
+without number; there, the best topology is found at each of some costs.
 """
 
 from __future__ import annotations
@@ -14,15 +15,17 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from unittest.mock import patch
 
 import numpy as np
 from common import markdown, picture
-from effects_off import load, variants
+from effects_off import load_direct, variants
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from evo_libra import Problem, search
+from evo_libra import Problem, load_problem, search
 from evo_libra.arrays import FloatArray, Population
 from evo_libra.front.indicators import hypervolume
+from evo_libra.optimality import networks, whole_designs
 from evo_libra.optimality.bounds import bound_variants
 from evo_libra.optimality.ideal_bandwidth import ideal_of
 from evo_libra.optimality.networks import count_networks
@@ -32,6 +35,9 @@ from evo_libra.ui.plots.axes import COLOURS
 NAMES = ("dense-1k", "dense-4k", "dense-32k", "moe-4k", "dlrm-1k-parts", "wafer-20")
 SEED = 0
 _SHOWN = 6
+_MANY = 100_000_000
+"""Networks that the study enumerates at most: without domain sizes there are more than a search looks at."""
+
 _MILLISECONDS, _MILLION = 1e3, 1e6
 _MARKERS = "osD^vPX*<>"
 
@@ -85,7 +91,8 @@ def combination_of(design: str) -> str:
 
 def exact(effect: str, problem: Problem, known: FloatArray | None = None) -> Case:
     """Return the exact front of a problem; `known` figures of its designs spare work."""
-    found, count = whole_front(problem, known), count_networks(problem)
+    with patch.object(networks, "MAX_NETWORKS", _MANY), patch.object(whole_designs, "MAX_NETWORKS", _MANY):
+        found, count = whole_front(problem, known), count_networks(problem)
     assert found is not None, "the problems of this study have few enough designs"  # noqa: S101 - they are not others
     assert count is not None, "the same"  # noqa: S101
     cheapest_first = np.argsort(found.objectives[1], kind="stable")
@@ -116,23 +123,32 @@ class Study:
     topologies : of its space.
     reached : part of the exact front's hypervolume that the problem's own search reaches.
     cases : the front, and those with one effect off.
+    sold : the front with the domains that the problem file offers.
     """
 
     name: str
     topologies: int
     reached: float
     cases: tuple[Case, ...]
+    sold: Case
+
+
+def as_sold(name: str) -> Case:
+    """Return the exact front of a problem as its file is, with the domains that are sold."""
+    problem = load_problem(name)
+    assert isinstance(problem, Problem)  # noqa: S101 - those of this study are
+    return exact("", problem)
 
 
 def study(name: str, folder: Path) -> Study:
     """Find the front of a problem with all effects and with one off at a time."""
-    problem = load(name)
+    problem = load_direct(name)
     front = search(problem, seed=SEED)
     known = problem.evaluate(front.frame["design"].to_list()).objectives
     base = exact("", problem, known)
     cases = [base, *(exact(effect, other) for effect, other in variants(name, folder).items())]
     cases.append(in_any_fraction(problem, base.objectives[1]))
-    return Study(name, len(problem.structures), reached(known, base.objectives), tuple(cases))
+    return Study(name, len(problem.structures), reached(known, base.objectives), tuple(cases), as_sold(name))
 
 
 def reached(found: FloatArray, best: FloatArray) -> float:
@@ -154,6 +170,19 @@ def summary(studies: Sequence[Study]) -> str:
             for one in studies
         ],
     )  # fmt: skip
+
+
+def offers(studies: Sequence[Study]) -> str:
+    """Return a table of the fronts of the domains that are sold, and of how many of their topologies stay with any."""
+    rows = []
+    for one in studies:
+        sold, free = one.sold, one.cases[0].topologies
+        cost, time = sold.objectives[1] / _MILLION, sold.objectives[0] * _MILLISECONDS
+        stay = sum(topology in free for topology in sold.topologies)
+        rows.append([one.name, f"{sold.every:,}", f"{len(sold.designs)}", f"{len(sold.topologies)}", f"{stay}",
+                     f"{cost.min():.4g} to {cost.max():.4g}", f"{time.max():.4g} to {time.min():.4g}"])  # fmt: skip
+    heads = ("problem", "designs", "on the front", "topologies there", "also with any domains", "million USD", "ms")
+    return markdown(heads, rows)
 
 
 def effects(studies: Sequence[Study]) -> str:
@@ -220,7 +249,7 @@ def draw(studies: Sequence[Study]) -> None:
 if __name__ == "__main__":
     with TemporaryDirectory() as where, ProcessPoolExecutor() as workers:
         everything = list(workers.map(partial(study, folder=Path(where)), NAMES))
-    print(summary(everything), effects(everything), sep="\n\n")
+    print(offers(everything), summary(everything), effects(everything), sep="\n\n")
     for one in everything:
         print(f"\n## {one.name}\n", shapes(one), "", combinations(one), sep="\n")
     draw(everything)

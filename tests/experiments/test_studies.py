@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -126,3 +127,13 @@ def test_what_to_run_is_said_where_results_are_missing(tmp_path: Path) -> None:
     kept.write_json(MANIFEST, {**kept.read_json(MANIFEST), "program": "0"})
     os.utime(second / DONE)  # of a finished run one date is looked at
     assert told() == f"{tmp_path} has 0 of 2 runs of libra_group that are done; {command} --rerun-stale"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs" / "studies").glob("*.md")), ids=lambda path: path.stem)
+def test_a_page_says_that_its_study_runs_with_domains_that_are_not_sold(path: Path) -> None:
+    before = path.read_text().partition("```sh")[0]
+    scripts = [ROOT / name for name in re.findall(r"python (experiments/\w+\.py)", path.read_text())]
+    asked = any(re.search(r"from effects_off import load", script.read_text()) for script in scripts)
+    assert ("`fabric.domains: any`" in before) == asked
+    reader = path.read_text().split("\n\n")[1]
+    assert not (asked and reader.startswith("For those who buy"))

@@ -36,7 +36,7 @@ def certify(
     trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> int:
-    """Prove how far the front of a result is from optimal.
+    """Prove how far the front of a result is from the best one of its space.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ COMMANDS = {
         "catalog",
         "List what problem files can name: catalogues with prices, accelerators, models, blocks, problems, engines.",
     ),
-    "certify": ("certify", "Prove how far the front of a result is from optimal."),
+    "certify": ("certify", "Prove how far the front of a result is from the best one of its space."),
     "compare": ("compare", "Compare the fronts of runs; runs that differ only in their seeds form a group."),
     "diff": (
         "diff",
@@ -48,7 +48,7 @@ COMMANDS = {
     "init": ("init", "Write a commented problem file to start from."),
     "optimize": (
         "optimize",
-        "Find the best bandwidths of one network, exactly, with a proof and the limits that hold them back.",
+        "Find the best bandwidths of one network under LIBRA's time, with a proof and the limits that hold them back.",
     ),
     "plan": ("plan", "Show the runs of an experiment, which of them are done, and how long the rest will take."),
     "prices": (

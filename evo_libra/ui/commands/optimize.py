@@ -31,7 +31,7 @@ def optimize(
     assignments: Assignments = (),
     as_json: Json = False,
 ) -> int:
-    """Find the best bandwidths of one network, exactly, with a proof and the limits that hold them back.
+    """Find the best bandwidths of one network under LIBRA's time, with a proof and the limits that hold them back.
 
     Parameters
     ----------
