@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import isclose
 from typing import Any
 
 import numpy as np
@@ -92,12 +93,16 @@ def _of_workload(
         reason = f"The engine of traces has no time for this design: {error}."
         yield TraceDifference(NO_ENGINE, workload.name, reason, "An iteration takes", None, model)
         return
+    whole, engine = "With all differences, an iteration takes", float(done.finish.max()) * NANO
     if done.apart:
-        engine = float(done.finish.max()) * NANO
-        yield TraceDifference(
-            LATE, workload.name, _late(done), "With all differences, an iteration takes", engine, model
-        )
-    yield from _rings(program, taking, _modelled(problem, loop, program, design), workload, len(machine.npus))
+        yield TraceDifference(LATE, workload.name, _late(done), whole, engine, model)
+    modelled = _modelled(problem, loop, program, design)
+    rings = list(_rings(program, taking, modelled, workload, len(machine.npus)))
+    yield from rings
+    # Of traces that run one group and nothing else, its times are those of the iteration.
+    if not done.apart and any(one.engine is None or not isclose(one.engine, engine) for one in rings):
+        reason = "No members begin apart."
+        yield TraceDifference(GROUPS_AS_RINGS.name, workload.name, reason, whole, engine, model)
 
 
 def _machine(problem: Problem, design: Population) -> Machine:

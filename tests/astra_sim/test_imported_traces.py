@@ -234,3 +234,23 @@ def test_a_message_through_a_switch_that_runs_direct_has_what_the_problem_says(
     assert problem.time.fidelity is not None
     one = problem.time.fidelity.next_stage_seconds(7_000_000, designs.npus, np.ones_like(designs.npus), designs)
     assert one * 1e9 == pytest.approx([1000 + links * 100_000], abs=0.01)
+
+
+def test_rings_among_other_work_are_told_with_the_whole_iteration(tmp_path: Path) -> None:
+    """A group of two dimensions between computations: the last line has the iteration of both."""
+    members = {"1": [0, 1, 2, 3], "2": [4, 5, 6, 7]}
+    (tmp_path / "groups.json").write_text(json.dumps(members))
+    for npu in range(8):
+        work = compute_node(0, "work", operations=10**9, size=10**6)
+        reduce = collective_node(1, "part", CollectiveType.ALL_REDUCE, 2**20, data=(0,), group=str(1 + npu // 4))
+        write_trace(tmp_path / f"chain.{npu}.et", Metadata(), [work, reduce])
+    path = tmp_path / "problem.yaml"
+    workload = "{trace: chain, groups: groups.json, compute_TFLOPS: 100, memory_GBps: 1000}"
+    time = "{model: astra, latency_ns: 500, chunks: 4}"
+    path.write_text(f"name: traced\nnpus: 8\n{LIBRA}\nworkloads: [{workload}]\ntime: {time}\n")
+    found = call_json("evaluate", str(path), "--design", "RI(2)@chiplet:100_SW(4)@pod:50")
+    *rings, whole = found["differences"]
+    assert {one["difference"] for one in rings} == {"groups-as-rings"}
+    assert whole["sentence"].startswith("No members begin apart. With all differences, an iteration takes ")
+    assert whole["model_ms"] == pytest.approx(found["time_ms"], rel=1e-12)
+    assert whole["engine_ms"] > rings[0]["engine_ms"]
