@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from evo_libra.ui.report.data import Source
     from evo_libra.ui.report.records import Chart
 
-_SECONDS = 5.0
+_SECONDS, _TIMES = 5.0, 5.0
 _PAGE = Path("report.html")
 
 
@@ -56,7 +56,7 @@ def report(
     if seconds is not None and not 0 <= seconds < math.inf:
         raise InputError(f"--seconds: found {seconds:g}; a number of at least 0 is needed")
     chosen = chosen_runs(runs, results, fewest=1)
-    limit = seconds if seconds is not None else _SECONDS if len(chosen) == 1 else 0.0
+    limit = _limit(chosen) if seconds is None else seconds
     notes: list[str] = []
     sources = [_source(run, chosen, limit, notes, trust_code=trust_code) for run in chosen]
     name = title or " and ".join(dict.fromkeys(run.problem for run in chosen))
@@ -72,6 +72,13 @@ def report(
     designs = counted(len(document.rows.id), "design")
     print(f"{file}: {designs} of {counted(len(sources), 'result')}, {len(text) / 1e6:.1f} MB; open it in a browser")
     return 0
+
+
+def _limit(chosen: Sequence[RunRecord]) -> float:
+    """Return the seconds for a proof unless the user says: of a run that proves its front, several times its own."""
+    if len(chosen) > 1:
+        return 0.0
+    return max(_SECONDS, _TIMES * chosen[0].wall_s) if chosen[0].claim else _SECONDS
 
 
 def _source(run: RunRecord, runs: Sequence[RunRecord], limit: float, notes: list[str], *, trust_code: bool) -> Source:
