@@ -164,8 +164,8 @@ def test_timely_stays_between_100_mbit_and_its_line() -> None:
     assert timely(100e-6, rate=LINE) == LINE
 
 
-# HPCC, algorithm 1: u = qlen / (B T) + txRate / B; U <- (1 - dt / T) U + dt / T u; W = W_c eta / U + W_AI where U >= eta
-# or five stages are over, else W_c + W_AI; eta = 0.95, W_AI = 6.25e6 B/s x 10 us = 62.5 B.
+# HPCC, algorithm 1: u = qlen / (B T) + txRate / B; U <- (1 - dt / T) U + dt / T u; W = W_c eta / U + W_AI where
+# U >= eta or five stages are over, else W_c + W_AI; eta = 0.95, W_AI = 6.25e6 B/s x 10 us = 62.5 B.
 
 
 def hpcc(law: Hpcc, queue: float, rate: float, dt: float = TRIP, **state: float) -> float:

@@ -79,7 +79,7 @@ def test_headers_are_on_the_wire() -> None:
     # uplink: 0.5, 0.25 and 0.125 MB at half the rate. Twice 16.75 MB x 1.062 / 25 GB/s = 1423.08 us, and the delays:
     # twice 4 x 10 us and 3 x 35 us; a phase ends with a step of 0.25 us.
     seconds = all_reduce_seconds("pfc", "halving-doubling", 16e6, STEP)
-    assert 2 * (15e6 + 2 * 0.875e6) * 1.062 / 25e9 == pytest.approx(1423.08e-6)
+    assert pytest.approx(1423.08e-6) == 2 * (15e6 + 2 * 0.875e6) * 1.062 / 25e9
     assert seconds == pytest.approx(1423.08e-6 + 2 * (40e-6 + 105e-6), abs=14 * 0.25e-6)
     assert all_reduce_seconds("hpcc", "halving-doubling", 16e6, STEP, LineRate()) == pytest.approx(
         1423.08e-6 * 1.110 / 1.062 + 290e-6, abs=14 * 0.25e-6
@@ -156,7 +156,7 @@ def test_a_pause_ends_two_packets_below_its_limit_and_reaches_the_nic_after_its_
     one.backlog[0, 1] = 3173000.0
     one.step(np.zeros(1))  # 3172000 B: paused; limit 0.11 x 28828000 = 3171080 B
     sent = [one.step(np.array([1000.0])).item() for _ in range(8)]
-    # The pause takes 2 us to the NIC: step 2 still sends, step 3 does not. The queue has 3171000, 3170000, 3170000 (what
-    # step 2 sent is there) and 3169000 B after steps 2 to 5; 3169000 < 0.11 x 28831000 - 2124 = 3169286 ends the pause,
+    # The pause takes 2 us to the NIC: step 2 still sends, step 3 does not. The queue has 3171000, 3170000, 3170000
+    # (what step 2 sent is there) and 3169000 B after steps 2 to 5; 3169000 < 0.11 x 28831000 - 2124 = 3169286 ends the pause,
     # which the NIC knows in step 7.
     assert sent == [1000.0, 0.0, 0.0, 0.0, 0.0, 1000.0, 1000.0, 1000.0]
