@@ -24,10 +24,10 @@ from evo_libra.experiment.file.expansion import load_experiment
 from evo_libra.experiment.run.origin import build_to_check, origin_of
 from evo_libra.experiment.run.spec import spec_as_run, spec_of
 from evo_libra.experiment.store.folder import MANIFEST, RunFolder
+from evo_libra.explain.explain import explain
+from evo_libra.explain.rescore import rescore
 from evo_libra.files.integrity import canonical_hash
-from evo_libra.front.explain import explain
 from evo_libra.front.front import Front
-from evo_libra.front.rescore import rescore
 from evo_libra.problem.allocate import program_for
 from evo_libra.problem.designs import genes_of
 from evo_libra.problem.faults import LEAST
