@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from evo_libra.experiment.results.naming import DEFAULT, run_folder
-from evo_libra.experiment.run.spec import problem_as_run
 from evo_libra.experiment.store.folder import MANIFEST, RunFolder
+from evo_libra.experiment.store.stored_runs import problem_as_run
 from evo_libra.front.front import Front
 from evo_libra.installed import view
 from evo_libra.problem.protocol import SearchProblem

@@ -21,7 +21,7 @@ from evo_libra.ui.tables.output import print, print_json, progress_bar
 
 if TYPE_CHECKING:
     from evo_libra.experiment.execution.batch import Ended, Summary
-    from evo_libra.experiment.execution.executor import Executor
+    from evo_libra.experiment.execution.job import Executor
     from evo_libra.experiment.execution.plan import PlannedRun
     from evo_libra.experiment.execution.scheduler import Tls
     from evo_libra.experiment.run.spec import Experiment

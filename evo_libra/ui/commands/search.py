@@ -25,7 +25,7 @@ from evo_libra.ui.tables.output import NoProgress, may_be_terminal, print, print
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from evo_libra.experiment.execution.executor import Report
+    from evo_libra.experiment.execution.job import Report
     from evo_libra.experiment.execution.search_run import Outcome
     from evo_libra.experiment.store.folder import RunFolder
     from evo_libra.explain.references import ReferencePoint
@@ -57,7 +57,7 @@ def search(
     plot:
         Draw the front to front.png once it is shown, with --json only when asked; drawing takes a third of a second.
     """
-    from evo_libra.experiment.execution.executor import Job
+    from evo_libra.experiment.execution.job import Job
     from evo_libra.experiment.execution.references import references_of
     from evo_libra.experiment.execution.search_loop import in_processes, planned_run
     from evo_libra.experiment.execution.worker import perform

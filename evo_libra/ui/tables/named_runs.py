@@ -106,8 +106,8 @@ def origin_of_result(result: RunFolder, name: str | None, assignments: Sequence[
     InputError : it cannot be built, is code that is not trusted, or is not that of the result.
     """
     from evo_libra.experiment.run.origin import UntrustedError, build, origin_of
-    from evo_libra.experiment.run.spec import spec_as_run
     from evo_libra.experiment.store.folder import MANIFEST
+    from evo_libra.experiment.store.stored_runs import spec_as_run
     from evo_libra.files.integrity import canonical_hash
 
     if name is None:

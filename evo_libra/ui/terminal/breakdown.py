@@ -24,7 +24,7 @@ _NO_EQUAL = "With equal bandwidths and no larger total, this network cannot be b
 
 def problem_of_run(folder: RunFolder) -> Problem | None:
     """Return the problem of a run; None where it is written in Python, whose code looking at results does not run."""
-    from evo_libra.experiment.run.spec import problem_as_run
+    from evo_libra.experiment.store.stored_runs import problem_as_run
     from evo_libra.problem.problem import Problem
 
     if "data" in (source := folder.read_json(MANIFEST).get("source", {})) and source["data"] is None:
