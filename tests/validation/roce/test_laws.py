@@ -111,6 +111,15 @@ def test_dcqcn_with_a_part_of_packets_marked() -> None:
     assert alpha == pytest.approx(0.5 + 7.1022727e-4 * 0.49695675, abs=1e-10)
 
 
+def test_dcqcn_climbs_less_when_few_packets_are_marked() -> None:
+    # p = 9/1800 x 0.2 = 0.001. The timer: 1000 / (0.999^-55 - 1) = 17677.31 per s, the byte counter, after
+    # 9416 packets, 0.081; steps after fast recovery: 0.999^275 = 0.7594676 of the timer's. Notified: 1 - 0.999^50 = 0.04879437.
+    # dR_T = 6.25e6 x 13425.34 x 1e-5 - 1062e6 x 0.2 x 0.04879437; dR_C = 531e6 x 0.1767739 - 1062e6 / 4 x 0.2 x 0.0488.
+    rate, target, _ = dcqcn(609e3, 0.5)
+    assert target == pytest.approx(2124e6 + 839084 - 10363925, abs=2)
+    assert rate == pytest.approx(1062e6 + 93866952 - 2590981, abs=10)
+
+
 def test_dcqcn_marks_at_most_a_fifth_below_its_upper_limit() -> None:
     # p = 0.2 at 2400 kB, 1 above it: 1 - 0.8^50 = 0.99998573.
     assert dcqcn(2400e3, 0.5)[1] == pytest.approx(2124e6 - 212.4e6 * 0.99998573, rel=1e-8)
