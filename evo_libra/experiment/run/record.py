@@ -209,7 +209,7 @@ def plain_name(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).lstrip(".") or "-"
 
 
-_ELSEWHERE = ("astra_sim", "experiment", "ui")
+_ELSEWHERE = ("astra_sim", "experiment", "explain", "pictures", "report", "ui")
 """Rooms that no result depends on."""
 _PACKAGES = ("numpy", "moocore", "pymoo", "deap", "clarabel", "polars", "pydantic", "ruamel.yaml")
 

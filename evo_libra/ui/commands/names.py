@@ -33,7 +33,7 @@ COMMANDS = {
         "Explain a design: why nothing on its front beats it, its bottlenecks and slack, and what each step costs.",
     ),
     "export": (
-        "astra_sim",
+        "export",
         "Write a design for another program: its plan, its bill, its devices, or all of it for ASTRA-sim.",
     ),
     "fit-npu": (
