@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evo_libra.errors import InputError, counted, explained, shortened
+from evo_libra.installed import require
 from evo_libra.ui.commands.named_runs import DEFAULT, written_to
 from evo_libra.ui.commands.names import AGAIN, program
 from evo_libra.ui.commands.plan import SHOWN_FAILURES, worker_count
@@ -81,6 +82,8 @@ def run(  # noqa: PLR0913 - each is an option of the command
         check_min("workers", workers, 0)
     if scheduler is None and (words := _tls_words(options.tls)):
         raise InputError(f"{words[0]} belongs to --scheduler; workers of this machine have certificates of their own")
+    if workers != 0:
+        require("distributed", "cryptography", extra="cluster", purpose="run without --workers 0")
     loaded = load_experiment(experiment)
     planned = plan_of(loaded, written_to(options.results))
     if detach:
