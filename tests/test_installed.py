@@ -11,6 +11,7 @@ from command import run
 
 from evo_libra.errors import InputError
 from evo_libra.installed import is_installed, require
+from evo_libra.ui.terminal import new_run
 
 ROOT = Path(__file__).parents[1]
 EXTRAS = ("xlsxwriter", "distributed", "dask", "cryptography", "openpyxl", "numba", "pandas")
@@ -53,6 +54,27 @@ def test_main_jobs_run_without_extras(tmp_path: Path) -> None:
 def test_a_batch_runs_in_one_process_without_extras(tmp_path: Path) -> None:
     (tmp_path / "two.yaml").write_text(BATCH)
     assert "2 done" in run(tmp_path, "run", "two.yaml", "--workers", "0").stdout
+
+
+@pytest.mark.parametrize(
+    ("hidden", "options", "asked"),
+    [(True, "", ["--workers", "0"]), (True, "--workers=4", ["--workers=4"]), (False, "", [])],
+)
+def test_the_terminal_ui_starts_batches_of_one_process_without_extras(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, options: str, asked: list[str], *, hidden: bool
+) -> None:
+    started: list[str] = []
+
+    def pretend(words: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        started.extend(words)
+        return subprocess.CompletedProcess(words, 0, '{"experiment": "two", "pid": 7}', "")
+
+    monkeypatch.setattr(new_run.subprocess, "run", pretend)
+    if hidden:
+        monkeypatch.setitem(sys.modules, "distributed", None)
+    said = new_run.start(tmp_path / "two.yaml", tmp_path, options=options)
+    assert started[started.index("--json") + 1 :] == asked
+    assert ("pip install 'evo-libra[cluster]'" in said) == (asked == ["--workers", "0"])
 
 
 @pytest.mark.usefixtures("plain")
