@@ -10,7 +10,7 @@ import sys
 import textwrap
 from collections.abc import Sequence
 
-from evo_libra import __version__
+from evo_libra.version import __version__
 
 SUMMARY = "Find Pareto-optimal networks for distributed AI training."
 
