@@ -18,7 +18,7 @@ from evo_libra.network.catalog.technologies import Catalog, Technology
 from evo_libra.problem.constraint_parser import parse_constraint
 from evo_libra.problem.constraints import Constraint
 from evo_libra.problem.figures import TotalCostOfOwnership, TrainingFigures
-from evo_libra.problem.file.fabric import FabricLoader, catalog_paths, technologies_of
+from evo_libra.problem.file.fabric import FabricLoader, technologies_of
 from evo_libra.problem.file.faults import FaultsLoader
 from evo_libra.problem.file.mistakes import ProblemFile, Stages
 from evo_libra.problem.file.spec import MAX_DIMENSIONS, PinSpec
@@ -107,15 +107,6 @@ def _with_all_mistakes(first: InputError, source: Source, folder: Path, *, open_
         stages.attempt(lambda: loader.check_mode(parts=bool(kits_of(catalog))), *_OF_MODE)
         stages.attempt(lambda: fidelity_of(time_spec(file.spec), catalog, source), "time", *built)
     return stages.error(first)
-
-
-def files_of(source: Source, folder: Path) -> list[Path]:
-    """Return every file that is there and that a problem is read from, beside its own.
-
-    An `InputError` says that the data does not follow the schema.
-    """
-    file = ProblemFile.of(source, folder)
-    return [*catalog_paths(file), *WorkloadLoader(file).paths()]
 
 
 def _figures(technology: Technology) -> dict[str, Any]:
