@@ -125,7 +125,7 @@ def run_search(
     loop = snapshots(spec, problem, last, observe=record, place=around.place)
     folder.write_json(MANIFEST, {**manifest, "status": "running"}, sync=False)
     keep_references(folder, spec, problem)
-    journal = _Journal(spec, problem, folder, start, scale, around, record)
+    journal = _Journal(spec, problem, folder, start=start, scale=scale, around=around, record=record)
     with closing(loop):
         for snapshot in loop:
             last = snapshot
