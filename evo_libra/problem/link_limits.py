@@ -27,7 +27,7 @@ from evo_libra.problem.quirks import collectives_of
 from evo_libra.problem.time_models.libra import NO_BANDWIDTH
 from evo_libra.problem.time_models.loops import Channel
 from evo_libra.problem.time_models.time_model import TimeModel
-from evo_libra.workload.training import Message
+from evo_libra.workload.layers.iteration_time import Message
 
 _ROUNDING = 1e-9
 """Part of a time that is no difference."""

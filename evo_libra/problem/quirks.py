@@ -21,8 +21,8 @@ from evo_libra.problem.written_designs import transports_of
 from evo_libra.timing import quirks
 from evo_libra.timing.names import Policy, Scheduler
 from evo_libra.timing.quirks import WARNED, Quirk
-from evo_libra.workload.training import Merging
-from evo_libra.workload.workload import Workload
+from evo_libra.workload.layers.iteration_time import Merging
+from evo_libra.workload.layers.workload import Workload
 
 if TYPE_CHECKING:
     from evo_libra.timing.fidelity import Fidelity
@@ -168,7 +168,7 @@ def collectives_of(loop: WeightedLoop) -> list[tuple[Collective, str, int]]:
             each.setdefault(owner, []).append((collective, group, size))
         return max(each.values(), key=len, default=[])
     if isinstance(loop.workload, TrainingStep | ServingStep):
-        from evo_libra.workload.step.iteration import step_iteration  # noqa: PLC0415 - tables of layers do not need it
+        from evo_libra.workload.training.iteration import step_iteration  # noqa: PLC0415 - tables of layers do not need it
 
         streams = step_iteration(loop.workload.time, loop.degrees, Merging.NONE).streams
         return [(load.collective, group, load.size) for group, load in streams if isinstance(load, SizedCollective)]

@@ -19,7 +19,7 @@ from evo_libra.problem.time_models.kinds import PlanTable, ServingStep, TracedWo
 from evo_libra.problem.time_models.libra import LibraTime
 from evo_libra.problem.time_models.loops import WeightedLoop
 from evo_libra.problem.time_models.time_model import TimeModel
-from evo_libra.workload.training import Merging
+from evo_libra.workload.layers.iteration_time import Merging
 
 if TYPE_CHECKING:
     from evo_libra.timing.fidelity import Fidelity

@@ -20,8 +20,8 @@ from evo_libra.problem.time_models.loops import Channel
 from evo_libra.problem.time_models.time_model import Figure, Placement, TimeModel, by_block
 from evo_libra.timing.fidelity import Fidelity
 from evo_libra.timing.phase_dimensions import OPTICAL
+from evo_libra.workload.layers.iteration_time import Load, Message
 from evo_libra.workload.parallelism import Layout, offsets
-from evo_libra.workload.training import Load, Message
 
 
 @dataclass(frozen=True, kw_only=True)

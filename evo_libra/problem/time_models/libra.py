@@ -27,8 +27,8 @@ from evo_libra.network.fabric import Fabric
 from evo_libra.problem.time_models.kinds import TabulatedTime
 from evo_libra.problem.time_models.loops import Channel, WeightedLoop, channel_of
 from evo_libra.problem.time_models.time_model import Placement, TimeModel
+from evo_libra.workload.layers.iteration_time import IterationTime, Load, Message, Race, without_certain_races
 from evo_libra.workload.parallelism import offsets
-from evo_libra.workload.training import IterationTime, Load, Message, Race, without_certain_races
 
 ROUTING = "routes that meet on a link"
 """What no time model here knows: every flow has the share of its links that its process group has."""

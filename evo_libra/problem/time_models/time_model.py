@@ -25,7 +25,7 @@ from evo_libra.workload.parallelism import ALL, MEMBER, Layout, lay_groups, part
 
 if TYPE_CHECKING:
     from evo_libra.timing.fidelity import Fidelity
-    from evo_libra.workload.step.placement import Placed
+    from evo_libra.workload.plans.placement import Placed
 
 
 @dataclass(frozen=True)
@@ -254,7 +254,7 @@ class TimeModel(ABC):
 
     def _of_plans(self, npus: IntArray, plan: IntArray, place: int) -> tuple[dict[str, Placed], BoolArray]:
         """Return where the groups of a table lie under (n,) plans of it, and (n,) whether they fit."""
-        from evo_libra.workload.step.placement import placed_groups  # noqa: PLC0415 - few problems have open plans
+        from evo_libra.workload.plans.placement import placed_groups  # noqa: PLC0415 - few problems have open plans
 
         table = self.tables[place]
         degrees, order, kind = table.placements
