@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 
-from evo_libra import __version__
 from evo_libra.arrays import GIGA, FloatArray, IntArray, Population
 from evo_libra.astra_sim.cluster import Cluster, ExportedGroup, Grouping, check_blocks, cluster_of, group
 from evo_libra.astra_sim.loops import LoopTraces, groups_of, planned, traces_of
@@ -28,6 +27,7 @@ from evo_libra.timing.input_files.system_file import parse_system, read_machine,
 from evo_libra.timing.machine import Machine, RemoteMemory
 from evo_libra.timing.quirks import AT_ZERO, OF_SCHEDULERS, sentence_of
 from evo_libra.units import roofline_ns
+from evo_libra.version import __version__
 from evo_libra.workload.trace_nodes import DimensionGroup
 
 MAX_NPUS = 65_536

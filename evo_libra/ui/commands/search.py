@@ -9,7 +9,6 @@ import sys
 import uuid
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +17,7 @@ from cyclopts import Parameter
 from evo_libra.errors import EvoLibraError, InfeasibleError, InputError, counted, printable, shortened
 from evo_libra.experiment.run.settings import Setting, asked_settings
 from evo_libra.explain.labels import groups_text, size_of_iteration
+from evo_libra.installed import is_installed
 from evo_libra.ui.commands.shared import Assignments, Flag, Json, Out, ProblemName, app
 from evo_libra.ui.tables.named_runs import DEFAULT, written_to
 from evo_libra.ui.tables.output import NoProgress, may_be_terminal, print, print_folded, print_json, progress_bar
@@ -260,9 +260,9 @@ def _faster(problem: SearchProblem, seconds: float) -> list[str]:
     from evo_libra.problem.problem import Problem
 
     simulated = isinstance(problem, Problem) and problem.time.fidelity is not None
-    if not simulated or seconds < _LONG_SECONDS or find_spec("numba") is not None:
+    if not simulated or seconds < _LONG_SECONDS or is_installed("numba"):
         return []
-    return ['numba makes such a search several times as fast: pip install "evo_libra[fast]"']
+    return ["numba makes such a search several times as fast: pip install 'evo-libra[fast]'"]
 
 
 _DRAWN = 200
