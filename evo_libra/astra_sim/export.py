@@ -201,8 +201,9 @@ class _Export:
             workloads.append(workload)
             differences += [sentence for sentence in of_workload(case, self.cluster) if sentence not in differences]
         return Exported(
-            text, self.problem.npus, models, __version__, bool(groups), tuple(workloads), tuple(differences)
-        )
+            design=text, npus=self.problem.npus, models=models, version=__version__, has_groups=bool(groups),
+            workloads=tuple(workloads), differences=tuple(differences),
+        )  # fmt: skip
 
     def predicting(self, name: str) -> Tell:
         """Tell for each collective of a workload that its time is predicted, and of how many chunks."""
@@ -221,8 +222,12 @@ class _Export:
         )
         different = len(np.unique(self.owners[at]))
         return ExportedWorkload(
-            loop.workload.name, f"{TRACES}/{self.names[at]}", different, searched, modelled, prediction, scheduled, rows
-        ), Case(loop, _overlap(self.problem), placed, seconds, prediction, traces.rounded)
+            name=loop.workload.name, prefix=f"{TRACES}/{self.names[at]}", traces=different, searched=searched,
+            modelled=modelled, prediction=prediction, scheduled=scheduled, collectives=rows,
+        ), Case(
+            loop=loop, overlap=_overlap(self.problem), placed=placed, modelled=seconds, prediction=prediction,
+            rounded=traces.rounded,
+        )  # fmt: skip
 
 
 def _other_time(models: tuple[str, str]) -> Iterator[str]:

@@ -268,20 +268,15 @@ def _accelerator_of(name: str, spec: AcceleratorSpec) -> Accelerator:
     assert memory.capacity_GB is not None  # noqa: S101 - `_impossible` has checked
     assert memory.bandwidth_GBps is not None  # noqa: S101 - the same
     return Accelerator(
-        name,
-        {precision: rate * TERA for precision, rate in spec.peak_TFLOPS.items()},
-        memory.capacity_GB * GIGA,
-        memory.bandwidth_GBps * GIGA,
-        {precision: _gemm_of(it) for precision in PRECISIONS if (it := getattr(kernels, precision)) is not None},
-        None if kernels.decode is None else _decode_of(kernels.decode),
-        None if kernels.attention is None else _attention_of(kernels.attention),
-        spec.ports,
-        {port: (spec.port_GBps.get(port) or _catalogue_rates()[port]) * GIGA for port in spec.ports},
-        {port: BusConstants(bus.efficiency, bus.half_message_MB * _MEGA) for port, bus in spec.bus.items()},
-        spec.power_W,
-        _price_of(spec),
-        _sources_of(spec),
-    )
+        name=name, peak={precision: rate * TERA for precision, rate in spec.peak_TFLOPS.items()},
+        memory_capacity=memory.capacity_GB * GIGA, memory_bandwidth=memory.bandwidth_GBps * GIGA,
+        gemm={precision: _gemm_of(it) for precision in PRECISIONS if (it := getattr(kernels, precision)) is not None},
+        decode=None if kernels.decode is None else _decode_of(kernels.decode),
+        attention=None if kernels.attention is None else _attention_of(kernels.attention), ports=spec.ports,
+        port_bandwidth={port: (spec.port_GBps.get(port) or _catalogue_rates()[port]) * GIGA for port in spec.ports},
+        bus={port: BusConstants(bus.efficiency, bus.half_message_MB * _MEGA) for port, bus in spec.bus.items()},
+        power=spec.power_W, price=_price_of(spec), sources=_sources_of(spec),
+    )  # fmt: skip
 
 
 def _gemm_of(spec: GemmSpec) -> GemmConstants:

@@ -93,4 +93,6 @@ def _reference(name: str, spec: DesignSpec) -> ReferenceDesign:
     step = 1 if steps is None else steps.multiple_of
     others = [spec.design.replace(f"@{one}:", f"@{other}:") for one, names in spec.instead.items() for other in names]
     texts, source = (spec.design, *others), " ".join(spec.source.split())
-    return ReferenceDesign(name, spec.title, texts, sizes, step, largest, source, spec.year)
+    return ReferenceDesign(
+        name=name, title=spec.title, texts=texts, sizes=sizes, step=step, largest=largest, source=source, year=spec.year
+    )

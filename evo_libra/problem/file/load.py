@@ -142,28 +142,18 @@ class _Loader:
         constraints += self.limits(training, npu, constraints, len(choices))
         if system is not None:
             self.check_system(system, constraints)
-        counted = self._count(catalog, choices, pins)
+        counted, asked, kits = self._count(catalog, choices, pins), self.asked(constraints), kits_of(catalog)
         return Problem(
-            self.spec.name,
-            self.spec.npus,
-            catalog,
-            self._space(counted, catalog, time, choices, constraints),
-            choices,
-            time,
-            tuple(MEASURES[name].objective for name in dict.fromkeys(self.spec.objectives)),
-            constraints,
-            SearchSettings(**self.spec.search.model_dump()),
-            self._identity(catalog),
-            counted,
-            self.fabric.bandwidth().mode == "optimal",
-            tco,
-            training,
-            npu,
-            UncertaintyLoader(self.file, self.asked(constraints)).scenarios(kits_of(catalog), npu, time.loops, system),
-            FaultsLoader(self.file, self.asked(constraints)).faults(kits_of(catalog)),
-            system,
-            self._notes(catalog),
-        )
+            name=self.spec.name, npus=self.spec.npus, catalog=catalog,
+            structures=self._space(counted, catalog, time, choices, constraints), choices=choices, time=time,
+            objectives=tuple(MEASURES[name].objective for name in dict.fromkeys(self.spec.objectives)),
+            constraints=constraints, settings=SearchSettings(**self.spec.search.model_dump()),
+            spec=self._identity(catalog), counted=counted, optimal=self.fabric.bandwidth().mode == "optimal", tco=tco,
+            training=training, npu=npu,
+            scenarios=UncertaintyLoader(self.file, asked).scenarios(kits, npu, time.loops, system),
+            faults=FaultsLoader(self.file, asked).faults(kits), system=system,
+            notes=self._notes(catalog),
+        )  # fmt: skip
 
     def _notes(self, catalog: Catalog) -> tuple[Quirk, ...]:
         """Return what the file, or the file of a model, says and is not computed."""

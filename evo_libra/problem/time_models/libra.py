@@ -122,8 +122,9 @@ class LibraTime(TimeModel):
         rows, limit = np.empty((0, *low.shape)), np.empty((0, low.shape[1]))
         equality = np.empty(0, dtype=np.bool_)
         return BandwidthProgram(
-            base, size, traffic, np.zeros(low.shape), low, high, rows, limit, equality, joined_chains(chains)
-        )
+            base=base, size=size, traffic=traffic, price=np.zeros(low.shape), low=low, high=high, rows=rows,
+            limit=limit, equality=equality, chains=joined_chains(chains),
+        )  # fmt: skip
 
     def _place(self, loop: WeightedLoop) -> FloatArray:
         """Return (s, c) 1 where a stream of a workload is of a channel."""

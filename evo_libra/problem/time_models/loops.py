@@ -114,8 +114,9 @@ def weighted_loop(
     complete = {**degrees, **joined, ALL: npus}
     layouts = {**dict.fromkeys((*degrees, *joined), layout), ALL: ()}
     return WeightedLoop(
-        workload, complete, layouts, weight, iteration_time(workload, complete, overlap, merging=merging), merging
-    )
+        workload, complete, layouts, weight=weight, time=iteration_time(workload, complete, overlap, merging=merging),
+        merging=merging,
+    )  # fmt: skip
 
 
 def weighted_step(step: TrainingStep | ServingStep, weight: float, *, merging: Merging) -> WeightedLoop:
@@ -126,7 +127,7 @@ def weighted_step(step: TrainingStep | ServingStep, weight: float, *, merging: M
     if isinstance(step, ServingStep):
         served = Served(*(step_iteration(time, step.degrees, merging) for time in (step.times.first, step.times.token)))
     time = step_iteration(step.time, step.degrees, merging)
-    return WeightedLoop(step, step.degrees, step.layouts, weight, time, merging, served)
+    return WeightedLoop(step, step.degrees, step.layouts, weight=weight, time=time, merging=merging, served=served)
 
 
 def weighted_plans(table: PlanTable, weight: float, place: int, *, merging: Merging) -> WeightedLoop:
@@ -135,7 +136,7 @@ def weighted_plans(table: PlanTable, weight: float, place: int, *, merging: Merg
     served = None
     if isinstance(table, ServingTable):
         served = Served(table.served(merging).first, table.served(merging).token)
-    return WeightedLoop(table, {}, layouts, weight, table.time(merging), merging, served)
+    return WeightedLoop(table, {}, layouts, weight=weight, time=table.time(merging), merging=merging, served=served)
 
 
 OPEN = "plan"
@@ -149,8 +150,9 @@ def weighted_traces(workload: TracedWorkload, weight: float, npus: int, *, mergi
     layouts = {**workload.layouts, ALL: ()}
     degrees = {name: prod(degree for part, degree in layout if part == MEMBER) for name, layout in layouts.items()}
     return WeightedLoop(
-        workload, {**degrees, ALL: npus}, layouts, weight, trace_time(workload, merging=merging), merging
-    )
+        workload, {**degrees, ALL: npus}, layouts, weight=weight, time=trace_time(workload, merging=merging),
+        merging=merging,
+    )  # fmt: skip
 
 
 Channel = tuple[Layout, str, Load]

@@ -90,7 +90,10 @@ def search(
     if report.ending not in ("done", "interrupt"):
         raise EvoLibraError(f"the search failed: {report.error or report.ending}; see {folder.path / LOG}")
     front = found[0].front if found else folder.read_front()
-    code = _report(built, folder, front, report, ready.references, spec.engine_choice, as_json=as_json)
+    code = _report(
+        built, folder, front=front, report=report, references=ready.references, choice=spec.engine_choice,
+        as_json=as_json,
+    )  # fmt: skip
     sys.stdout.flush()  # whoever reads the front need not wait for its picture
     picture = folder.path / PLOT
     if (not as_json if plot is None else plot) and found and len(front):
