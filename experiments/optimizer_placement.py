@@ -15,9 +15,9 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from evo_libra import Problem, load_problem, search
 from evo_libra.errors import InputError
-from evo_libra.front.explain import explain
-from evo_libra.ui.plots.axes import COLOURS
-from evo_libra.workload.step.plans import PLACEMENTS
+from evo_libra.explain.explain import explain
+from evo_libra.pictures.plots.axes import COLOURS
+from evo_libra.workload.plans.plans import PLACEMENTS
 
 NAME = "opt-175b-offload"
 GPUS = (8, 16, 32, 64, 128, 256)

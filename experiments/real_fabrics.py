@@ -30,7 +30,7 @@ from evo_libra.optimality.bounds import bound_variants
 from evo_libra.optimality.ideal_bandwidth import ideal_of
 from evo_libra.optimality.networks import count_networks
 from evo_libra.optimality.whole_front import whole_front
-from evo_libra.ui.plots.axes import COLOURS
+from evo_libra.pictures.plots.axes import COLOURS
 
 NAMES = ("dense-1k", "dense-4k", "dense-32k", "moe-4k", "dlrm-1k-parts", "wafer-20")
 SEED = 0

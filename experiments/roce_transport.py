@@ -12,7 +12,7 @@ import json
 from common import bars, markdown, picture
 
 from evo_libra.network.transport import TRANSPORTS
-from evo_libra.timing.transport.study import COLLECTIVES, STEP, factors
+from evo_libra.validation.roce.study import COLLECTIVES, STEP, factors
 from evo_libra.validation.source import DATA
 
 SIZES_MB = (16, 128)

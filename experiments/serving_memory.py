@@ -16,11 +16,11 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from evo_libra.arrays import GIGA
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.validation.training import cluster_of
+from evo_libra.workload.models.decoder import decoder
+from evo_libra.workload.plans.placement import per_byte
+from evo_libra.workload.plans.plans import one_plan
 from evo_libra.workload.serving.phases import phases_of
 from evo_libra.workload.serving.serving_setup import ServingSetup
-from evo_libra.workload.step.decoder import decoder
-from evo_libra.workload.step.placement import per_byte
-from evo_libra.workload.step.plans import one_plan
 
 STACKS = 5
 MEMORIES = {

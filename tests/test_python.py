@@ -14,7 +14,7 @@ from command import run
 import evo_libra
 from evo_libra import Front, Problem, Result, load_problem, search
 from evo_libra.errors import InfeasibleError, InputError
-from evo_libra.front.recommend import knee
+from evo_libra.explain.recommend import knee
 from evo_libra.problem.file.registry import problem_names
 
 GIVEN: dict[str, Any] = {

@@ -16,15 +16,15 @@ from evo_libra.chakra.trace import CollectiveType, Kind, Node
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError
 from evo_libra.problem.time_models.loops import WeightedLoop
+from evo_libra.workload.layers.workload import Workload
 from evo_libra.workload.parallelism import Layout, members_of
+from evo_libra.workload.plans.plans import PLACEMENTS, Plans
 from evo_libra.workload.serving.serving_step import ServingStep
-from evo_libra.workload.step.plans import PLACEMENTS, Plans
-from evo_libra.workload.step.races import PIPELINE
-from evo_libra.workload.step.step_trace import stage_traces
-from evo_libra.workload.step.training_setup import Setup
-from evo_libra.workload.step.training_step import TrainingStep
-from evo_libra.workload.training_trace import training_nodes
-from evo_libra.workload.workload import Workload
+from evo_libra.workload.step_traces.step_trace import stage_traces
+from evo_libra.workload.step_traces.training_trace import training_nodes
+from evo_libra.workload.training.races import PIPELINE
+from evo_libra.workload.training.training_setup import Setup
+from evo_libra.workload.training.training_step import TrainingStep
 
 Communication = tuple[str, Collective | None, int]
 """Communication that is alike: process group, the collective, None for a message to the next stage, and bytes."""

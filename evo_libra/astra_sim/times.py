@@ -23,9 +23,9 @@ from evo_libra.timing.traces.durations import CollectiveTimes, durations
 from evo_libra.timing.traces.execute import execute_program
 from evo_libra.timing.traces.operations import Action
 from evo_libra.timing.traces.process_groups import GROUP_ENDPOINT
-from evo_libra.workload.step.races import PIPELINE
+from evo_libra.workload.layers.workload import Phase, Workload
 from evo_libra.workload.trace_nodes import DimensionGroup, ListedGroup
-from evo_libra.workload.workload import Phase, Workload
+from evo_libra.workload.training.races import PIPELINE
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import polars as pl
 
 from evo_libra.exchange.writer import Chosen, Writer, Written
-from evo_libra.front.bill_table import COLUMNS, bill_table, table_csv
+from evo_libra.explain.bill_table import COLUMNS, bill_table, table_csv
 
 _CREATED = datetime(2000, 1, 1, tzinfo=UTC)
 _TEXT_STAYS_TEXT = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False}

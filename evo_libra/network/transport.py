@@ -1,7 +1,7 @@
 """Congestion control of RoCE: what part of an Ethernet link each scheme fills (after HOTI 2022, arXiv 2207.10898).
 
 An approximation for comparing schemes: the factors follow from bytes of headers and from the utilisation that a scheme
-aims at. `evo_libra.timing.transport` simulates the control laws to see how far that holds.
+aims at. `evo_libra.validation.roce` simulates the control laws to see how far that holds.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from evo_libra.problem.objectives import MEASURES, values
 from evo_libra.problem.plans import Members, UsefulPlans
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.time_models.time_model import TimeModel
-from evo_libra.workload.step.tabulated import TabulatedTime
+from evo_libra.workload.plans.tabulated import TabulatedTime
 
 _BATCH = 4096
 _PAIRS = 200_000

@@ -26,7 +26,7 @@ from evo_libra.problem.protocol import SearchProblem
 from evo_libra.problem.time_models.libra import NO_BANDWIDTH
 from evo_libra.problem.time_models.loops import Channel, collectives_of
 from evo_libra.problem.time_models.time_model import TimeModel
-from evo_libra.workload.training import Message
+from evo_libra.workload.layers.iteration_time import Message
 
 _ROUNDING = 1e-9
 """Part of a time that is no difference."""

@@ -35,7 +35,7 @@ from evo_libra.timing.phase_dimensions import (
 )
 from evo_libra.timing.schedule_choices import ScheduleChoices, schedule_of
 from evo_libra.units import bytes_per_ns
-from evo_libra.workload.training import Message
+from evo_libra.workload.layers.iteration_time import Message
 
 NATURAL = {index: ALGORITHMS.index(block.algorithm) for index, block in enumerate(BLOCKS)}
 """The algorithm of each block unless a problem says otherwise."""

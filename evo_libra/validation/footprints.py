@@ -7,10 +7,10 @@ from typing import Any
 
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.validation.source import PublishedRow, PublishedSource, published
-from evo_libra.workload.step.decoder import Decoder
-from evo_libra.workload.step.memory import activations, parameters
-from evo_libra.workload.step.plans import FULL, NONE, SELECTIVE, Plans, one_plan
-from evo_libra.workload.step.training_setup import Setup
+from evo_libra.workload.models.decoder import Decoder
+from evo_libra.workload.plans.plans import FULL, NONE, SELECTIVE, Plans, one_plan
+from evo_libra.workload.training.memory import activations, parameters
+from evo_libra.workload.training.training_setup import Setup
 
 _GIBI = 2.0**30
 _BYTES_OF_WEIGHT = 18.0

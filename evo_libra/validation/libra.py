@@ -11,8 +11,8 @@ from evo_libra.arrays import Population
 from evo_libra.collective import Collective, Pattern, time_per_byte, unit_traffic
 from evo_libra.network.catalog.technologies import Catalog, Technology, cost_by_part, part_prices
 from evo_libra.validation.source import PublishedRow, PublishedSource, published
-from evo_libra.workload.training import iteration_time
-from evo_libra.workload.workload import Layer, Phase, Workload
+from evo_libra.workload.layers.iteration_time import iteration_time
+from evo_libra.workload.layers.workload import Layer, Phase, Workload
 
 PHASES = ("Forward", "InputGrad", "WeightGrad")
 TIERS = ("InterChiplet", "InterPackage", "InterNode", "InterPod")

@@ -12,15 +12,15 @@ from evo_libra.arrays import GIGA, FloatArray
 from evo_libra.network.catalog.accelerators import accelerator, read_accelerator
 from evo_libra.validation.source import PublishedRow, PublishedSource, published
 from evo_libra.validation.training import cluster_of
+from evo_libra.workload.models.decoder import Decoder, decoder
+from evo_libra.workload.plans.placement import per_byte
+from evo_libra.workload.plans.plans import one_plan
 from evo_libra.workload.serving.phases import phases_of
 from evo_libra.workload.serving.served_times import ServedTimes, served_times
 from evo_libra.workload.serving.serving_plans import ServingPlans
 from evo_libra.workload.serving.serving_setup import ServingSetup
 from evo_libra.workload.serving.stacks import SERVING_STACKS
-from evo_libra.workload.step.decoder import Decoder, decoder
-from evo_libra.workload.step.placement import per_byte
-from evo_libra.workload.step.plans import one_plan
-from evo_libra.workload.step.races import PerByte
+from evo_libra.workload.training.races import PerByte
 
 ServingRow = Mapping[str, Any]
 

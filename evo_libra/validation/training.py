@@ -13,13 +13,13 @@ from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.validation.source import PublishedRow, PublishedSource, published
-from evo_libra.workload.step.decoder import Decoder
-from evo_libra.workload.step.placement import per_byte
-from evo_libra.workload.step.plans import RECOMPUTE, Plans, one_plan
-from evo_libra.workload.step.races import DATA, PerByte, StepTime
-from evo_libra.workload.step.stacks import STACKS, Stack
-from evo_libra.workload.step.step_time import step_time
-from evo_libra.workload.step.training_setup import Setup
+from evo_libra.workload.models.decoder import Decoder
+from evo_libra.workload.models.stacks import STACKS, Stack
+from evo_libra.workload.plans.placement import per_byte
+from evo_libra.workload.plans.plans import RECOMPUTE, Plans, one_plan
+from evo_libra.workload.training.races import DATA, PerByte, StepTime
+from evo_libra.workload.training.step_time import step_time
+from evo_libra.workload.training.training_setup import Setup
 
 SERVER = 8
 """Accelerators of a server in all rows."""

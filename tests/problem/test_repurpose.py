@@ -10,7 +10,7 @@ import pytest
 
 from evo_libra.errors import InputError
 from evo_libra.experiment.run.origin import build, digest_of, origin_of, with_assignments
-from evo_libra.front.references import reference_points
+from evo_libra.explain.references import reference_points
 from evo_libra.problem.file.registry import load_problem, problem_names
 
 SMALL = ("weights=[12,10,6]", "workers=3")

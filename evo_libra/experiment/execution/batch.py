@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from evo_libra.errors import StorageError, counted
-from evo_libra.experiment.execution.executor import Executor, Job, Report, Undelivered
+from evo_libra.experiment.execution.job import Executor, Job, Report, Undelivered
 from evo_libra.experiment.execution.plan import PlannedRun, batch_folder, tidy, wanted, write_plan
 from evo_libra.experiment.execution.worker import abandon
 from evo_libra.experiment.run.spec import Experiment, RunSpec

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from evo_libra.experiment.run.spec import RunSpec
 from evo_libra.experiment.store.folder import REFERENCES, RunFolder
-from evo_libra.front.references import ReferencePoint, reference_points
+from evo_libra.explain.references import ReferencePoint, reference_points
 from evo_libra.problem.protocol import SearchProblem
 
 _KNOWN: dict[str, list[ReferencePoint]] = {}

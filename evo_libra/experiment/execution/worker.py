@@ -21,7 +21,7 @@ from evo_libra.errors import (
     machine_fault,
     memory_kills,
 )
-from evo_libra.experiment.execution.executor import Ending, Job, Report
+from evo_libra.experiment.execution.job import Ending, Job, Report
 from evo_libra.experiment.execution.search_loop import Place, begin, in_this_process, with_processes
 from evo_libra.experiment.execution.search_run import LOST, Outcome, Surroundings, mark_done, prepare, run_search
 from evo_libra.experiment.run.record import RunFigures, program

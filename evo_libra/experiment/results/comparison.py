@@ -17,8 +17,8 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray
 from evo_libra.errors import InputError
-from evo_libra.experiment.run.spec import problem_as_run
 from evo_libra.experiment.store.folder import MANIFEST, RunFolder
+from evo_libra.experiment.store.stored_runs import problem_as_run
 from evo_libra.files.integrity import canonical_hash
 from evo_libra.front.archive import front as non_dominated_in_order
 from evo_libra.front.archive import non_dominated

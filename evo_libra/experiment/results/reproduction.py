@@ -15,8 +15,9 @@ from evo_libra.errors import InputError
 from evo_libra.experiment.execution.search_loop import in_processes, snapshots, with_processes
 from evo_libra.experiment.run.origin import build, refuse_code
 from evo_libra.experiment.run.record import git_state, machine, program, versions
-from evo_libra.experiment.run.spec import RunSpec, spec_as_run
+from evo_libra.experiment.run.spec import RunSpec
 from evo_libra.experiment.store.folder import DONE, FRONT, MANIFEST, RunFolder
+from evo_libra.experiment.store.stored_runs import spec_as_run
 from evo_libra.files.integrity import checksum
 from evo_libra.front.archive import Archive
 from evo_libra.front.front import Front, front_of

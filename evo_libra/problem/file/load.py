@@ -43,7 +43,7 @@ from evo_libra.problem.space import MAX_INDEX, MAX_STRUCTURES, CountedStructures
 from evo_libra.problem.time_models.registry import Network, time_kind
 from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.timing.quirks import Quirk
-from evo_libra.workload.training import Merging
+from evo_libra.workload.layers.iteration_time import Merging
 
 if TYPE_CHECKING:
     from evo_libra.problem.system import SystemBill

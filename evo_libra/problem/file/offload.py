@@ -12,7 +12,7 @@ from evo_libra.network.catalog.hosts import HostSpec, host_of, load_hosts
 from evo_libra.problem.file.system_spec import SystemSpec
 from evo_libra.problem.file.training_spec import OptimizerSpec, ServerSpec
 from evo_libra.problem.time_models.registry import time_kind
-from evo_libra.workload.step.offload import Offload, OffloadHost, ParameterServer
+from evo_libra.workload.training.offload import Offload, OffloadHost, ParameterServer
 
 _UPDATE = ("memory_GBps", "GFLOPS")
 _SSDS = ("ssds", "ssd_GBps")

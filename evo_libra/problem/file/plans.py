@@ -12,14 +12,14 @@ from evo_libra.arrays import GIGA
 from evo_libra.problem.file.offload import places_of
 from evo_libra.problem.file.spec import WorkloadSpec
 from evo_libra.problem.file.training_spec import TrainingSpec
-from evo_libra.workload.step.advice import fitting_option
-from evo_libra.workload.step.memory import memory_on_npu
-from evo_libra.workload.step.open_plans import OpenPlans, plan_table
-from evo_libra.workload.step.plan_rules import plan_mistakes
-from evo_libra.workload.step.plan_space import PlanSpace
-from evo_libra.workload.step.plans import PLACEMENTS, RECOMPUTE, Plans, one_plan
-from evo_libra.workload.step.training_setup import Setup
-from evo_libra.workload.step.training_table import TrainingTable
+from evo_libra.workload.plans.open_plans import OpenPlans, plan_table
+from evo_libra.workload.plans.plan_rules import plan_mistakes
+from evo_libra.workload.plans.plan_space import PlanSpace
+from evo_libra.workload.plans.plans import PLACEMENTS, RECOMPUTE, Plans, one_plan
+from evo_libra.workload.training.advice import fitting_option
+from evo_libra.workload.training.memory import memory_on_npu
+from evo_libra.workload.training.training_setup import Setup
+from evo_libra.workload.training.training_table import TrainingTable
 
 DEGREES = ("tp", "cp", "pp", "vp", "ep")
 _FLAGS = ("sequence_parallel", "overlap_tp", "overlap_pp", "overlap_dp")

@@ -22,7 +22,7 @@ from evo_libra.problem.time_models.loops import WeightedLoop
 
 if TYPE_CHECKING:
     from evo_libra.problem.file.training_spec import ServerSpec
-    from evo_libra.workload.step.plans import Plans
+    from evo_libra.workload.plans.plans import Plans
 
 _KEYS = {"price": "price_usd", "watts": "power_W"}
 
@@ -91,7 +91,7 @@ class SystemLoader:
             if spec.training is None or plans is None:
                 continue
             from evo_libra.problem.file.offload import hosted  # noqa: PLC0415 - tables of layers do not need it
-            from evo_libra.workload.step.plans import NETWORK, NVME  # noqa: PLC0415 - the same
+            from evo_libra.workload.plans.plans import NETWORK, NVME  # noqa: PLC0415 - the same
 
             place = np.broadcast_to(plans.optimizer, len(plans))
             host = hosted(self.spec.system)

@@ -29,12 +29,19 @@ from evo_libra.problem.time_models.loops import (
     weighted_step,
     weighted_traces,
 )
-from evo_libra.workload.generators import dlrm, moe, transformer
-from evo_libra.workload.language_models import MODELS_FILE, DlrmSpec, MoeSpec, TableSpec, TransformerSpec, load_models
+from evo_libra.workload.layers.generators import dlrm, moe, transformer
+from evo_libra.workload.layers.iteration_time import Merging
+from evo_libra.workload.layers.language_models import (
+    MODELS_FILE,
+    DlrmSpec,
+    MoeSpec,
+    TableSpec,
+    TransformerSpec,
+    load_models,
+)
+from evo_libra.workload.layers.text_file import read_astra_sim_text
+from evo_libra.workload.layers.workload import IterationSize, Workload, scale_compute
 from evo_libra.workload.parallelism import ALL, complete_degrees, parts_of
-from evo_libra.workload.text_file import read_astra_sim_text
-from evo_libra.workload.training import Merging
-from evo_libra.workload.workload import IterationSize, Workload, scale_compute
 
 if TYPE_CHECKING:
     from evo_libra.problem.file.generator_spec import Generator

@@ -22,8 +22,8 @@ from evo_libra.timing.fidelity import Fidelity
 from evo_libra.timing.phase_dimensions import OPTICAL
 from evo_libra.timing.quirks import Warned
 from evo_libra.timing.schedule_choices import Schedules
+from evo_libra.workload.layers.iteration_time import Message
 from evo_libra.workload.parallelism import Layout, offsets
-from evo_libra.workload.training import Message
 
 
 @dataclass(frozen=True, kw_only=True)

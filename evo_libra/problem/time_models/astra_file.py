@@ -27,7 +27,7 @@ from evo_libra.timing.fidelity import NATURAL, Fidelity
 from evo_libra.timing.names import ALGORITHMS, POLICIES, SCHEDULERS, Scheduler
 from evo_libra.timing.phase_dimensions import ONE_ALGORITHM, TIMED_BLOCKS
 from evo_libra.units import nanoseconds, seconds
-from evo_libra.workload.training import Merging
+from evo_libra.workload.layers.iteration_time import Merging
 
 if TYPE_CHECKING:
     from evo_libra.problem.file.spec import TimeSpec

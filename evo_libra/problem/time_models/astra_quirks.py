@@ -16,7 +16,7 @@ from evo_libra.timing.collectives.system import cut
 from evo_libra.timing.names import Policy, Scheduler
 from evo_libra.timing.quirks import WARNED, Quirk, Warned
 from evo_libra.timing.schedule_choices import schedule_of
-from evo_libra.workload.workload import Workload
+from evo_libra.workload.layers.workload import Workload
 
 _UNSAFE = (Policy.ALTERNATING, Policy.FEWEST_PHASES_FIRST)
 

@@ -29,8 +29,8 @@ from evo_libra.problem.time_models.loops import Channel, WeightedLoop, channel_o
 from evo_libra.problem.time_models.placement import Operation, Placement
 from evo_libra.problem.time_models.registry import Loops, Network, TimeKind
 from evo_libra.problem.time_models.time_model import TimeModel
+from evo_libra.workload.layers.iteration_time import IterationTime, Load, Merging, Message, Race, without_certain_races
 from evo_libra.workload.parallelism import offsets
-from evo_libra.workload.training import IterationTime, Load, Merging, Message, Race, without_certain_races
 
 if TYPE_CHECKING:
     from evo_libra.timing.fidelity import Fidelity

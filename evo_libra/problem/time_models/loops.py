@@ -12,13 +12,13 @@ import numpy as np
 from evo_libra.arrays import FloatArray, IntArray, Population, columns
 from evo_libra.collective import Collective, NextStage, SizedByPlan, SizedCollective
 from evo_libra.problem.time_models.kinds import PlanTable, ServingStep, ServingTable, TracedWorkload, TrainingStep
+from evo_libra.workload.layers.iteration_time import IterationTime, Load, Merging, Stream, iteration_time
+from evo_libra.workload.layers.workload import IterationSize, Workload
 from evo_libra.workload.parallelism import ALL, MEMBER, Layout, parts_of
-from evo_libra.workload.training import IterationTime, Load, Merging, Stream, iteration_time
-from evo_libra.workload.workload import IterationSize, Workload
 
 if TYPE_CHECKING:
     from evo_libra.timing.trace_time import TraceTime
-    from evo_libra.workload.step.tabulated import TabulatedTime
+    from evo_libra.workload.plans.tabulated import TabulatedTime
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def weighted_loop(
 
 def weighted_step(step: TrainingStep | ServingStep, weight: float, *, merging: Merging) -> WeightedLoop:
     """Compile a training step or serving under one plan; `merging` is that of `iteration_time`."""
-    from evo_libra.workload.step.iteration import step_iteration  # noqa: PLC0415 - tables of layers do not need it
+    from evo_libra.workload.training.iteration import step_iteration  # noqa: PLC0415 - tables of layers do not need it
 
     served = None
     if isinstance(step, ServingStep):
@@ -225,7 +225,7 @@ def collectives_of(loop: WeightedLoop) -> list[tuple[Collective, str, int]]:
             each.setdefault(owner, []).append((collective, group, size))
         return max(each.values(), key=len, default=[])
     if isinstance(loop.workload, TrainingStep | ServingStep):
-        from evo_libra.workload.step.iteration import step_iteration  # noqa: PLC0415 - tables of layers do not need it
+        from evo_libra.workload.training.iteration import step_iteration  # noqa: PLC0415 - tables of layers do not need it
 
         streams = step_iteration(loop.workload.time, loop.degrees, Merging.NONE).streams
         return [(load.collective, group, load.size) for group, load in streams if isinstance(load, SizedCollective)]

@@ -11,7 +11,7 @@ from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.errors import InputError, unknown
 from evo_libra.installed import entry_points_of
 from evo_libra.network.blocks import Kit, PricedBlock
-from evo_libra.workload.training import Merging
+from evo_libra.workload.layers.iteration_time import Merging
 
 if TYPE_CHECKING:
     from evo_libra.files.source import Source

@@ -29,12 +29,12 @@ from evo_libra.problem.time_models.loops import (
 from evo_libra.problem.time_models.placement import Operation, Placement, by_block, relative_figure
 from evo_libra.timing.quirks import Warned
 from evo_libra.timing.schedule_choices import NoSchedules, Schedules
+from evo_libra.workload.layers.iteration_time import Message
 from evo_libra.workload.parallelism import ALL, MEMBER, Layout, lay_groups, offsets, parts_of
-from evo_libra.workload.training import Message
 
 if TYPE_CHECKING:
     from evo_libra.timing.fidelity import Fidelity
-    from evo_libra.workload.step.placement import Placed
+    from evo_libra.workload.plans.placement import Placed
 
 
 @dataclass(frozen=True)
@@ -244,7 +244,7 @@ class TimeModel(ABC):
 
     def _of_plans(self, npus: IntArray, plan: IntArray, place: int) -> tuple[dict[str, Placed], BoolArray]:
         """Return where the groups of a table lie under (n,) plans of it, and (n,) whether they fit."""
-        from evo_libra.workload.step.placement import placed_groups  # noqa: PLC0415 - few problems have open plans
+        from evo_libra.workload.plans.placement import placed_groups  # noqa: PLC0415 - few problems have open plans
 
         table = self.tables[place]
         degrees, order, kind = table.placements

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InputError, suggestion
 from evo_libra.ui.commands.shared import Json, app
-from evo_libra.ui.output import new_console, print, print_json, print_table
+from evo_libra.ui.tables.output import new_console, print, print_json, print_table
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -46,9 +46,9 @@ def _everything() -> dict[str, Any]:
     from evo_libra.problem.file.registry import problem_names
     from evo_libra.searching.automatic import AUTO
     from evo_libra.searching.registry import engine_names
-    from evo_libra.workload.language_models import load_models
-    from evo_libra.workload.step.decoder import load_decoders
-    from evo_libra.workload.step.recommender import trainable_recommenders
+    from evo_libra.workload.layers.language_models import load_models
+    from evo_libra.workload.models.decoder import load_decoders
+    from evo_libra.workload.models.recommender import trainable_recommenders
 
     return {
         "catalogs": {name: _linear(name) for name in catalog_names()},
@@ -68,8 +68,8 @@ def _one(name: str) -> dict[str, Any]:
     from evo_libra.network.catalog.accelerators import load_accelerators
     from evo_libra.network.catalog.parts import is_parts, parts_names
     from evo_libra.network.catalog.technologies import catalog_names, load_catalog
-    from evo_libra.workload.step.decoder import load_decoders
-    from evo_libra.workload.step.recommender import trainable_recommenders
+    from evo_libra.workload.models.decoder import load_decoders
+    from evo_libra.workload.models.recommender import trainable_recommenders
 
     if name in load_accelerators():
         return {"accelerators": {name: _accelerator(name)}}
@@ -119,7 +119,7 @@ def _decoder(name: str) -> dict[str, Any]:
     """Return the hyper-parameters of a language model, and its numbers of weights."""
     from dataclasses import asdict
 
-    from evo_libra.workload.step.decoder import decoder
+    from evo_libra.workload.models.decoder import decoder
 
     found = decoder(name)
     shape = {key: value for key, value in asdict(found).items() if key not in ("name", "source")}
@@ -131,7 +131,7 @@ def _recommender(name: str) -> dict[str, Any]:
     """Return the hyper-parameters of a recommendation model, and its numbers of weights."""
     from dataclasses import asdict
 
-    from evo_libra.workload.step.recommender import recommender
+    from evo_libra.workload.models.recommender import recommender
 
     found = recommender(name)
     shape = {key: value for key, value in asdict(found).items() if key not in ("name", "source")}

@@ -11,9 +11,10 @@ from cyclopts import Parameter
 
 from evo_libra.errors import InputError, counted
 from evo_libra.network.transport import approximation
-from evo_libra.ui.commands.named_runs import origin_of_result, problem_from, run_folder
+from evo_libra.quantities import number, time_text
 from evo_libra.ui.commands.shared import Assignments, Json, MovedProblem, RunName, TrustCode, app
-from evo_libra.ui.output import number, print, print_folded, print_json, progress_console, time_text
+from evo_libra.ui.tables.named_runs import origin_of_result, problem_from, run_folder
+from evo_libra.ui.tables.output import print, print_folded, print_json, progress_console
 
 if TYPE_CHECKING:
     from evo_libra.front.front import Front

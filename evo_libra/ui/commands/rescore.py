@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from evo_libra.errors import InputError, counted
 from evo_libra.network.transport import approximation
-from evo_libra.ui.commands.named_runs import given_of, origin_of_result, problem_from, run_folder
+from evo_libra.quantities import number, time_unit
 from evo_libra.ui.commands.shared import (
     FrontRows,
     Json,
@@ -18,25 +18,17 @@ from evo_libra.ui.commands.shared import (
     app,
     check_min,
 )
-from evo_libra.ui.output import (
-    new_console,
-    number,
-    print,
-    print_folded,
-    print_json,
-    print_styled,
-    print_table,
-    time_unit,
-)
+from evo_libra.ui.tables.named_runs import given_of, origin_of_result, problem_from, run_folder
+from evo_libra.ui.tables.output import new_console, print, print_folded, print_json, print_styled, print_table
 
 if TYPE_CHECKING:
     from evo_libra.experiment.run.origin import Origin
     from evo_libra.experiment.store.folder import RunFolder
+    from evo_libra.explain.prices import Priced, Score
+    from evo_libra.explain.rescore import Rescored
     from evo_libra.front.front import Front
-    from evo_libra.front.prices import Priced, Score
-    from evo_libra.front.rescore import Rescored
+    from evo_libra.pictures.plots.series import Series
     from evo_libra.problem.problem import Problem
-    from evo_libra.ui.plots.series import Series
 
 _PRICES = "prices.parquet"
 _MAX_SCENARIOS = 100_000
@@ -61,7 +53,7 @@ def rescore(
     time:
         The other time model.
     """
-    from evo_libra.front.rescore import rescore as rescored
+    from evo_libra.explain.rescore import rescore as rescored
     from evo_libra.problem.file.registry import with_time
     from evo_libra.problem.quirks import warnings_of
     from evo_libra.timing.quirks import Warned
@@ -112,7 +104,7 @@ def prices(
     score:
         How designs are compared: by mean cost, worst cost, or regret (extra cost over the cheapest that is no slower).
     """
-    from evo_libra.front.prices import price_front
+    from evo_libra.explain.prices import price_front
 
     if not 1 <= scenarios <= _MAX_SCENARIOS:
         raise InputError(f"--scenarios: found {scenarios}; it must be from 1 to {_MAX_SCENARIOS:,}")
@@ -162,7 +154,7 @@ def _under(origin: Origin, timed: Sequence[str], assignments: Sequence[str], mod
 
 
 def _plot(series: Sequence[Series]) -> None:
-    from evo_libra.ui.plots.scatter import terminal_scatter
+    from evo_libra.pictures.plots.scatter import terminal_scatter
 
     print_styled(terminal_scatter(series, "network cost [USD]", "iteration time [ms]", new_console()))
 
@@ -176,7 +168,7 @@ def _show_times(found: Rescored, front: Front, problem: Problem, other: Problem,
     import numpy as np
 
     from evo_libra.front.front import Front
-    from evo_libra.ui.plots.series import Series
+    from evo_libra.pictures.plots.series import Series
 
     before, after = _model(problem), _model(other)
     if before == after:
@@ -222,7 +214,7 @@ def _show_prices(found: Priced, score: Score, rows: int) -> None:
     import numpy as np
 
     from evo_libra.front.front import Front
-    from evo_libra.ui.plots.series import Series
+    from evo_libra.pictures.plots.series import Series
 
     frame = found.frame
     kept, time = frame["on_front"].to_numpy(), frame["time_ms"].to_numpy()

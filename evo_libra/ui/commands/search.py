@@ -17,27 +17,19 @@ from cyclopts import Parameter
 
 from evo_libra.errors import EvoLibraError, InfeasibleError, InputError, counted, printable, shortened
 from evo_libra.experiment.run.settings import Setting, asked_settings
-from evo_libra.ui.commands.named_runs import DEFAULT, written_to
+from evo_libra.explain.labels import groups_text, size_of_iteration
 from evo_libra.ui.commands.shared import Assignments, Flag, Json, Out, ProblemName, app
-from evo_libra.ui.output import (
-    NoProgress,
-    groups_text,
-    may_be_terminal,
-    print,
-    print_folded,
-    print_json,
-    progress_bar,
-    size_of_iteration,
-)
+from evo_libra.ui.tables.named_runs import DEFAULT, written_to
+from evo_libra.ui.tables.output import NoProgress, may_be_terminal, print, print_folded, print_json, progress_bar
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from evo_libra.experiment.execution.executor import Report
+    from evo_libra.experiment.execution.job import Report
     from evo_libra.experiment.execution.search_run import Outcome
     from evo_libra.experiment.store.folder import RunFolder
+    from evo_libra.explain.references import ReferencePoint
     from evo_libra.front.front import Front
-    from evo_libra.front.references import ReferencePoint
     from evo_libra.problem.protocol import SearchProblem
     from evo_libra.searching.loop import Snapshot
 
@@ -65,7 +57,7 @@ def search(
     plot:
         Draw the front to front.png once it is shown, with --json only when asked; drawing takes a third of a second.
     """
-    from evo_libra.experiment.execution.executor import Job
+    from evo_libra.experiment.execution.job import Job
     from evo_libra.experiment.execution.references import references_of
     from evo_libra.experiment.execution.search_loop import in_processes, planned_run
     from evo_libra.experiment.execution.worker import perform
@@ -121,7 +113,7 @@ def _progress() -> Progress | NoProgress:
 def _draw(problem: SearchProblem, picture: Path, front: Front, references: Sequence[ReferencePoint]) -> None:
     """Draw a front to the folder of its run, unless somebody else is at the run by now."""
     from evo_libra.experiment.execution.worker import claimed
-    from evo_libra.ui.plots.scatter import figure_of
+    from evo_libra.pictures.plots.scatter import figure_of
 
     drawn = io.BytesIO()
     figure_of(front, problem.objectives, problem.name, drawn, references)
@@ -188,15 +180,15 @@ def _report(
 ) -> int:  # fmt: skip
     from evo_libra.experiment.run.record import ending_text
     from evo_libra.experiment.store.folder import DONE, MANIFEST
-    from evo_libra.front.explain import sizes_of
-    from evo_libra.front.references import reference_rows
+    from evo_libra.explain.explain import sizes_of
+    from evo_libra.explain.references import reference_rows
     from evo_libra.problem.problem import Problem
     from evo_libra.problem.quirks import warnings_of
     from evo_libra.searching.engine import EXHAUSTED
     from evo_libra.timing.quirks import Warned
     from evo_libra.ui.commands.front import result_json, show_front
     from evo_libra.ui.commands.recommend import first_beyond_links, show_first
-    from evo_libra.ui.commands.references import show_references
+    from evo_libra.ui.tables.references import show_references
 
     folder, manifest = run.path, run.read_json(MANIFEST)
     failures, first_failures = int(manifest.get("failures", 0)), manifest.get("first_failures", [])

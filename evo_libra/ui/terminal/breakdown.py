@@ -24,7 +24,7 @@ _NO_EQUAL = "With equal bandwidths and no larger total, this network cannot be b
 
 def problem_of_run(folder: RunFolder) -> Problem | None:
     """Return the problem of a run; None where it is written in Python, whose code looking at results does not run."""
-    from evo_libra.experiment.run.spec import problem_as_run
+    from evo_libra.experiment.store.stored_runs import problem_as_run
     from evo_libra.problem.problem import Problem
 
     if "data" in (source := folder.read_json(MANIFEST).get("source", {})) and source["data"] is None:
@@ -37,9 +37,9 @@ def problem_of_run(folder: RunFolder) -> Problem | None:
 def break_down(folder: RunFolder, design: Design) -> Breakdown:
     """Return where the objectives of a design come from; what is wrong is in the note."""
     from evo_libra.experiment.store.records import is_stale
-    from evo_libra.front.drawn_network import drawn_network
-    from evo_libra.front.explain import explain
-    from evo_libra.ui.commands.references import sentences_of_run
+    from evo_libra.explain.drawn_network import drawn_network
+    from evo_libra.explain.explain import explain
+    from evo_libra.ui.tables.references import sentences_of_run
 
     try:
         problem = problem_of_run(folder)

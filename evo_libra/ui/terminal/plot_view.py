@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from evo_libra.ui.output import label_of
-from evo_libra.ui.plots.series import Axis, Series
+from evo_libra.explain.labels import label_of
+from evo_libra.pictures.plots.series import Axis, Series
 
 if TYPE_CHECKING:
     from evo_libra.arrays import FloatArray
@@ -127,7 +127,7 @@ def fitted(view: PlotView, picture: Picture) -> Window:
         shown.append(picture.cloud)
     if not shown:
         return Axis(0.0, 1.0, picture.x.log), Axis(0.0, 1.0, picture.y.log)
-    from evo_libra.ui.plots.axes import axes_of  # noqa: PLC0415 - the first screen does not wait for NumPy
+    from evo_libra.pictures.plots.axes import axes_of  # noqa: PLC0415 - the first screen does not wait for NumPy
 
     return axes_of(shown, log_x=picture.x.log, log_y=picture.y.log)
 

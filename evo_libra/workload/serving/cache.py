@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from evo_libra.arrays import FloatArray
+from evo_libra.workload.models.layer import kv_heads
+from evo_libra.workload.plans.plans import Plans
 from evo_libra.workload.serving.serving_plans import ServingPlans, with_split_experts
 from evo_libra.workload.serving.serving_setup import RESERVED, ServingSetup
-from evo_libra.workload.step.layer import kv_heads
-from evo_libra.workload.step.memory import layers_of_stage, parameters
-from evo_libra.workload.step.plans import Plans
+from evo_libra.workload.training.memory import layers_of_stage, parameters
 
 
 def cache_per_token(setup: ServingSetup, plans: Plans) -> FloatArray:

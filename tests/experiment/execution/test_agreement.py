@@ -14,7 +14,7 @@ from command import call
 
 from evo_libra.errors import EvoLibraError
 from evo_libra.experiment.execution import search_run as runner
-from evo_libra.experiment.execution.executor import Job
+from evo_libra.experiment.execution.job import Job
 from evo_libra.experiment.execution.worker import execute, perform
 from evo_libra.experiment.run import spec as run_spec
 from evo_libra.experiment.run.origin import origin_of

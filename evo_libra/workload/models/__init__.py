@@ -1,0 +1,1 @@
+"""Models: decoders, recommenders, and readers of their files."""
