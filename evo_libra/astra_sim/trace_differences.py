@@ -69,7 +69,7 @@ def trace_differences(problem: Problem, design: Population) -> list[TraceDiffere
     The engine runs the design as ASTRA-sim does; the model is the time of `problem`. There are no differences under
     LIBRA's time, which predicts no time of ASTRA-sim. An `InputError` says that a file of traces cannot be read again.
     """
-    if problem.time.fidelity is None:
+    if not problem.time.predicts_astra_sim:
         return []
     found = list[TraceDifference]()
     for loop, time in zip(problem.time.loops, problem.time.workload_times(design), strict=True):
@@ -107,9 +107,9 @@ def _of_workload(
 
 def _machine(problem: Problem, design: Population) -> Machine:
     """Return a design as ASTRA-sim's files say it; its computations are those of the workload."""
-    assert problem.time.fidelity is not None  # noqa: S101 - the caller has looked
-    check_blocks(design, problem.time.fidelity)
-    cluster = cluster_of(problem.time.fidelity, problem.time.reaching(design))
+    fidelity = problem.time.fidelity_of(problem.name)
+    check_blocks(design, fidelity)
+    cluster = cluster_of(fidelity, problem.time.reaching(design))
     return Machine(cluster.network.links, cluster.system.scheduled)
 
 

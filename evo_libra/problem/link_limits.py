@@ -23,9 +23,8 @@ from evo_libra.errors import counted
 from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchProblem
-from evo_libra.problem.quirks import collectives_of
 from evo_libra.problem.time_models.libra import NO_BANDWIDTH
-from evo_libra.problem.time_models.loops import Channel
+from evo_libra.problem.time_models.loops import Channel, collectives_of
 from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.workload.layers.iteration_time import Message
 

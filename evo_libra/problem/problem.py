@@ -219,12 +219,12 @@ class Problem:
         spare NPUs they have the fewest.
         """
         draft = Draft(structure=structure, block=block, bandwidth=bandwidth, budget=budget, spares=spares)
-        if plan is not None or self.time.fidelity is not None:
+        schedules = self.time.schedules
+        if plan is not None or schedules.scheduled:
             networks = self.pricing.topologies(structure, block)
             draft = replace(draft, topologies=networks if plan is None else replace(networks, plan=plan))
-        if self.time.fidelity is not None and collectives is not None:
-            schedule = self.time.fidelity.schedule(collectives, draft.networks.block)
-            draft = replace(draft, schedule=schedule)
+        if schedules.scheduled and collectives is not None:
+            draft = replace(draft, schedule=schedules.schedule(collectives, draft.networks.block))
         return self.sections.encode(draft)
 
     def evaluate_genes(self, genes: FloatArray) -> Evaluation:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import count
@@ -18,7 +18,7 @@ from evo_libra.files.source import file_digest, files_digest
 from evo_libra.problem.file.accelerators import AcceleratorLoader
 from evo_libra.problem.file.mistakes import Gather, ProblemFile
 from evo_libra.problem.file.spec import WorkloadSpec
-from evo_libra.problem.file.time import check_chunks, time_spec
+from evo_libra.problem.file.time import time_spec
 from evo_libra.problem.file.uncertainty_spec import WeightSpec
 from evo_libra.problem.file.workload_mistakes import Model, layer_mistakes
 from evo_libra.problem.time_models.kinds import PlanTable, TracedWorkload, TrainingStep
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from evo_libra.problem.file.serving import ServingLoader
     from evo_libra.problem.file.serving_spec import ServingSpec
     from evo_libra.problem.file.training import TrainingLoader
-    from evo_libra.timing.fidelity import Fidelity
 
     AnyWorkload = Workload | TrainingStep | TracedWorkload | PlanTable
 
@@ -82,8 +81,8 @@ class WorkloadLoader:
 
         return ServingLoader(self.file, self.training)
 
-    def loops(self, fidelity: Fidelity | None, merging: Merging) -> list[WeightedLoop]:
-        """Return the compiled workloads of the file."""
+    def loops(self, merging: Merging, check: Callable[[WeightedLoop], None] = lambda _: None) -> list[WeightedLoop]:
+        """Return the compiled workloads of the file; see `Loops`."""
         time = time_spec(self.spec)
         if time.overlap != "none" and all(
             spec.training is not None or spec.serving is not None for spec in self.spec.workloads
@@ -99,7 +98,7 @@ class WorkloadLoader:
         ]
         for index, loop in enumerate(loops):
             try:
-                check_chunks(fidelity, loop)
+                check(loop)
             except InputError as error:
                 raise self.fail(("workloads", index), str(error)) from None
         return loops

@@ -186,8 +186,9 @@ def _report(
     from evo_libra.explain.explain import sizes_of
     from evo_libra.explain.references import reference_rows
     from evo_libra.problem.problem import Problem
-    from evo_libra.problem.quirks import Warned, warnings_of
+    from evo_libra.problem.quirks import warnings_of
     from evo_libra.searching.engine import EXHAUSTED
+    from evo_libra.timing.quirks import Warned
     from evo_libra.ui.commands.front import result_json, show_front
     from evo_libra.ui.commands.recommend import first_beyond_links, show_first
     from evo_libra.ui.tables.references import show_references
@@ -260,7 +261,7 @@ def _faster(problem: SearchProblem, seconds: float) -> list[str]:
     """Return how such a search is faster, where it was long, numba is missing, and numba makes it twice as fast."""
     from evo_libra.problem.problem import Problem
 
-    simulated = isinstance(problem, Problem) and problem.time.fidelity is not None
+    simulated = isinstance(problem, Problem) and problem.time.predicts_astra_sim
     if not simulated or seconds < _LONG_SECONDS or is_installed("numba"):
         return []
     return ["numba makes such a search several times as fast: pip install 'evo-libra[fast]'"]
