@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.searching.engines import survival
 from evo_libra.searching.engines.survival import (
     ENDS,
@@ -83,6 +84,8 @@ def test_crowding_by_hand() -> None:
     one = np.zeros(4, dtype=np.int64)
     np.testing.assert_allclose(crowding(STAIRS, one), STAIRS_CROWDING)
     np.testing.assert_allclose(along(STAIRS), STAIRS_CROWDING)
+    np.testing.assert_allclose(crowding(STAIRS / 100.0, one), STAIRS_CROWDING)
+    np.testing.assert_allclose(along(STAIRS / 100.0), STAIRS_CROWDING)
     # A second front, in between and in another order: (40, 20), (20, 30) and (25, 22), 20 by 10 in size.
     # Its middle: ((40 - 20) / 20 + (30 - 20) / 10) / 2 = 1.
     order = [4, 0, 1, 5, 2, 3, 6]
@@ -137,6 +140,18 @@ def test_a_front_that_is_too_large_loses_the_most_crowded() -> None:
     np.testing.assert_allclose(value, [ENDS, 0.7, ENDS])
     kept, front, _ = survivors(objectives[:, :5], np.zeros(5), 4)
     assert (kept.tolist(), front.tolist()) == ([1, 2, 3, 4], [0, 0, 0, 0])
+
+
+@pytest.mark.parametrize(("designs", "broken"), [(4, 0.0), (5, 0.5), (5, 2.0)])
+def test_a_first_front_that_fills_the_population_is_thinned(designs: int, broken: float) -> None:
+    def thin(front: FloatArray, size: int) -> tuple[IntArray, FloatArray]:
+        return np.arange(front.shape[1])[-size:], np.full(size, 7.0)
+
+    objectives = np.concatenate([STAIRS, [[-1.0], [-1.0]]], axis=1)[:, :designs]
+    violation = np.array([0.0, 0, 0, 0, broken])[:designs]
+    for size in (3, 4):
+        kept, _, value = survivors(objectives, violation, size, thin)
+        assert (kept.tolist(), value.tolist()) == ([0, 1, 2, 3][-size:], [7.0] * size)
 
 
 def test_whole_fronts_survive_and_the_next_one_is_cut() -> None:
