@@ -227,6 +227,7 @@ def test_limits_decide_which_kinds_there_are() -> None:
 def test_the_knee_by_hand() -> None:
     # In decades above the best: (0, 2), (0.5, 0.5), (1, 0.9) and (2, 0), of 2 by 2. The second has the least sum.
     values = 10.0 ** np.array([[0.0, 0.5, 1.0, 2.0], [2.0, 0.5, 0.9, 0.0]])
+    assert knee(np.array([[7.0], [3.0]]) * values**0.1) == 1  # neither units nor the extent matter
     assert knee(values) == 1
     assert knee(values, np.array([True, False, True, True])) == 2
     # Each axis counts as much, whatever its range: sums are 1, 0.25 + 0.5 and 1.

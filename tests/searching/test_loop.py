@@ -134,6 +134,7 @@ def test_numbers_out_of_range_are_refused(made: object, said: str) -> None:
 
 def test_the_least_numbers_are_allowed() -> None:
     assert Stagnation(1, 0.0).every == 1
+    assert (Stagnation(5).growth, Mark().evaluations) == (1e-3, 0)
     assert Gap(0.0, lambda _: 0.0, every=1).target == 0.0
     assert SearchOptions(Stop(stagnation=Stagnation(1)), restarts=1).restarts == 1
 
