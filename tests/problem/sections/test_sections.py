@@ -68,7 +68,9 @@ def test_a_level_is_shared_out() -> None:
     found = SearchedBandwidths(rules()).decode(genes, Draft(topologies=networks(2)))
     assert found.bandwidth.tolist() == [[pytest.approx(6.0), 8.0], [pytest.approx(2.0), 4.0]]
     # Of an unused dimension the other one has all of it.
-    one = replace(networks(1), used=np.array([[1.0], [0.0]]), low=np.array([[2.0], [0.0]]), high=np.array([[8.0], [0.0]]))
+    one = replace(
+        networks(1), used=np.array([[1.0], [0.0]]), low=np.array([[2.0], [0.0]]), high=np.array([[8.0], [0.0]])
+    )
     assert SearchedBandwidths(rules()).decode(genes[:, :1], Draft(topologies=one)).bandwidth.tolist() == [
         [pytest.approx(8.0)], [0.0],
     ]  # fmt: skip
