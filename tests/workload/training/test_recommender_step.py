@@ -384,7 +384,7 @@ def test_memory_falls_with_npus_down_to_a_copy_of_the_mlps(seed: int) -> None:
     assert (np.diff(used) < 0).all()
     assert all((np.diff(np.broadcast_to(part, NPUS.shape)) <= 0).all() for part in found.values())
     assert (used > (14 + setup.gradient_bytes) * setup.model.mlp_weights + 1e9).all()
-    more = replace(setup, model=replace(setup.model, rows=setup.model.known_rows + 1))
+    more = replace(setup, model=setup.model.model_copy(update={"rows": setup.model.known_rows + 1}))
     row = sum(recommender_memory(more, 1).values(), np.zeros(1)) - sum(
         recommender_memory(setup, 1).values(), np.zeros(1)
     )
