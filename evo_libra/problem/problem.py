@@ -141,8 +141,8 @@ class Problem:
         """The sections of the genome."""
         budgets = self.budgets() if self.optimal and self.buys else None
         if budgets is not None and self.faults is not None:
-            budgets = budgets[0], budgets[1] * (1.0 + max(self.faults.spares) / self.npus)
-        spares = (0,) if self.faults is None else self.faults.spares
+            budgets = budgets[0], budgets[1] * (1.0 + max(self.faults.spare_choices) / self.npus)
+        spares = (0,) if self.faults is None else self.faults.spare_choices
         rules = Rules(
             choices=self.choices, pricing=self.pricing, time=self.time, traffic=self.traffic,
             constraints=self.constraints, optimal=self.optimal, budgets=budgets, spares=spares,
