@@ -1,4 +1,4 @@
-"""RePurpose on a small trained network: what moving neurons saves over partitions that anybody would try first."""
+"""RePurpose on a small trained network: what moving neurons saves over partitions that a user would try first."""
 
 from __future__ import annotations
 

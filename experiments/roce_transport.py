@@ -1,4 +1,4 @@
-"""What congestion control costs collectives on 128 NPUs: the published laws as fluids, beside the closed form.
+"""What congestion control costs collectives on 128 NPUs: the published laws as fluids, next to the closed form.
 
 The study (HOTI 2022, arXiv 2207.10898) is known by its abstract alone, so that there are no figures of its own here.
 Writes the simulated factors to `evo_libra/validation/data/roce_fluid.json`, where `evo-libra validate` reads them, and

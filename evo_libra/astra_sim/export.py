@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 
-from evo_libra import __version__
 from evo_libra.arrays import GIGA, FloatArray, IntArray, Population
 from evo_libra.astra_sim.cluster import Cluster, ExportedGroup, Grouping, check_blocks, cluster_of, group
 from evo_libra.astra_sim.loops import LoopTraces, groups_of, traces_of
@@ -28,6 +27,7 @@ from evo_libra.timing.input_files.system_file import parse_system, read_machine,
 from evo_libra.timing.machine import Machine, RemoteMemory
 from evo_libra.timing.quirks import AT_ZERO, OF_SCHEDULERS, sentence_of
 from evo_libra.units import roofline_ns
+from evo_libra.version import __version__
 from evo_libra.workload.trace_nodes import DimensionGroup
 
 MAX_NPUS = 65_536
@@ -191,8 +191,9 @@ class _Export:
             workloads.append(workload)
             differences += [sentence for sentence in of_workload(case, self.cluster) if sentence not in differences]
         return Exported(
-            text, self.problem.npus, models, __version__, bool(groups), tuple(workloads), tuple(differences)
-        )
+            design=text, npus=self.problem.npus, models=models, version=__version__, has_groups=bool(groups),
+            workloads=tuple(workloads), differences=tuple(differences),
+        )  # fmt: skip
 
     def predicting(self, name: str) -> Tell:
         """Tell for each collective of a workload that its time is predicted, and of how many chunks."""
@@ -211,8 +212,9 @@ class _Export:
         )
         different = len(np.unique(self.owners[at]))
         return ExportedWorkload(
-            loop.workload.name, f"{TRACES}/{self.names[at]}", different, searched, modelled, prediction, scheduled, rows
-        ), Case(loop, placed, seconds, prediction, traces.rounded)
+            name=loop.workload.name, prefix=f"{TRACES}/{self.names[at]}", traces=different, searched=searched,
+            modelled=modelled, prediction=prediction, scheduled=scheduled, collectives=rows,
+        ), Case(loop, placed, seconds, prediction, traces.rounded)  # fmt: skip
 
 
 def _other_time(models: tuple[str, str]) -> Iterator[str]:

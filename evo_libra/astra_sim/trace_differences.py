@@ -90,18 +90,18 @@ def _of_workload(
         done = execute_program(program, machine, known, taking)
     except InputError as error:
         reason = f"The engine of traces has no time for this design: {error}."
-        yield TraceDifference(NO_ENGINE, workload.name, reason, "An iteration takes", None, model)
+        yield TraceDifference(NO_ENGINE, workload.name, reason, what="An iteration takes", engine=None, model=model)
         return
     whole, engine = "With all differences, an iteration takes", float(done.finish.max()) * NANO
     if done.apart:
-        yield TraceDifference(LATE, workload.name, _late(done), whole, engine, model)
+        yield TraceDifference(LATE, workload.name, _late(done), what=whole, engine=engine, model=model)
     modelled = _modelled(problem, loop, program, design)
     rings = list(_rings(program, taking, modelled, workload, len(machine.npus)))
     yield from rings
     # Of traces that run one group and nothing else, its times are those of the iteration.
     if not done.apart and any(one.engine is None or not isclose(one.engine, engine) for one in rings):
         reason = "No members begin apart."
-        yield TraceDifference(GROUPS_AS_RINGS.name, workload.name, reason, whole, engine, model)
+        yield TraceDifference(GROUPS_AS_RINGS.name, workload.name, reason, what=whole, engine=engine, model=model)
 
 
 def _machine(problem: Problem, design: Population) -> Machine:
@@ -179,4 +179,4 @@ def _rings(
         )
         what = f"All collectives of an NPU in such groups ({len(mine):,}) take"
         engine, model = float(taking[mine].sum()) * NANO, sum(modelled[at] for at in mine) * NANO
-        yield TraceDifference(GROUPS_AS_RINGS.name, workload.name, reason, what, engine, model)
+        yield TraceDifference(GROUPS_AS_RINGS.name, workload.name, reason, what=what, engine=engine, model=model)

@@ -16,7 +16,7 @@ from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.errors import InputError, InvalidFrontError
 from evo_libra.files.integrity import BLANK, CHECKSUM, DamagedError, check_table, read_bytes, seal_table
 from evo_libra.front.archive import Archive
-from evo_libra.installed import view
+from evo_libra.installed import require, view
 from evo_libra.network.fabric import NPU
 from evo_libra.problem.designs import genes_of, violations
 from evo_libra.problem.problem import Problem
@@ -145,10 +145,9 @@ class Front:
 
     def to_pandas(self) -> Any:  # noqa: ANN401 - pandas is not always there
         """Return the table as a data frame of pandas, which the extra ``evo-libra[pandas]`` brings."""
-        try:
-            import pandas as pd  # noqa: PLC0415 - an extra
-        except ImportError:
-            raise InputError("pandas is not installed; pip install 'evo-libra[pandas]' brings it") from None
+        require("pandas", extra="pandas", purpose="Front.to_pandas")
+        import pandas as pd  # noqa: PLC0415 - an extra
+
         return pd.DataFrame(self.frame.to_dict(as_series=False))
 
     def plot(self, path: Path | str | None = None) -> bytes:

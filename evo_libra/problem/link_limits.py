@@ -176,7 +176,10 @@ def _traffic(
     """Return a row from the seconds that a channel adds, its slowest dimension, and its ratio."""
     (_, group, load), (added, dimension, ratio) = channel, figures
     network = f"{BLOCKS[int(design.block[dimension, 0])].code}({design.npus[dimension, 0]})"
-    return FastTraffic(_name(group, load, names), group, int(dimension), network, float(ratio), float(added) * 1e3)
+    return FastTraffic(
+        traffic=_name(group, load, names), group=group, dimension=int(dimension), network=network,
+        times_faster=float(ratio), added_ms=float(added) * 1e3,
+    )  # fmt: skip
 
 
 def _name(group: str, load: Any, names: Mapping[tuple[str, Pattern], str]) -> str:  # noqa: ANN401 - the load of a channel

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from evo_libra import __version__
 from evo_libra.errors import InputError
 from evo_libra.explain.candidates import candidates_of
 from evo_libra.explain.drawn_network import drawn_network
@@ -24,6 +23,7 @@ from evo_libra.pictures.plots.axes import COLOURS
 from evo_libra.report.columns import columns_of, named_column, rounded
 from evo_libra.report.details import MOST, detailed_rows, details_of, price_ranges, rule_text
 from evo_libra.report.records import Chart, Column, Detail, Document, Family, Reference, Result, Rows
+from evo_libra.version import __version__
 
 if TYPE_CHECKING:
     from evo_libra.arrays import FloatArray
@@ -199,7 +199,10 @@ def _result(source: Source, shown: Source, factors: Mapping[str, float]) -> Resu
         stopped = f" {STOPPED}" if source.certificate.waiting else ""
         proof = f"At no cost is a design faster than the front{more}.{stopped}{of}"
         band = _band(shown, factors)
-    return Result(source.name, source.address, len(source.front), len(shown.front), proof, band, dict(source.facts))
+    return Result(
+        name=source.name, address=source.address, designs=len(source.front), shown=len(shown.front), proof=proof,
+        band=band, facts=dict(source.facts),
+    )  # fmt: skip
 
 
 def _band(source: Source, factors: Mapping[str, float]) -> list[list[float]]:

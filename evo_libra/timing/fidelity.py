@@ -95,7 +95,9 @@ class Fidelity(ScheduleChoices):
         (d, n) stride apart, 1 where left out. The bytes, a number or (n,), are those of the whole message, for an
         all-gather of the shard; a ValueError refuses one that cannot be cut into so many chunks.
         """
-        return self.several_seconds({collective: slice(0, len(designs))}, size, extent, designs, share, stride)
+        return self.several_seconds(
+            {collective: slice(0, len(designs))}, size, extent=extent, designs=designs, share=share, stride=stride
+        )
 
     def several_seconds(
         self,
@@ -114,7 +116,9 @@ class Fidelity(ScheduleChoices):
         size, schedule = np.atleast_1d(size), schedule_of(designs)
         if share is not None:  # collectives on trees see to that level by level
             share = np.where((UPPER[designs.block] > 0) | SITED[designs.block], 1.0, share)
-        found = self._dimensions(designs, extent, stride, share, schedule.algorithm, latencies)
+        found = self._dimensions(
+            designs, extent, stride=stride, share=share, algorithm=schedule.algorithm, latencies=latencies
+        )
         time = np.empty(len(designs))
         for collective, run in runs.items():
             if run.start == run.stop:
@@ -168,7 +172,7 @@ class Fidelity(ScheduleChoices):
     ) -> PhaseDimensions:
         """Return where messages run: on links as those of rings, or of the all-reduce in a network of links."""
         algorithm = schedule_of(designs).algorithm if self.message_on_link else RING_ALGORITHM
-        return self._dimensions(designs, extent, stride, share, algorithm, latencies)
+        return self._dimensions(designs, extent, stride=stride, share=share, algorithm=algorithm, latencies=latencies)
 
     def _dimensions(
         self,
@@ -185,9 +189,11 @@ class Fidelity(ScheduleChoices):
         stride = np.ones_like(extent) if stride is None else stride
         latency, leaf_latency = latencies or self.latencies(designs.npus, designs.technology)
         found = PhaseDimensions(
-            PHASE_BLOCK[designs.block], designs.npus, extent, stride, per_npu if share is None else per_npu * share,
-            latency, np.broadcast_to(algorithm, extent.shape), leaves(designs.block, extent, stride, designs.npus),
-            leaf_latency, ramped=None if self.ramped is None else self.ramped[designs.technology],
+            block=PHASE_BLOCK[designs.block], npus=designs.npus, extent=extent, stride=stride,
+            bandwidth=per_npu if share is None else per_npu * share, latency=latency,
+            algorithm=np.broadcast_to(algorithm, extent.shape),
+            leaf=leaves(designs.block, extent, stride, designs.npus), leaf_latency=leaf_latency,
+            ramped=None if self.ramped is None else self.ramped[designs.technology],
         )  # fmt: skip
         found = replace(found, **levels_of(designs, self.kits, extent, stride, found.leaf))
         return found.divided(designs.block, per_npu)

@@ -18,7 +18,7 @@ from evo_libra.network.catalog.technologies import Catalog, Technology
 from evo_libra.problem.constraint_parser import parse_constraint
 from evo_libra.problem.constraints import Constraint
 from evo_libra.problem.figures import TotalCostOfOwnership, TrainingFigures
-from evo_libra.problem.file.fabric import FabricLoader, catalog_paths, technologies_of
+from evo_libra.problem.file.fabric import FabricLoader, technologies_of
 from evo_libra.problem.file.faults import FaultsLoader
 from evo_libra.problem.file.mistakes import ProblemFile, Stages
 from evo_libra.problem.file.spec import MAX_DIMENSIONS, PinSpec
@@ -109,15 +109,6 @@ def _with_all_mistakes(first: InputError, source: Source, folder: Path, *, open_
     return stages.error(first)
 
 
-def files_of(source: Source, folder: Path) -> list[Path]:
-    """Return every file that is there and that a problem is read from, beside its own.
-
-    An `InputError` says that the data does not follow the schema.
-    """
-    file = ProblemFile.of(source, folder)
-    return [*catalog_paths(file), *WorkloadLoader(file).paths()]
-
-
 def _figures(technology: Technology) -> dict[str, Any]:
     """Return the figures of a technology; most have no accelerator to choose, and no transport."""
     return {key: value for key, value in asdict(technology).items() if key not in _RARE or value is not None}
@@ -151,28 +142,18 @@ class _Loader:
         constraints += self.limits(training, npu, constraints, len(choices))
         if system is not None:
             self.check_system(system, constraints)
-        counted = self._count(catalog, choices, pins)
+        counted, asked, kits = self._count(catalog, choices, pins), self.asked(constraints), kits_of(catalog)
         return Problem(
-            self.spec.name,
-            self.spec.npus,
-            catalog,
-            self._space(counted, catalog, time, choices, constraints),
-            choices,
-            time,
-            tuple(MEASURES[name].objective for name in dict.fromkeys(self.spec.objectives)),
-            constraints,
-            SearchSettings(**self.spec.search.model_dump()),
-            self._identity(catalog),
-            counted,
-            self.fabric.bandwidth().mode == "optimal",
-            tco,
-            training,
-            npu,
-            UncertaintyLoader(self.file, self.asked(constraints)).scenarios(kits_of(catalog), npu, time.loops, system),
-            FaultsLoader(self.file, self.asked(constraints)).faults(kits_of(catalog)),
-            system,
-            self._notes(catalog),
-        )
+            name=self.spec.name, npus=self.spec.npus, catalog=catalog,
+            structures=self._space(counted, catalog, time, choices, constraints), choices=choices, time=time,
+            objectives=tuple(MEASURES[name].objective for name in dict.fromkeys(self.spec.objectives)),
+            constraints=constraints, settings=SearchSettings(**self.spec.search.model_dump()),
+            spec=self._identity(catalog), counted=counted, optimal=self.fabric.bandwidth().mode == "optimal", tco=tco,
+            training=training, npu=npu,
+            scenarios=UncertaintyLoader(self.file, asked).scenarios(kits, npu, time.loops, system),
+            faults=FaultsLoader(self.file, asked).faults(kits), system=system,
+            notes=self._notes(catalog),
+        )  # fmt: skip
 
     def _notes(self, catalog: Catalog) -> tuple[Quirk, ...]:
         """Return what the file, or the file of a model, says and is not computed."""

@@ -133,19 +133,11 @@ class WorkloadLoader:
             found[name] = figures | ({"digest": table[0]} if table else {})
         return found
 
-    def paths(self) -> list[Path]:
-        """Return every file that workloads are read from; files that are missing or wrongly named are left out."""
-        named = dict.fromkeys(spec.model for spec in self.spec.workloads if spec.model in load_models())
-        tables = [path for name in named for path in self._tables(str(name))]
-        return [MODELS_FILE, *tables, *(path for _, paths in self._files(found=_there) for path in paths)]
-
-    def _files(
-        self, found: Callable[[Path], tuple[Path, ...]] = _trace_files
-    ) -> Iterator[tuple[str, tuple[Path, ...]]]:
-        """Yield the names of files of workloads in the problem file, and the files; `found` returns a trace's."""
+    def _files(self) -> Iterator[tuple[str, tuple[Path, ...]]]:
+        """Yield the names of files of workloads in the problem file, and the files."""
         for spec in self.spec.workloads:
             if spec.trace is not None:
-                yield spec.trace, found(self.folder / spec.trace)
+                yield spec.trace, _trace_files(self.folder / spec.trace)
             table = spec.generator.file if isinstance(spec.generator, TableSpec) else None
             requests = None if spec.serving is None else _file_of(spec.serving)
             for name in (spec.file, spec.groups, table, requests):

@@ -99,7 +99,9 @@ class AstraTime(TimeModel):
         parts = dict(zip(runs, _slices([len(mine) * count for mine in runs.values()]), strict=True))
         every = designs.select(np.tile(np.arange(count), len(channels)))
         share, latencies = (figures[2], (figures[3], figures[4])) if self.kits else (None, None)
-        times = self._timed(parts, size, Placement(extent, stride), every, share, latencies)
+        times = self._timed(
+            parts, size, placed=Placement(extent, stride), designs=every, share=share, latencies=latencies
+        )
         return dict(zip(channels, times.reshape(-1, count), strict=True))
 
     @cached_property
@@ -192,9 +194,12 @@ class AstraTime(TimeModel):
         collectives = {what: part for what, part in runs.items() if isinstance(what, Collective)}
         if collectives:
             return setting + time.several_seconds(
-                collectives, whole, placed.extent, designs, share, placed.stride, latencies
-            )
-        return setting + time.next_stage_seconds(whole, placed.extent, placed.stride, designs, share, latencies)
+                collectives, whole, extent=placed.extent, designs=designs, share=share, stride=placed.stride,
+                latencies=latencies,
+            )  # fmt: skip
+        return setting + time.next_stage_seconds(
+            whole, placed.extent, stride=placed.stride, designs=designs, share=share, latencies=latencies
+        )
 
     def _setting(self, placed: Placement, designs: Population) -> FloatArray:
         """Return (n,) s until the circuits of groups are there: those of other groups are, wherever there are any."""

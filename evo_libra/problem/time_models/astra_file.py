@@ -55,19 +55,14 @@ def astra_fidelity(spec: TimeSpec, catalog: Catalog, source: Source, *, schedule
         raise _fail(source, ("scheduler",), f"{Scheduler.THEMIS_PAPER.key} {of}, not of {', '.join(trees)}")
     memory = math.inf if spec.local_memory_GBps is None else spec.local_memory_GBps
     return Fidelity(
-        _several(spec.chunks) or (_CHUNKS,),
-        tuple(SCHEDULERS.index(name) for name in schedulers),
-        _algorithms(spec, source),
-        latency_of(spec, catalog, source),
-        Overheads(_ENDPOINT_NS if spec.endpoint_delay_ns is None else spec.endpoint_delay_ns, memory),
-        spec.active_chunks or 1,
-        spec.collective_optimization != "baseline",
-        None if spec.policy is None else POLICIES[spec.policy],
-        _timed(kits_of(catalog), source),
-        seconds(1000.0 * (spec.ocs_setting_us or 0.0)),
-        _ramped(catalog, schedulers, source),
+        chunks=_several(spec.chunks) or (_CHUNKS,), schedulers=tuple(SCHEDULERS.index(name) for name in schedulers),
+        algorithms=_algorithms(spec, source), latency=latency_of(spec, catalog, source),
+        overheads=Overheads(_ENDPOINT_NS if spec.endpoint_delay_ns is None else spec.endpoint_delay_ns, memory),
+        active=spec.active_chunks or 1, shrinking=spec.collective_optimization != "baseline",
+        policy=None if spec.policy is None else POLICIES[spec.policy], kits=_timed(kits_of(catalog), source),
+        ocs_setting=seconds(1000.0 * (spec.ocs_setting_us or 0.0)), ramped=_ramped(catalog, schedulers, source),
         message_on_link=spec.message_bandwidth == "link",
-    )
+    )  # fmt: skip
 
 
 def _ramped(catalog: Catalog, schedulers: Sequence[str], source: Source) -> BoolArray | None:

@@ -107,8 +107,8 @@ class LibraTime(TimeModel):
         rows, limit = np.empty((0, *low.shape)), np.empty((0, low.shape[1]))
         equality = np.empty(0, dtype=np.bool_)
         return BandwidthProgram(
-            np.asarray(base), size, traffic, np.zeros(low.shape), low, high, rows, limit, equality,
-            joined_chains(chains),
+            base=np.asarray(base), size=size, traffic=traffic, price=np.zeros(low.shape), low=low, high=high, rows=rows,
+            limit=limit, equality=equality, chains=joined_chains(chains),
         )  # fmt: skip
 
     def _place(self, loop: WeightedLoop) -> FloatArray:

@@ -145,15 +145,18 @@ def weighted_loop(
     joined = {group: prod(degrees[part] for part in parts_of(group)) for group in workload.groups if group != ALL}
     complete = {**degrees, **joined, ALL: npus}
     layouts = {**dict.fromkeys((*degrees, *joined), layout), ALL: ()}
-    time = iteration_time(workload, complete, overlap, merging=merging)
-    return WeightedLoop(workload, complete, layouts, weight, time, merging, overlap=overlap)
+    return WeightedLoop(
+        workload, complete, layouts, weight=weight, time=iteration_time(workload, complete, overlap, merging=merging),
+        merging=merging, overlap=overlap,
+    )  # fmt: skip
 
 
 def weighted_step(step: PlannedStep, weight: float, *, merging: Merging) -> WeightedLoop:
     """Compile a training step or serving under one plan; `merging` is that of `iteration_time`."""
     parts = step.compiled_parts(merging)
     served = None if parts is None else Served(*parts)
-    return WeightedLoop(step, step.degrees, step.layouts, weight, step.compiled(merging), merging, served)
+    time = step.compiled(merging)
+    return WeightedLoop(step, step.degrees, step.layouts, weight=weight, time=time, merging=merging, served=served)
 
 
 def weighted_plans(table: PlanTable, weight: float, place: int, *, merging: Merging) -> OpenLoop:
@@ -161,7 +164,8 @@ def weighted_plans(table: PlanTable, weight: float, place: int, *, merging: Merg
     layouts: dict[str, Layout] = dict.fromkeys((*table.degrees, ALL), ((OPEN, place),))
     parts = table.time_parts(merging)
     served = None if parts is None else Served(*parts)
-    return OpenLoop(table, {}, layouts, weight, table.time(merging), merging, served, place=place)
+    time = table.time(merging)
+    return OpenLoop(table, {}, layouts, weight=weight, time=time, merging=merging, served=served, place=place)
 
 
 OPEN = "plan"
@@ -175,8 +179,9 @@ def weighted_traces(workload: TracedWorkload, weight: float, *, npus: int, mergi
     layouts = {**workload.layouts, ALL: ()}
     degrees = {name: prod(degree for part, degree in layout if part == MEMBER) for name, layout in layouts.items()}
     return WeightedLoop(
-        workload, {**degrees, ALL: npus}, layouts, weight, trace_time(workload, merging=merging), merging
-    )
+        workload, {**degrees, ALL: npus}, layouts, weight=weight, time=trace_time(workload, merging=merging),
+        merging=merging,
+    )  # fmt: skip
 
 
 Channel = tuple[Layout, str, Load]

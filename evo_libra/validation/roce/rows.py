@@ -1,7 +1,7 @@
 """Congestion control of RoCE: the closed form beside a fluid simulation of the published laws, and a training step.
 
 The study (HOTI 2022, arXiv 2207.10898) is known by its abstract: schemes have little impact on training. No figures of
-it were read, so that what stands for published factors are those of `evo_libra.validation.roce`.
+it were read, so that what stands for published factors are those of `evo_libra.validation.roce.rows`.
 """
 
 from __future__ import annotations
