@@ -84,7 +84,7 @@ def price_of_time(found: Candidates, row: int, faster: Step | None, slower: Step
             return "nothing on the front is faster"
         more = float(found.figures[found.money][fastest] - found.figures[found.money][row])
         gain = 1.0 - float(found.figures[found.time][fastest] / found.figures[found.time][row])
-        return f"only {100 * gain:.3g} % of the {what} are left to gain, for {money_text(more, 3)}{per}"
+        return f"only {100 * gain:.3g} % of the {what} is left to gain, for {money_text(more, 3)}{per}"
     text = f"the next step up (#{found.ids[faster.row]}) saves {100 * faster.share:.3g} % of the {what}"
     if faster.usd <= 0:
         return f"{text} for no money"
