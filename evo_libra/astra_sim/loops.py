@@ -110,14 +110,14 @@ def planned(loop: WeightedLoop) -> tuple[Setup, Plans] | None:
     return loop.workload.planned if isinstance(loop.workload, TrainingStep) else None
 
 
-def traces_of(loop: WeightedLoop, overlap: str, placed: Mapping[str, ExportedGroup], npus: Sequence[int]) -> LoopTraces:
+def traces_of(loop: WeightedLoop, placed: Mapping[str, ExportedGroup], npus: Sequence[int]) -> LoopTraces:
     """Return the traces of one iteration of a workload on dimensions of some NPUs; its groups have their places."""
     places = {name: where.place for name, where in placed.items()}
     step = planned(loop)
     if step is None:
         assert isinstance(loop.workload, Workload), "`groups_of` refuses others"  # noqa: S101 - our mistake
         alone = np.arange(int(np.prod(npus)))[:, None]
-        return LoopTraces((training_nodes(loop.workload, overlap, places),), alone, _rounded(loop.workload))
+        return LoopTraces((training_nodes(loop.workload, loop.overlap, places),), alone, _rounded(loop.workload))
     stages = stage_traces(*step, loop.degrees, places)
     parts, extents = laid_parts(np.array(npus), PIPELINE, loop.layouts[PIPELINE])
     rounded = max((stage.rounded for stage in stages), key=abs)

@@ -19,7 +19,7 @@ from evo_libra.network.transport import APPROXIMATION, TRANSPORTS
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.time_models.kinds import PlanTable, ServingStep, TracedWorkload, TrainingStep
 from evo_libra.problem.time_models.loops import WeightedLoop
-from evo_libra.problem.time_models.time_model import Placement
+from evo_libra.problem.time_models.placement import Placement
 from evo_libra.workload.layers.iteration_time import Message
 from evo_libra.workload.layers.workload import PHASES, Workload
 from evo_libra.workload.parallelism import ALL, offsets
@@ -139,9 +139,8 @@ def _collectives(problem: Problem, loop: WeightedLoop, population: Population) -
         bytes_ = _bytes(sent, where)
         relative = problem.time.relative_bytes(sent.what, where, population.npus, population.technology)
         seconds = (bytes_ * relative)[used, 0] / population.bandwidth[used, 0]
-        time = over_bandwidth = float(seconds.max())
-        if problem.time.fidelity is not None:
-            time = float(problem.time.seconds(sent.what, sent.size, where, population)[0])
+        over_bandwidth = float(seconds.max())
+        time = float(problem.time.seconds(sent.what, sent.size, where, population)[0])
         dimensions = [
             {
                 "dimension": d,
@@ -174,7 +173,7 @@ def _figures(problem: Problem, count: float, size: float, seconds: float, over_b
         "count": count,
         "size_MB": size / 1e6,
         "time_ms": seconds * 1e3 * count,
-        **({} if problem.time.fidelity is None else {"beyond_bandwidth_ms": beyond}),
+        **({} if problem.time.exact else {"beyond_bandwidth_ms": beyond}),
     }
 
 

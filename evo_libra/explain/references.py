@@ -102,7 +102,7 @@ def _planned(problem: Problem, fabric: Fabric, npu: str | None) -> Fabric | None
     held = [_held(problem, network, place) for place in range(len(problem.time.tables))]
     if not problem.time.fits(network.npus)[0] or not all(map(len, held)):
         return None
-    network = replace(network, schedule=problem.time.schedule([bare], network.block))
+    network = replace(network, schedule=problem.time.schedules.read([bare], network.block))
     served = any(isinstance(table, ServingTable) for table in problem.time.tables)
     return replace(fabric, plans=(_balanced if served else _fastest)(problem, network, held))
 

@@ -160,7 +160,10 @@ def traced_workload(
         except ValueError as error:
             raise InputError(Mistake(str(error), key=str(communicator))) from None
         layouts[group_name(layout)] = layout
-    return TracedWorkload(name, program, computing_seconds(program, accelerator), layouts, npus, accelerator, files)
+    return TracedWorkload(
+        name=name, program=program, computing=computing_seconds(program, accelerator), layouts=layouts, npus=npus,
+        accelerator=accelerator, files=files,
+    )  # fmt: skip
 
 
 def trace_time(workload: TracedWorkload, *, merging: Merging) -> TraceTime:

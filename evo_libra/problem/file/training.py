@@ -209,8 +209,9 @@ class TrainingLoader:
             found.mistakes.append(self._mistake(path, ("training", "global_batch"), message))
         found.check()
         setup = RecommenderSetup(
-            model, npu, training.global_batch, str(precision), _BYTES[training.gradients], overlap.embedding,
-            overlap.dp is True,
+            model=model, accelerator=npu, global_batch=training.global_batch, precision=str(precision),
+            gradient_bytes=_BYTES[training.gradients], overlap_embedding=overlap.embedding,
+            overlap_dp=overlap.dp is True,
         )  # fmt: skip
         return recommender_training_step(spec.name or spec.model or model.name, setup, self.spec.npus)
 
