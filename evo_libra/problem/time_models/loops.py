@@ -17,9 +17,9 @@ from evo_libra.workload.parallelism import ALL, MEMBER, Layout, parts_of
 
 if TYPE_CHECKING:
     from evo_libra.timing.trace_time import TracedWorkload, TraceTime
-    from evo_libra.workload.layers.iteration_time.planned_step import PlannedStep
     from evo_libra.workload.plans.plan_table import PlanTable
     from evo_libra.workload.plans.tabulated import TabulatedTime
+    from evo_libra.workload.training.planned_step import PlannedStep
 
     Time = IterationTime | TraceTime | TabulatedTime
     """A time as a function of those of its streams, and of the plan where some are open."""

@@ -10,7 +10,6 @@ import numpy as np
 from evo_libra.arrays import FloatArray
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.workload.layers.iteration_time import IterationTime, Merging
-from evo_libra.workload.layers.iteration_time.planned_step import PlannedStep
 from evo_libra.workload.layers.workload import IterationSize
 from evo_libra.workload.parallelism import Layout
 from evo_libra.workload.plans.plan_rules import plan_values
@@ -21,6 +20,7 @@ from evo_libra.workload.serving.serving_plans import ServingPlans
 from evo_libra.workload.serving.serving_setup import ServingSetup
 from evo_libra.workload.serving.tiers import in_expansion, on_npu
 from evo_libra.workload.training.iteration import step_iteration
+from evo_libra.workload.training.planned_step import PlannedStep
 from evo_libra.workload.training.races import OF_PREFILL, POOLS, TENSOR, StepTime
 from evo_libra.workload.training.training_step import group_degrees, layouts_of
 

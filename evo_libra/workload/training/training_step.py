@@ -11,7 +11,6 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.network.catalog.accelerator import Accelerator
-from evo_libra.workload.layers.iteration_time.planned_step import PlannedStep
 from evo_libra.workload.layers.workload import IterationSize
 from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.parallelism import ALL, Layout
@@ -20,6 +19,7 @@ from evo_libra.workload.plans.plan_rules import plan_text, plan_values
 from evo_libra.workload.plans.plans import PLACEMENTS, Plans
 from evo_libra.workload.training.advice import fitting_npus, fitting_option
 from evo_libra.workload.training.memory import expanded, memory, memory_on_npu
+from evo_libra.workload.training.planned_step import PlannedStep
 from evo_libra.workload.training.races import CONTEXT, DATA, EXPERT, EXPERT_DATA, PIPELINE, TENSOR, StepTime
 from evo_libra.workload.training.recommender_step import RecommenderSetup, recommender_memory, recommender_step
 from evo_libra.workload.training.step_time import step_time
