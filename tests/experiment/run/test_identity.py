@@ -15,8 +15,8 @@ from evo_libra import load_problem, search
 from evo_libra.chakra.trace import CollectiveType, Metadata, Node
 from evo_libra.chakra.write import collective_node, compute_node, write_trace
 from evo_libra.errors import InputError
-from evo_libra.experiment.file.expansion import load_experiment
 from evo_libra.experiment.execution.prepared import Problems
+from evo_libra.experiment.file.expansion import load_experiment
 from evo_libra.experiment.run.origin import build, digest_of, origin_of, with_assignments
 from evo_libra.experiment.run.spec import RunSpec, manifest_of, run_of, spec_of
 from evo_libra.experiment.store.folder import MANIFEST, RunFolder
