@@ -284,10 +284,3 @@ def _file_of(serving: ServingSpec) -> str | None:
     from evo_libra.workload.serving.lengths import NAMED  # noqa: PLC0415 - tables of layers do not need it
 
     return None if serving.requests in NAMED else serving.requests
-
-
-def _there(prefix: Path) -> tuple[Path, ...]:
-    try:
-        return _trace_files(prefix)
-    except InputError:
-        return ()
