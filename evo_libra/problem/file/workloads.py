@@ -16,11 +16,10 @@ from evo_libra.errors import InputError, unknown
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import file_digest, files_digest
 from evo_libra.problem.file.accelerators import AcceleratorLoader
-from evo_libra.problem.file.mistakes import Gather, ProblemFile
+from evo_libra.problem.file.mistakes import Gather, Model, ProblemFile, layer_mistakes
 from evo_libra.problem.file.spec import WorkloadSpec
 from evo_libra.problem.file.time import check_chunks, time_spec
 from evo_libra.problem.file.uncertainty_spec import WeightSpec
-from evo_libra.problem.file.workload_mistakes import Model, layer_mistakes
 from evo_libra.problem.time_models.kinds import PlanTable, TracedWorkload, TrainingStep
 from evo_libra.problem.time_models.loops import (
     WeightedLoop,
