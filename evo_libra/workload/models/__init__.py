@@ -1,0 +1,1 @@
+"""Models: layers, decoders and what reads them from files."""
