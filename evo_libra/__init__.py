@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from evo_libra.version import __version__
+
 if TYPE_CHECKING:
     from evo_libra.experiment.results.result import Result
     from evo_libra.front.front import Front
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
     from evo_libra.problem.problem import Problem
     from evo_libra.searching.generations import search
 
-__version__ = "0.1.0"
 __all__ = ["Front", "Problem", "Result", "__version__", "certify", "load_problem", "optimize", "search"]
 
 # Imported when first asked for, so that `evo-libra --help` does not wait for NumPy.

@@ -12,8 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from evo_libra.arrays import GIGA
-from evo_libra.ui.plots.axes import COLOURS
-from evo_libra.ui.plots.figure import DPI, METADATA, SETTINGS
+from evo_libra.pictures.plots.axes import COLOURS
+from evo_libra.pictures.plots.figure import DPI, METADATA, SETTINGS
 
 _PICTURES = Path(__file__).parents[1] / "docs" / "studies"
 _WIDTH = 7.16

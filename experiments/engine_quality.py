@@ -1,7 +1,7 @@
-"""The default engine beside pymoo's eleven algorithms, on every problem that is shipped and on ZDT and DTLZ.
+"""The default engine next to pymoo's eleven algorithms, on every problem that is shipped and on ZDT and DTLZ.
 
 `python experiments/engine_quality.py [FOLDER]` does the runs that are missing and prints the table of
-`docs/studies/engine_quality.md`. Everybody has the same evaluations, population and archive. A run is one line of
+`docs/studies/engine_quality.md`. Every engine has the same evaluations, population and archive. A run is one line of
 `FOLDER/runs.jsonl` (`results/engine_quality` unless named), so that the script may be stopped at any time; `--help`
 lists what to run.
 """

@@ -15,7 +15,7 @@ from statistics import mean
 from common import LIBRA_RATE, MODELS, markdown, picture
 from runs import Best, best_or_exit
 
-from evo_libra.ui.plots.axes import COLOURS
+from evo_libra.pictures.plots.axes import COLOURS
 
 RATES = {"66": LIBRA_RATE, "234": 234.0}
 SHAPES = {"4D": 4, "3D": 3}

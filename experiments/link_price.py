@@ -15,7 +15,7 @@ from runs import Best, best_or_exit
 
 from evo_libra.arrays import GIGA
 from evo_libra.network.fabric import parse_fabric
-from evo_libra.ui.plots.axes import COLOURS
+from evo_libra.pictures.plots.axes import COLOURS
 
 DIMENSION = 1  # The one between packages.
 

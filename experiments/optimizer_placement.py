@@ -1,7 +1,7 @@
 """Where the optimizer of a 175B model pays: on the GPUs, in hosts, on SSDs, or in a server of the network (LuWu).
 
 Each place has its own problem on 8 to 256 GPUs, 16 sequences on each, and its exact front of time and system cost.
-Then the server's SSDs vary, and collectives of GPUs run beside compute or not.
+Then the server's SSDs vary, and collectives of GPUs run alongside compute or not.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from evo_libra import Problem, load_problem, search
 from evo_libra.errors import InputError
-from evo_libra.front.explain import explain
-from evo_libra.ui.plots.axes import COLOURS
-from evo_libra.workload.step.plans import PLACEMENTS
+from evo_libra.explain.explain import explain
+from evo_libra.pictures.plots.axes import COLOURS
+from evo_libra.workload.plans.plans import PLACEMENTS
 
 NAME = "opt-175b-offload"
 GPUS = (8, 16, 32, 64, 128, 256)
@@ -93,7 +93,7 @@ def of_the_server() -> Iterator[Sequence[str]]:
 
 
 def without_overlap() -> Iterator[Sequence[str]]:
-    """Yield a row for each place, with collectives beside compute, and one after the other."""
+    """Yield a row for each place, with collectives alongside compute, and one after the other."""
     for gpus, places in ((8, ("nvme", "network")), (32, ("host", "nvme", "network")), (128, PLACEMENTS)):
         for place in places:
             rates = [best(place, gpus, (f"{KEY}.overlap.dp={on}",)) for on in ("true", "false")]

@@ -21,9 +21,9 @@ from plan_genes import NAMES, POPULATION, compared, encodings, extent, figures
 from evo_libra import Problem, search
 from evo_libra.arrays import FloatArray
 from evo_libra.front.indicators import hypervolume
-from evo_libra.ui.plots.axes import COLOURS
-from evo_libra.workload.step.plan_table import PlanTable
-from evo_libra.workload.step.plans import RECOMPUTE
+from evo_libra.pictures.plots.axes import COLOURS
+from evo_libra.workload.plans.plan_table import PlanTable
+from evo_libra.workload.plans.plans import RECOMPUTE
 
 SEEDS = (0, 1, 2)
 EVALUATIONS = 50_000

@@ -18,13 +18,13 @@ from matplotlib.ticker import NullFormatter
 from evo_libra import optimize
 from evo_libra.arrays import GIGA
 from evo_libra.network.catalog.technologies import Technology
+from evo_libra.pictures.plots.axes import COLOURS
 from evo_libra.problem.file.registry import load_open_problem
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.time_models.libra import LibraTime
 from evo_libra.problem.time_models.loops import WeightedLoop, weighted_loop
-from evo_libra.ui.plots.axes import COLOURS
+from evo_libra.workload.layers.workload import Workload
 from evo_libra.workload.parallelism import ALL
-from evo_libra.workload.workload import Workload
 
 PUBLISHED = Path(__file__).parents[1] / "tests" / "golden" / "sc22_published.json"
 BUDGET = 100.0

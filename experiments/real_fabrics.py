@@ -30,13 +30,13 @@ from evo_libra.optimality.bounds import bound_variants
 from evo_libra.optimality.ideal_bandwidth import ideal_of
 from evo_libra.optimality.networks import count_networks
 from evo_libra.optimality.whole_front import whole_front
-from evo_libra.ui.plots.axes import COLOURS
+from evo_libra.pictures.plots.axes import COLOURS
 
 NAMES = ("dense-1k", "dense-4k", "dense-32k", "moe-4k", "dlrm-1k-parts", "wafer-20")
 SEED = 0
 _SHOWN = 6
 _MANY = 100_000_000
-"""Networks that the study enumerates at most: without domain sizes there are more than a search looks at."""
+"""Networks that the study enumerates at most: without domain sizes there are more than a search enumerates."""
 
 _MILLISECONDS, _MILLION = 1e3, 1e6
 _MARKERS = "osD^vPX*<>"
@@ -51,7 +51,7 @@ class Case:
     effect : what is off; empty for the problem itself.
     designs : in the notation, the cheapest first.
     objectives : (2, n) s and USD.
-    every : number of all designs of which these are the best; 0 where they are without number.
+    every : number of all designs from which these are the best; 0 where they are without number.
     """
 
     effect: str

@@ -1,4 +1,4 @@
-"""RePurpose on a small trained network: what moving neurons saves over partitions that anybody would try first."""
+"""RePurpose on a small trained network: what moving neurons saves over partitions that a user would try first."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from common import markdown, picture
 
 from evo_libra import load_problem, search
 from evo_libra.front.front import Front
-from evo_libra.ui.plots.axes import COLOURS
-from evo_libra.workload.partitioning.baselines import contiguous, direct, shuffled
-from evo_libra.workload.partitioning.partition import Partition
+from evo_libra.pictures.plots.axes import COLOURS
+from evo_libra.plugins.repurpose.baselines import contiguous, direct, shuffled
+from evo_libra.plugins.repurpose.partition import Partition
 
 ERRORS = (0.02, 0.05, 0.1, 0.2)
 SEEDS = 20

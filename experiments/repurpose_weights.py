@@ -1,4 +1,4 @@
-"""Trains the perceptron that comes with the package, `problems/repurpose.npz`, in seconds and with NumPy alone.
+"""Trains the perceptron that comes with the package, `plugins/repurpose/problem.npz`, in seconds and with NumPy alone.
 
 It reads digits: glyphs of 5 x 7 points, drawn for this purpose, somewhere on 8 x 8 pixels, in any strength and with
 noise. All of it follows from one seed; processors that round differently train slightly other weights, so the file is
@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
-from evo_libra.workload.partitioning.perceptron import Labelled, Layer, Perceptron
+from evo_libra.plugins.repurpose.perceptron import Labelled, Layer, Perceptron
 
-FILE = Path(__file__).parents[1] / "problems" / "repurpose.npz"
+FILE = Path(__file__).parents[1] / "evo_libra" / "plugins" / "repurpose" / "problem.npz"
 SIZES = (64, 64, 32, 10)
 GLYPHS = (
     "01110 10001 10001 10001 10001 10001 01110", "00100 01100 00100 00100 00100 00100 01110",

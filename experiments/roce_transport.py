@@ -1,4 +1,4 @@
-"""What congestion control costs collectives on 128 NPUs: the published laws as fluids, beside the closed form.
+"""What congestion control costs collectives on 128 NPUs: the published laws as fluids, next to the closed form.
 
 The study (HOTI 2022, arXiv 2207.10898) is known by its abstract alone, so that there are no figures of its own here.
 Writes the simulated factors to `evo_libra/validation/data/roce_fluid.json`, where `evo-libra validate` reads them, and
@@ -12,7 +12,7 @@ import json
 from common import bars, markdown, picture
 
 from evo_libra.network.transport import TRANSPORTS
-from evo_libra.timing.transport.study import COLLECTIVES, STEP, factors
+from evo_libra.validation.roce.study import COLLECTIVES, STEP, factors
 from evo_libra.validation.source import DATA
 
 SIZES_MB = (16, 128)

@@ -23,7 +23,7 @@ from evo_libra.problem.problem import Problem
 
 @dataclass(frozen=True)
 class Best:
-    """The best bandwidths of a network, beside the same total split equally.
+    """The best bandwidths of a network, next to the same total split equally.
 
     Attributes
     ----------

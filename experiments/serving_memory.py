@@ -16,11 +16,11 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from evo_libra.arrays import GIGA
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.validation.training import cluster_of
+from evo_libra.workload.models.decoder import decoder
+from evo_libra.workload.plans.placement import per_byte
+from evo_libra.workload.plans.plans import one_plan
 from evo_libra.workload.serving.phases import phases_of
 from evo_libra.workload.serving.serving_setup import ServingSetup
-from evo_libra.workload.step.decoder import decoder
-from evo_libra.workload.step.placement import per_byte
-from evo_libra.workload.step.plans import one_plan
 
 STACKS = 5
 MEMORIES = {
@@ -36,7 +36,7 @@ has it (its data sheet, 2023)."""
 
 @dataclass(frozen=True)
 class Case:
-    """A model on so many NPUs, for so many users of a replica."""
+    """A model on a number of NPUs, for a number of users of a replica."""
 
     model: str
     tp: int
@@ -52,7 +52,7 @@ CASES = (Case("llama-3.1-8b", 1, 1), Case("llama-3.1-70b", 8, 1), Case("llama-3.
 
 
 def token(case: Case, bandwidth: float) -> dict[str, float]:
-    """Return the milliseconds of the parts of a decoding step with a memory of so many GB/s."""
+    """Return the milliseconds of the parts of a decoding step with a memory of a bandwidth in GB/s."""
     npu = replace(accelerator("h100-80gb"), memory_bandwidth=bandwidth * GIGA)
     setup, plan = ServingSetup(decoder(case.model), npu, 1000, 500), one_plan(tp=case.tp, micro_batch=case.users)
     found = phases_of(setup, plan).decode.split(per_byte(*cluster_of(npu, case.tp), plan))

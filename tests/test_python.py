@@ -14,7 +14,7 @@ from command import run
 import evo_libra
 from evo_libra import Front, Problem, Result, load_problem, search
 from evo_libra.errors import InfeasibleError, InputError
-from evo_libra.front.recommend import knee
+from evo_libra.explain.recommend import knee
 from evo_libra.problem.file.registry import problem_names
 
 GIVEN: dict[str, Any] = {
@@ -88,7 +88,7 @@ def test_a_front_draws_itself(front: Front, tmp_path: Path) -> None:
 
 def test_pandas_is_an_extra(front: Front, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(InputError, match=r"pip install 'evo-libra\[pandas\]' brings it"):
+    with pytest.raises(InputError, match=r"needs pandas: pip install 'evo-libra\[pandas\]'"):
         front.to_pandas()
     monkeypatch.setitem(sys.modules, "pandas", SimpleNamespace(DataFrame=dict))
     assert front.to_pandas()["time_ms"] == front.frame["time_ms"].to_list()

@@ -26,7 +26,7 @@ from evo_libra.timing.input_files.network_file import NetworkFile, network_text,
 from evo_libra.timing.input_files.system_file import parse_system
 from evo_libra.timing.trace_time import TraceAccelerator, traced_workload
 from evo_libra.units import bandwidth_in_file, bandwidth_of_file, bytes_per_ns, nanoseconds, seconds
-from evo_libra.workload.training import Message
+from evo_libra.workload.layers.iteration_time import Message
 
 PACKAGE = Path(__file__).parents[1] / "evo_libra"
 GIGABYTES = [float(gigabytes) for gigabytes in range(1, 2001)]
@@ -49,8 +49,7 @@ def timed(*assignments: str, **time: Any) -> tuple[Problem, Fidelity]:
     workload = "workloads[0].parallelism={tp: 4}"
     problem = load_problem("gpt3-4k", [f"npus={NPUS}", workload, f"time={json.dumps(rows)}", *assignments])
     assert isinstance(problem, Problem)
-    assert problem.time.fidelity is not None
-    return problem, problem.time.fidelity
+    return problem, problem.time.fidelity_of(problem.name)
 
 
 def networks(block: int, problem: Problem) -> Population:

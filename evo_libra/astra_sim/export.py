@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 
-from evo_libra import __version__
 from evo_libra.arrays import GIGA, FloatArray, IntArray, Population
 from evo_libra.astra_sim.cluster import Cluster, ExportedGroup, Grouping, check_blocks, cluster_of, group
 from evo_libra.astra_sim.loops import LoopTraces, groups_of, planned, traces_of
@@ -28,6 +27,7 @@ from evo_libra.timing.input_files.system_file import parse_system, read_machine,
 from evo_libra.timing.machine import Machine, RemoteMemory
 from evo_libra.timing.quirks import AT_ZERO, OF_SCHEDULERS, sentence_of
 from evo_libra.units import roofline_ns
+from evo_libra.version import __version__
 from evo_libra.workload.trace_nodes import DimensionGroup
 
 MAX_NPUS = 65_536
@@ -57,11 +57,7 @@ def export_design(
     `InputError` if the problem's time is LIBRA's, a workload is no training loop, the network is too large, the design
     is none of the problem, or the folder is not empty or cannot be written.
     """
-    fidelity = problem.time.fidelity
-    if fidelity is None:
-        raise InputError(
-            f"the time of '{problem.name}' is LIBRA's, which has neither latency nor chunks; ASTRA-sim needs both"
-        )
+    fidelity = problem.time.fidelity_of(problem.name)
     if problem.npus > MAX_NPUS:
         raise InputError(f"'{problem.name}' has {problem.npus} NPUs; there is a trace of each, at most {MAX_NPUS}")
     population = problem.read(design)
@@ -95,11 +91,6 @@ def _model(problem: Problem) -> str:
     return time if isinstance(time, str) else str(time["model"])
 
 
-def _overlap(problem: Problem) -> str:
-    time = problem.spec["time"]
-    return "none" if isinstance(time, str) else str(time["overlap"])
-
-
 @contextmanager
 def _new_folder(folder: Path) -> Iterator[None]:
     """Make a folder, and leave nothing in it if what is to fill it fails."""
@@ -128,14 +119,13 @@ class _Export:
     """Writes the files of one design, and reads them back."""
 
     def __init__(self, problem: Problem, design: Population, folder: Path, tell: Tell) -> None:
-        assert problem.time.fidelity is not None  # noqa: S101 - the caller has looked
-        self.tell = tell
-        self.problem, self.design, self.folder, self.fidelity = problem, design, folder, problem.time.fidelity
+        self.problem, self.design, self.folder, self.tell = problem, design, folder, tell
+        self.fidelity = problem.time.fidelity_of(problem.name)
         self.cluster: Cluster = cluster_of(self.fidelity, problem.time.reaching(design))
         self.loops = problem.time.loops
         self.grouping: Grouping = group(self.cluster.network.npus, [groups_of(loop) for loop in self.loops])
         self.traces = [
-            traces_of(loop, _overlap(problem), placed, self.cluster.network.npus)
+            traces_of(loop, placed, self.cluster.network.npus)
             for loop, placed in zip(self.loops, self.grouping.of_workload, strict=True)
         ]
         self.names = file_names([loop.workload.name for loop in self.loops])
@@ -201,8 +191,9 @@ class _Export:
             workloads.append(workload)
             differences += [sentence for sentence in of_workload(case, self.cluster) if sentence not in differences]
         return Exported(
-            text, self.problem.npus, models, __version__, bool(groups), tuple(workloads), tuple(differences)
-        )
+            design=text, npus=self.problem.npus, models=models, version=__version__, has_groups=bool(groups),
+            workloads=tuple(workloads), differences=tuple(differences),
+        )  # fmt: skip
 
     def predicting(self, name: str) -> Tell:
         """Tell for each collective of a workload that its time is predicted, and of how many chunks."""
@@ -221,8 +212,9 @@ class _Export:
         )
         different = len(np.unique(self.owners[at]))
         return ExportedWorkload(
-            loop.workload.name, f"{TRACES}/{self.names[at]}", different, searched, modelled, prediction, scheduled, rows
-        ), Case(loop, _overlap(self.problem), placed, seconds, prediction, traces.rounded)
+            name=loop.workload.name, prefix=f"{TRACES}/{self.names[at]}", traces=different, searched=searched,
+            modelled=modelled, prediction=prediction, scheduled=scheduled, collectives=rows,
+        ), Case(loop, placed, seconds, prediction, traces.rounded)  # fmt: skip
 
 
 def _other_time(models: tuple[str, str]) -> Iterator[str]:

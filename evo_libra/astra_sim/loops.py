@@ -16,15 +16,15 @@ from evo_libra.chakra.trace import CollectiveType, Kind, Node
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError
 from evo_libra.problem.time_models.loops import WeightedLoop
+from evo_libra.workload.layers.workload import Workload
 from evo_libra.workload.parallelism import Layout, members_of
+from evo_libra.workload.plans.plans import PLACEMENTS, Plans
 from evo_libra.workload.serving.serving_step import ServingStep
-from evo_libra.workload.step.plans import PLACEMENTS, Plans
-from evo_libra.workload.step.races import PIPELINE
-from evo_libra.workload.step.step_trace import stage_traces
-from evo_libra.workload.step.training_setup import Setup
-from evo_libra.workload.step.training_step import TrainingStep
-from evo_libra.workload.training_trace import training_nodes
-from evo_libra.workload.workload import Workload
+from evo_libra.workload.step_traces.step_trace import stage_traces
+from evo_libra.workload.step_traces.training_trace import training_nodes
+from evo_libra.workload.training.races import PIPELINE
+from evo_libra.workload.training.training_setup import Setup
+from evo_libra.workload.training.training_step import TrainingStep
 
 Communication = tuple[str, Collective | None, int]
 """Communication that is alike: process group, the collective, None for a message to the next stage, and bytes."""
@@ -110,14 +110,14 @@ def planned(loop: WeightedLoop) -> tuple[Setup, Plans] | None:
     return loop.workload.planned if isinstance(loop.workload, TrainingStep) else None
 
 
-def traces_of(loop: WeightedLoop, overlap: str, placed: Mapping[str, ExportedGroup], npus: Sequence[int]) -> LoopTraces:
+def traces_of(loop: WeightedLoop, placed: Mapping[str, ExportedGroup], npus: Sequence[int]) -> LoopTraces:
     """Return the traces of one iteration of a workload on dimensions of some NPUs; its groups have their places."""
     places = {name: where.place for name, where in placed.items()}
     step = planned(loop)
     if step is None:
         assert isinstance(loop.workload, Workload), "`groups_of` refuses others"  # noqa: S101 - our mistake
         alone = np.arange(int(np.prod(npus)))[:, None]
-        return LoopTraces((training_nodes(loop.workload, overlap, places),), alone, _rounded(loop.workload))
+        return LoopTraces((training_nodes(loop.workload, loop.overlap, places),), alone, _rounded(loop.workload))
     stages = stage_traces(*step, loop.degrees, places)
     parts, extents = laid_parts(np.array(npus), PIPELINE, loop.layouts[PIPELINE])
     rounded = max((stage.rounded for stage in stages), key=abs)

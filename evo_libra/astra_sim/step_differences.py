@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from evo_libra.arrays import NANO
 from evo_libra.astra_sim.loops import ROUNDED, Communication
 from evo_libra.collective import Collective
-from evo_libra.workload.step.plan_rules import plan_values
-from evo_libra.workload.step.plans import Plans
-from evo_libra.workload.step.races import CONTEXT, DATA, TENSOR
-from evo_libra.workload.step.stage_layers import layers_of_stages
-from evo_libra.workload.step.training_setup import Setup
+from evo_libra.workload.plans.plan_rules import plan_values
+from evo_libra.workload.plans.plans import Plans
+from evo_libra.workload.training.races import CONTEXT, DATA, TENSOR
+from evo_libra.workload.training.stage_layers import layers_of_stages
+from evo_libra.workload.training.training_setup import Setup
 
 
 def step_differences(

@@ -23,9 +23,9 @@ from evo_libra.timing.traces.durations import CollectiveTimes, durations
 from evo_libra.timing.traces.execute import execute_program
 from evo_libra.timing.traces.operations import Action
 from evo_libra.timing.traces.process_groups import GROUP_ENDPOINT
-from evo_libra.workload.step.races import PIPELINE
+from evo_libra.workload.layers.workload import Phase, Workload
 from evo_libra.workload.trace_nodes import DimensionGroup, ListedGroup
-from evo_libra.workload.workload import Phase, Workload
+from evo_libra.workload.training.races import PIPELINE
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Case:
 
     Attributes
     ----------
-    loop : the workload; `overlap` : of training loops.
+    loop : the workload.
     placed : where its groups run.
     modelled : seconds of its communication by the problem.
     prediction : what will come of its traces.
@@ -91,7 +91,6 @@ class Case:
     """
 
     loop: WeightedLoop
-    overlap: str
     placed: Mapping[str, ExportedGroup]
     modelled: Mapping[Communication, float]
     prediction: Prediction
@@ -188,7 +187,7 @@ def _small_chunks(case: Case, cluster: Cluster) -> Iterator[str]:
 
 
 def _one_after_the_other(case: Case) -> Iterator[str]:
-    if case.overlap == "none" or not isinstance(case.loop.workload, Workload):
+    if case.loop.overlap == "none" or not isinstance(case.loop.workload, Workload):
         return
     both = [
         layer.name for layer in case.loop.workload.layers

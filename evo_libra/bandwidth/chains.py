@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, columns_or_shared
-from evo_libra.workload.training import Race
+from evo_libra.workload.layers.iteration_time import Race
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 import polars as pl
 
 from evo_libra.exchange.writer import Chosen, Writer, Written
-from evo_libra.front.bill_table import COLUMNS, bill_table, table_csv
+from evo_libra.explain.bill_table import COLUMNS, bill_table, table_csv
+from evo_libra.installed import require
 
 _CREATED = datetime(2000, 1, 1, tzinfo=UTC)
 _TEXT_STAYS_TEXT = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
@@ -21,6 +22,7 @@ def _csv(chosen: Chosen) -> Written:
 
 def _excel(chosen: Chosen) -> Written:
     """Write a workbook whose sums are formulas, so that edited prices add up; it is the same each time."""
+    require("xlsxwriter", extra="excel", purpose="bill-excel")
     from xlsxwriter import Workbook  # noqa: PLC0415 - other writers do without
 
     frame, content = pl.DataFrame(bill_table(chosen.problem, chosen.population), infer_schema_length=None), io.BytesIO()

@@ -8,7 +8,7 @@ from typing import Any
 
 from evo_libra.exchange.deepspeed import BATCH
 from evo_libra.exchange.writer import Chosen, TrainedPlan, Writer, Written, trained_plan
-from evo_libra.workload.step.plans import HOST, NONE, NVME, PLACEMENTS, RECOMPUTE
+from evo_libra.workload.plans.plans import HOST, NONE, NVME, PLACEMENTS, RECOMPUTE
 
 _DEVICES = {HOST: "cpu", NVME: "nvme"}
 """Places of the optimizer -> what DeepSpeed calls them."""

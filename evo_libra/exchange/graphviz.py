@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from evo_libra.errors import InputError
 from evo_libra.exchange.devices import device_name, named_cables, wired
 from evo_libra.exchange.writer import Chosen, Writer, Written
-from evo_libra.front.drawn_network import DrawnDimension, DrawnNetwork, bandwidth_text, drawn_network
+from evo_libra.explain.drawn_network import DrawnDimension, DrawnNetwork, bandwidth_text, drawn_network
 from evo_libra.network.blocks import ITEMS
 
 _CABLES = tuple(item for item in ITEMS if item.endswith("link"))
@@ -22,7 +22,7 @@ def network_dot(network: DrawnNetwork) -> str:
 
     Without a problem no parts are known, and edges carry bandwidths alone.
 
-    >>> from evo_libra.front.drawn_network import drawn_network
+    >>> from evo_libra.explain.drawn_network import drawn_network
     >>> print(network_dot(drawn_network("RI(4)@package:250")))
     graph fabric {
       rankdir=BT;

@@ -8,7 +8,7 @@ from typing import Any
 from evo_libra.exchange.keys import Keys
 from evo_libra.exchange.reader import Draft, Reader, without_none
 from evo_libra.files.source import Source
-from evo_libra.workload.step.hugging_face import configuration_of
+from evo_libra.workload.models.hugging_face import configuration_of
 
 _LONGEST = 4096
 

@@ -23,8 +23,8 @@ from evo_libra.exchange.megatron import (
     USUAL,
 )
 from evo_libra.exchange.writer import Chosen, TrainedPlan, Writer, Written, trained_plan
-from evo_libra.workload.step.placement import ORDER
-from evo_libra.workload.step.plans import FULL, HOST, NPU, PLACEMENTS, SELECTIVE
+from evo_libra.workload.plans.placement import ORDER
+from evo_libra.workload.plans.plans import FULL, HOST, NPU, PLACEMENTS, SELECTIVE
 
 _SHARDED = 2
 """ZeRO's stage from which Megatron-LM needs its FSDP."""

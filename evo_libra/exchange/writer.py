@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from evo_libra.arrays import Population
 from evo_libra.errors import InputError, unknown
 from evo_libra.problem.problem import Problem
-from evo_libra.workload.step.plans import Plans
-from evo_libra.workload.step.training_setup import Setup
-from evo_libra.workload.step.training_step import TrainingStep
+from evo_libra.workload.plans.plans import Plans
+from evo_libra.workload.training.training_setup import Setup
+from evo_libra.workload.training.training_step import TrainingStep
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,17 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from evo_libra.arrays import IntArray
-from evo_libra.front.front import Front
 from evo_libra.network.blocks.registry import CODE
 from evo_libra.network.fabric import NPU
+
+if TYPE_CHECKING:
+    from evo_libra.front.front import Front
 
 _DIMENSION = re.compile(rf"(?P<block>(?:{CODE.pattern})?)\((?P<npus>\d+)\)(?:@(?P<technology>.*))?")
 
@@ -75,8 +77,9 @@ def drawn_families(front: Front, most: int) -> Families:
     return families if len(families) <= most else structures_of(front)
 
 
-def family_rows(front: Front, families: Families) -> list[dict[str, Any]]:
+def family_rows(front: Front) -> list[dict[str, Any]]:
     """Return a row of each family: name, topology, number of designs, their ids, and the range of each objective."""
+    families = families_of(front)
     found = (
         front.frame.with_columns(pl.Series("family", families.of))
         .group_by("family")

@@ -16,6 +16,7 @@ from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.errors import InputError, InvalidFrontError
 from evo_libra.files.integrity import BLANK, CHECKSUM, DamagedError, check_table, read_bytes, seal_table
 from evo_libra.front.archive import Archive
+from evo_libra.installed import require, view
 from evo_libra.network.fabric import NPU
 from evo_libra.problem.designs import genes_of, violations
 from evo_libra.problem.problem import Problem
@@ -117,10 +118,8 @@ class Front:
         return self.frame.filter(pl.Series(np.isin(np.arange(len(self)), chosen)))
 
     def knee(self) -> dict[str, Any]:
-        """Return the design at which the front bends most; see `evo_libra.front.recommend.knee`."""
-        from evo_libra.front.recommend import knee
-
-        return self.frame.row(knee(self.frame.select(self.objectives).to_numpy().T), named=True)
+        """Return the design at which the front bends most; see `evo_libra.explain.recommend.knee`."""
+        return dict(view("knee")(self))
 
     def recommend(self, **limits: float) -> list[dict[str, Any]]:
         """Return the designs to look at first, each with its reason and its runner-up.
@@ -138,47 +137,29 @@ class Front:
         >>> first["kinds"][0], first["cost_usd"] <= 2e6
         ('fastest within the limits', True)
         """
-        from evo_libra.front.candidates import candidates_of
-        from evo_libra.front.recommend import recommend, recommendation_rows
-
-        found = candidates_of(self, limits)
-        return recommendation_rows(found, recommend(found))
+        return list(view("recommend")(self, limits))
 
     def families(self) -> pl.DataFrame:
         """Return a row of each topology: its name, how many designs it has, and the range of each objective."""
-        from evo_libra.front.families import families_of, family_rows
-
-        return pl.DataFrame(family_rows(self, families_of(self)))
+        return pl.DataFrame(view("families")(self))
 
     def to_pandas(self) -> Any:  # noqa: ANN401 - pandas is not always there
         """Return the table as a data frame of pandas, which the extra ``evo-libra[pandas]`` brings."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise InputError("pandas is not installed; pip install 'evo-libra[pandas]' brings it") from None
+        require("pandas", extra="pandas", purpose="Front.to_pandas")
+        import pandas as pd  # noqa: PLC0415 - an extra
+
         return pd.DataFrame(self.frame.to_dict(as_series=False))
 
     def plot(self, path: Path | str | None = None) -> bytes:
         """Return the picture of the front as a PNG, and write it to a path; families have colours and markers."""
-        from importlib import import_module
-
-        from evo_libra.problem.protocol import COST, TIME, Objective
-
-        known = {objective.column: objective for objective in (TIME, COST)}
-        objectives = [known.get(column, Objective(column, column, 1.0, column)) for column in self.objectives]
-        picture = io.BytesIO()
-        # By its name, since pictures are of the user interface, which imports fronts.
-        import_module("evo_libra.ui.plots.scatter").figure_of(self, objectives, "", picture)
+        picture: bytes = view("picture")(self)
         if path is not None:
-            Path(path).write_bytes(picture.getvalue())
-        return picture.getvalue()
+            Path(path).write_bytes(picture)
+        return picture
 
     def _repr_html_(self) -> str:
         """Return the page of a report for a notebook; without the problem, it has no times and bills of designs."""
-        from importlib import import_module
-
-        # By its name, as for `plot`.
-        return str(import_module("evo_libra.ui.report.notebook").front_html(self))
+        return str(view("front_page")(self))
 
     @staticmethod
     def read(path: Path) -> Front:

@@ -25,7 +25,7 @@ from evo_libra.problem.objectives import MEASURES, values
 from evo_libra.problem.plans import Members, UsefulPlans
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.time_models.time_model import TimeModel
-from evo_libra.workload.step.tabulated import TabulatedTime
+from evo_libra.workload.plans.tabulated import TabulatedTime
 
 _BATCH = 4096
 _PAIRS = 200_000
@@ -108,7 +108,10 @@ class _Enumeration:
         kept = np.flatnonzero(non_dominated(objectives))
         kept = kept[np.lexsort(objectives[:, kept])]
         bound = np.concatenate([none, *self.bounds], axis=1)
-        return WholeFront(designs.select(kept), objectives[:, kept], self.networks, self.timed, self.waiting, bound)
+        return WholeFront(
+            designs=designs.select(kept), objectives=objectives[:, kept], networks=self.networks, timed=self.timed,
+            waiting=self.waiting, bound=bound,
+        )  # fmt: skip
 
     def look_at(self, structure: IntArray, bandwidth: FloatArray) -> None:
         """Take a look at networks of (n,) structures and (d, n) B/s, with all that is open of them."""
@@ -130,7 +133,10 @@ class _Enumeration:
         count = len(structure)
         plan = np.zeros((len(self.problem.time.tables), count), dtype=np.int64)
         first = np.repeat(self._schedules[:, :1], count, axis=1)
-        return Designs(structure, bandwidth, plan, np.zeros(count, dtype=np.int64), first, spares)
+        return Designs(
+            structure=structure, bandwidth=bandwidth, plan=plan, group=np.zeros(count, dtype=np.int64),
+            collectives=first, spares=spares,
+        )  # fmt: skip
 
     def _with_ways(self, networks: Designs) -> Iterator[Designs]:
         """Yield networks with a plan of each group of plans that they can hold."""

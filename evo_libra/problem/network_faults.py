@@ -64,5 +64,6 @@ class NetworkFaults:
             return None
         most = pricing.hardware_of(table.npus, table.technology).max_ports
         return tabulated_faults(
-            pricing.parts, table.npus, table.technology, most, self.faults.failures, self.faults.host
-        )
+            pricing.parts, table.npus, technology=table.technology, max_ports=most, failures=self.faults.failures,
+            host=self.faults.host,
+        )  # fmt: skip

@@ -92,7 +92,7 @@ class UsefulPlans:
     @cached_property
     def clusters(self) -> PlanGroups:
         """Smaller groups, of plans whose coefficients are alike, too."""
-        from evo_libra.workload.step.dominance import clustered  # noqa: PLC0415 - few problems have open plans
+        from evo_libra.workload.plans.dominance import clustered  # noqa: PLC0415 - few problems have open plans
 
         rows = iter(self.plans)
         labels = [
@@ -115,7 +115,7 @@ def _groups(time: TimeModel, plans: IntArray, labels: Sequence[IntArray]) -> Pla
     rows, loops = iter(zip(labels, plans, strict=True)), []
     for loop in time.loops:
         if isinstance(loop.time, TabulatedTime):
-            from evo_libra.workload.step.dominance import smallest  # noqa: PLC0415 - few problems have open plans
+            from evo_libra.workload.plans.dominance import smallest  # noqa: PLC0415 - few problems have open plans
 
             label, row = next(rows)
             loops.append(replace(loop, time=smallest(loop.time, label, np.unique(row))))
@@ -129,7 +129,7 @@ def useful_plans(time: TimeModel, constraints: Sequence[Constraint]) -> UsefulPl
 
     An `InputError` says that the workloads leave too many open together, or that none meets the limits of memory.
     """
-    from evo_libra.workload.step.dominance import undominated  # noqa: PLC0415 - few problems have open plans
+    from evo_libra.workload.plans.dominance import undominated  # noqa: PLC0415 - few problems have open plans
 
     check_time_decides(time, constraints)
     kept = []

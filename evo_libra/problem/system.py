@@ -1,6 +1,6 @@
 """The system around a network: what is bought beside network and accelerators, as rows of one bill.
 
-Costs, power and scenarios of prices all read these rows; see `evo_libra.front.system_bill` for the bill as it is shown.
+Costs, power and scenarios of prices all read these rows; `evo_libra.explain.system_bill` has the bill as it is shown.
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ from evo_libra.timing.traces.program import TraceProgram
 from evo_libra.timing.traces.replay import replay_population
 from evo_libra.timing.traces.scripts import Traces
 from evo_libra.units import roofline_ns
+from evo_libra.workload.layers.iteration_time import Merging, Message, Stream, stream_of, units_of
 from evo_libra.workload.parallelism import ALL, BETWEEN, MEMBER, Layout
-from evo_libra.workload.training import Merging, Message, Stream, stream_of, units_of
 
 _SHOWN = 6
 
@@ -160,7 +160,10 @@ def traced_workload(
         except ValueError as error:
             raise InputError(Mistake(str(error), key=str(communicator))) from None
         layouts[group_name(layout)] = layout
-    return TracedWorkload(name, program, computing_seconds(program, accelerator), layouts, npus, accelerator, files)
+    return TracedWorkload(
+        name=name, program=program, computing=computing_seconds(program, accelerator), layouts=layouts, npus=npus,
+        accelerator=accelerator, files=files,
+    )  # fmt: skip
 
 
 def trace_time(workload: TracedWorkload, *, merging: Merging) -> TraceTime:

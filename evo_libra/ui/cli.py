@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TextIO
 
 from evo_libra.ui.commands.names import answer
-from evo_libra.ui.output import open_streams, print
+from evo_libra.ui.tables.output import open_streams, print
 
 FAILED, INTERRUPTED = 1, 130
 _ALLOCATIONS = 200_000

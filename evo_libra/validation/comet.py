@@ -15,7 +15,7 @@ from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.problem.file.registry import load_problem
 from evo_libra.problem.problem import Problem
 from evo_libra.validation.source import PublishedRow, PublishedSource
-from evo_libra.workload.step.training_step import TrainingStep
+from evo_libra.workload.training.training_step import TrainingStep
 
 NPUS, FABRIC, NPU = 1024, "SW(8)@node:300_SW(128)@pod:31.25", "a100-80gb"
 MODEL = {

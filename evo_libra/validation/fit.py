@@ -26,10 +26,10 @@ from evo_libra.validation.training import (
     training_rows,
     without_factor,
 )
+from evo_libra.workload.models.stacks import STACKS
 from evo_libra.workload.serving.serving_setup import ServingSetup
 from evo_libra.workload.serving.stacks import HOP, LAYER
-from evo_libra.workload.step.stacks import STACKS
-from evo_libra.workload.step.training_setup import GEMM_OF_ISOLATED, MEMORY_OF_PEAK, Setup
+from evo_libra.workload.training.training_setup import GEMM_OF_ISOLATED, MEMORY_OF_PEAK, Setup
 
 SCALE = 0.03
 """Error from which on a row counts by its size and no longer by its square."""

@@ -7,10 +7,10 @@ from typing import Any
 
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.validation.source import PublishedRow, PublishedSource, published
-from evo_libra.workload.step.decoder import Decoder
-from evo_libra.workload.step.memory import activations, parameters
-from evo_libra.workload.step.plans import FULL, NONE, SELECTIVE, Plans, one_plan
-from evo_libra.workload.step.training_setup import Setup
+from evo_libra.workload.models.decoder import Decoder
+from evo_libra.workload.plans.plans import FULL, NONE, SELECTIVE, Plans, one_plan
+from evo_libra.workload.training.memory import activations, parameters
+from evo_libra.workload.training.training_setup import Setup
 
 _GIBI = 2.0**30
 _BYTES_OF_WEIGHT = 18.0
@@ -20,8 +20,9 @@ _TECHNIQUES = {"seq": (NONE, True), "sel": (SELECTIVE, False), "seqsel": (SELECT
 def _setup(row: Mapping[str, Any]) -> Setup:
     hidden, heads, gated = row["hidden"], row["heads"], False
     model = Decoder(
-        row["model"], row["layers"], hidden, heads, heads, hidden // heads, 4 * hidden, gated, 51200, row["seq"],
-        None, None, "", tied=True,
+        name=row["model"], layers=row["layers"], hidden=hidden, heads=heads, kv_heads=heads, head_width=hidden // heads,
+        feed_forward=4 * hidden, gated=gated, vocabulary=51200, sequence=row["seq"], experts=None, latent=None,
+        source="", tied=True,
     )  # fmt: skip
     return Setup(model, accelerator("a100-80gb"), row["seq"], row["batch"], fused_attention=False, dropout=True)
 

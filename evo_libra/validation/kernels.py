@@ -12,7 +12,7 @@ from evo_libra.arrays import FloatArray
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.validation.source import PublishedRow, PublishedSource, published
-from evo_libra.workload.step.kernels import Kernels
+from evo_libra.workload.models.kernels import Kernels
 
 LARGE = 1024
 """Rows, columns and inner size from which a product is a large one."""

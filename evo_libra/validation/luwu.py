@@ -24,15 +24,15 @@ from evo_libra.problem.file.registry import load_problem
 from evo_libra.problem.file.training_spec import OptimizerSpec
 from evo_libra.problem.problem import Problem
 from evo_libra.validation.source import PublishedRow, PublishedSource, published
-from evo_libra.workload.step.decoder import Decoder, load_decoders
-from evo_libra.workload.step.memory import memory
-from evo_libra.workload.step.offload import Offload, ParameterServer, offload_streams
-from evo_libra.workload.step.placement import per_byte
-from evo_libra.workload.step.placement_rules import placement_allowed
-from evo_libra.workload.step.plans import FULL, NETWORK, NPU, NVME, Plans, one_plan
-from evo_libra.workload.step.races import DATA, PerByte
-from evo_libra.workload.step.step_time import step_time
-from evo_libra.workload.step.training_setup import Setup
+from evo_libra.workload.models.decoder import Decoder, load_decoders
+from evo_libra.workload.plans.placement import per_byte
+from evo_libra.workload.plans.placement_rules import placement_allowed
+from evo_libra.workload.plans.plans import FULL, NETWORK, NPU, NVME, Plans, one_plan
+from evo_libra.workload.training.memory import memory
+from evo_libra.workload.training.offload import Offload, ParameterServer, offload_streams
+from evo_libra.workload.training.races import DATA, PerByte
+from evo_libra.workload.training.step_time import step_time
+from evo_libra.workload.training.training_setup import Setup
 
 WORKERS, SEQUENCE, LINK = 8, 1024, 12.5e9
 RESERVE = 0.05
@@ -67,8 +67,9 @@ def setup_of(size: str, micro_batch: int, *, workers: int = WORKERS, offload: Of
     layers, heads, hidden = luwu()["models"][size]
     words = load_decoders()["opt-175b"].vocabulary
     model = Decoder(
-        f"opt-{size}", layers, hidden, heads, heads, hidden // heads, 4 * hidden, False, words, SEQUENCE, None, None,  # noqa: FBT003 - a record
-        "", tied=True,
+        name=f"opt-{size}", layers=layers, hidden=hidden, heads=heads, kv_heads=heads, head_width=hidden // heads,
+        feed_forward=4 * hidden, gated=False, vocabulary=words, sequence=SEQUENCE, experts=None, latent=None,
+        source="", tied=True,
     )  # fmt: skip
     return Setup(
         model, accelerator("a100-40gb"), SEQUENCE, workers * micro_batch, gradient_bytes=2,

@@ -7,7 +7,7 @@ from evo_libra.validation.fabrics import FABRICS
 from evo_libra.validation.fred import FRED
 from evo_libra.validation.libra import LIBRA
 from evo_libra.validation.rail_only import RAIL_ONLY
-from evo_libra.validation.roce import ROCE
+from evo_libra.validation.roce.rows import ROCE
 from evo_libra.validation.themis import THEMIS
 
 NETWORKS = (*THEMIS, *FRED, *RAIL_ONLY, *FABRICS, *LIBRA, *ASTRA, *ROCE)

@@ -88,7 +88,7 @@ def nodes_alone(rate: float, *, interval: float | None = None) -> Faults:
     """Return failures of nodes of 8 GPUs alone, some per 1,000 node-days, which take no repair."""
     per_year = dict.fromkeys(FAILING, 0.0) | {HOST: rate / 1000.0 * YEAR / _DAY}
     failures = Failures(per_year, {HOST: 0.0})
-    return Faults(failures, _WRITE, interval, _RESTART, _SERVER, (0,))
+    return Faults(failures=failures, checkpoint=_WRITE, interval=interval, restart=_RESTART, host=_SERVER, spares=(0,))
 
 
 def _mean_times() -> Iterator[PublishedRow]:

@@ -27,7 +27,7 @@ from evo_libra.problem.problem import Problem
 from evo_libra.timing.input_files.network_file import parse_network
 from evo_libra.timing.input_files.system_file import parse_system, read_machine
 from evo_libra.timing.traces.execute import execute
-from evo_libra.workload.step.training_step import TrainingStep
+from evo_libra.workload.training.training_step import TrainingStep
 
 DENSE = {
     "kind": "decoder", "layers": 4, "hidden": 1024, "heads": 8, "kv_heads": 4, "feed_forward": 2816, "gated": True,

@@ -13,7 +13,7 @@ from evo_libra.arrays import FloatArray
 from evo_libra.bandwidth.chains import chains_of
 from evo_libra.bandwidth.program import BandwidthProgram
 from evo_libra.bandwidth.solve import optimal_bandwidth
-from evo_libra.workload.training import Race
+from evo_libra.workload.layers.iteration_time import Race
 
 SEEDS = st.integers(0, 2**32 - 1)
 ROUNDING = 1e-12

@@ -19,7 +19,7 @@ from evo_libra.bandwidth.interior_point import interior_point
 from evo_libra.bandwidth.product import least_product
 from evo_libra.bandwidth.program import BandwidthProgram, Multipliers, ascend, hyperbola, lower_bound
 from evo_libra.bandwidth.solve import ACCURACY, merged, optimal_bandwidth, violation
-from evo_libra.workload.training import Race
+from evo_libra.workload.layers.iteration_time import Race
 
 
 @dataclass(frozen=True)

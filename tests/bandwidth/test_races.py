@@ -19,7 +19,7 @@ from evo_libra.bandwidth.iterate import first_iterate, state_of
 from evo_libra.bandwidth.program import BandwidthProgram, Multipliers, ascend, hyperbola, lower_bound
 from evo_libra.bandwidth.scaled import scaled
 from evo_libra.bandwidth.solve import ACCURACY, merged, optimal_bandwidth, violation
-from evo_libra.workload.training import Race
+from evo_libra.workload.layers.iteration_time import Race
 
 
 def races_case(seed: int, count: int = 20, **wishes: Any) -> Case:

@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.execution.executor import Job
+from evo_libra.experiment.execution.job import Job
 from evo_libra.experiment.execution.plan import plan_of, write_plan
 from evo_libra.experiment.execution.worker import perform
 from evo_libra.experiment.results.catalogue import Catalogue, read_front

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from evo_libra.arrays import FloatArray
 from evo_libra.network.catalog.accelerators import accelerator
+from evo_libra.workload.models.decoder import Decoder, Experts, LatentAttention
+from evo_libra.workload.plans.plans import Plans, one_plan
 from evo_libra.workload.serving.serving_plans import ServingPlans
 from evo_libra.workload.serving.serving_setup import ServingSetup
-from evo_libra.workload.step.decoder import Decoder, Experts, LatentAttention
-from evo_libra.workload.step.plans import Plans, one_plan
-from evo_libra.workload.step.races import Traffic
+from evo_libra.workload.training.races import Traffic
 
 SEEDS = st.integers(0, 2**32 - 1)
 DENSE = Decoder("dense", 32, 8192, 64, 8, 128, 28672, True, 128256, None, None, None, "")  # noqa: FBT003 - gated

@@ -9,10 +9,10 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.network.catalog.accelerators import accelerator
-from evo_libra.workload.step.decoder import Decoder, Experts, LatentAttention
-from evo_libra.workload.step.plans import Plans
-from evo_libra.workload.step.races import Traffic
-from evo_libra.workload.step.training_setup import Setup
+from evo_libra.workload.models.decoder import Decoder, Experts, LatentAttention
+from evo_libra.workload.plans.plans import Plans
+from evo_libra.workload.training.races import Traffic
+from evo_libra.workload.training.training_setup import Setup
 
 DENSE = Decoder("dense", 32, 8192, 64, 8, 128, 28672, True, 128256, None, None, None, "")  # noqa: FBT003 - gated
 ROUTED = replace(DENSE, name="routed", experts=Experts(64, 4, 4096, 4096, 2))

@@ -13,10 +13,11 @@ from command import call, call_json, run, run_json
 
 from evo_libra.errors import InputError
 from evo_libra.experiment.store.folder import RunFolder
+from evo_libra.explain.labels import short_design
 from evo_libra.front.front import Front
-from evo_libra.ui.commands.addresses import addressed, is_address
-from evo_libra.ui.commands.named_runs import run_folder
-from evo_libra.ui.output import number, short_design
+from evo_libra.quantities import number
+from evo_libra.ui.tables.addresses import addressed, is_address
+from evo_libra.ui.tables.named_runs import run_folder
 
 BUDGETS = (("gpt3-4k", 600), ("gpt3-4k", 1500), ("moe-4k", 400))
 DESIGN = "RI(4)@chiplet:250_FC(8)@package:125_RI(4)@node:60_SW(32)@pod:20"

@@ -17,11 +17,11 @@ from patience import ended, wait_for
 from evo_libra.arrays import FloatArray
 from evo_libra.errors import EvoLibraError, InputError
 from evo_libra.experiment.results.benchmark import FIGURES, Run, Task, compare, exact_front, run_task, run_tasks
+from evo_libra.pictures.plots.figure import attainment_figure
 from evo_libra.problem.file.registry import load_problem
 from evo_libra.searching.conformance import SampleProblem
 from evo_libra.searching.evaluation.parallel import ExpensiveProblem
 from evo_libra.ui.commands.bench import _data, _dotted
-from evo_libra.ui.plots.figure import attainment_figure
 
 BENCH = ("bench", "gpt3-4k", "--seeds", "3", "--evaluations", "600", "--population", "60", "--workers", "2")
 

@@ -15,7 +15,7 @@ import pytest
 from command import COMMAND, run, run_json
 from patience import ended, run_to_end, wait_for
 
-from evo_libra.ui.commands.references import comparison
+from evo_libra.ui.tables.references import comparison
 
 DESIGN = "RI(4)@chiplet:250_FC(8)@package:125_RI(4)@node:60_SW(32)@pod:20"
 

@@ -9,7 +9,7 @@ import pytest
 from command import run, run_json
 
 from evo_libra.experiment.store.folder import REFERENCES, RunFolder
-from evo_libra.ui.commands.references import comparison
+from evo_libra.ui.tables.references import comparison
 from evo_libra.ui.terminal.breakdown import break_down
 from evo_libra.ui.terminal.details import Design, detail_lines
 from evo_libra.ui.terminal.session import Session, Wanted

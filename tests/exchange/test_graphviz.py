@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evo_libra import load_problem
 from evo_libra.exchange.graphviz import network_dot
-from evo_libra.front.drawn_network import drawn_network
+from evo_libra.explain.drawn_network import drawn_network
 
 DESIGN = "SW(8)@nvlink4:450_CL(2048)@optics-400g:100 | tp16 dp1024 mb2 zero3 overlap-tp order-tp-cp-dp-pp"
 

@@ -24,11 +24,11 @@ from evo_libra.exchange.conformance import faults_of_writer
 from evo_libra.exchange.problem_text import made_of
 from evo_libra.exchange.registry import PACKAGED_WRITERS, read_text_as, write_as, writers
 from evo_libra.exchange.writer import Chosen, TrainedPlan, Writer, Written, trained_plan
+from evo_libra.explain.system_bill import sum_of, system_bill
 from evo_libra.files.source import parse_source
-from evo_libra.front.system_bill import sum_of, system_bill
 from evo_libra.problem.file.registry import load_problem
 from evo_libra.problem.problem import Problem
-from evo_libra.workload.step.stacks import STACKS
+from evo_libra.workload.models.stacks import STACKS
 
 FOLDER = Path(__file__).parents[2] / "problems"
 TRAINED = ("llama3-405b-16k", "deepseek-v3-2k", "mixtral-8x7b-256", "gpt3-175b-1536", "megatron-1t-3072")

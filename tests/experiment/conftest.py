@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from evo_libra.experiment.execution.executor import Job
+from evo_libra.experiment.execution.job import Job
 from evo_libra.experiment.run.origin import origin_of
 from evo_libra.experiment.run.record import program
 from evo_libra.experiment.run.spec import RunSpec, run_of

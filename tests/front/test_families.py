@@ -49,7 +49,7 @@ def test_families_come_in_the_order_of_the_front_and_have_the_first_topology(sea
 
 def test_rows_say_where_on_the_front_a_family_is(searched: Front) -> None:
     families = families_of(searched)
-    for place, row in enumerate(family_rows(searched, families)):
+    for place, row in enumerate(family_rows(searched)):
         mine = searched.frame.filter(pl.Series(families.of == place))
         assert (row["designs"], row["first_id"], row["last_id"]) == (mine.height, mine["id"][0], mine["id"][-1])
         assert row["min_time_ms"] == mine["time_ms"].min()
@@ -92,7 +92,7 @@ def test_designs_without_notation_are_one_family() -> None:
 def test_an_empty_front_has_no_family() -> None:
     empty = Front(front_of("SW(8)@a:1").frame.clear(), ("time_ms", "cost_usd"))
     assert len(families_of(empty)) == 0
-    assert family_rows(empty, families_of(empty)) == []
+    assert family_rows(empty) == []
 
 
 _DIMENSIONS = st.tuples(st.sampled_from(("RI", "SW")), st.sampled_from((2, 4)), st.sampled_from("ab"))

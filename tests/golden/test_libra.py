@@ -25,12 +25,12 @@ from evo_libra.validation.libra import (
     time_ns,
     workload_of,
 )
-from evo_libra.workload.generators import dlrm, transformer
-from evo_libra.workload.language_models import MODELS_FILE, load_models
+from evo_libra.workload.layers.generators import dlrm, transformer
+from evo_libra.workload.layers.iteration_time import iteration_time
+from evo_libra.workload.layers.language_models import MODELS_FILE, load_models
+from evo_libra.workload.layers.text_file import parse_astra_sim_text
+from evo_libra.workload.layers.workload import Workload
 from evo_libra.workload.parallelism import lay_groups
-from evo_libra.workload.text_file import parse_astra_sim_text
-from evo_libra.workload.training import iteration_time
-from evo_libra.workload.workload import Workload
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "libra_model.json").read_text())
 EXACT = 1e-12

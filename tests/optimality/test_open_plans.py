@@ -28,8 +28,8 @@ from evo_libra.optimality.ideal_bandwidth import ideal_of, levels
 from evo_libra.optimality.whole_ports import whole_ideal
 from evo_libra.problem.plans import fitting, useful_plans
 from evo_libra.problem.problem import Problem
-from evo_libra.workload.step.dominance import clustered, smallest, undominated
-from evo_libra.workload.step.tabulated import TabulatedRace, TabulatedTime
+from evo_libra.workload.plans.dominance import clustered, smallest, undominated
+from evo_libra.workload.plans.tabulated import TabulatedRace, TabulatedTime
 
 SEEDS = st.integers(0, 2**32 - 1)
 DENSE = {

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from evo_libra import load_problem, optimize, search
 from evo_libra.errors import ConflictError, InputError, InvalidFrontError
+from evo_libra.explain.rescore import rescore
 from evo_libra.front.archive import Archive
 from evo_libra.front.front import front_of
-from evo_libra.front.rescore import rescore
 from evo_libra.problem.allocation import equal_split
 from evo_libra.problem.constraint_parser import parse_constraint
 from evo_libra.problem.constraint_units import UNITS, units_of

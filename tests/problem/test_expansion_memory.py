@@ -9,10 +9,10 @@ import pytest
 
 from evo_libra import Front, load_problem, search
 from evo_libra.arrays import FloatArray
-from evo_libra.front.explain import explain
+from evo_libra.explain.explain import explain
 from evo_libra.optimality.front_proof import prove_front
 from evo_libra.problem.problem import Problem
-from evo_libra.workload.step.training_table import TrainingTable
+from evo_libra.workload.training.training_table import TrainingTable
 
 MODEL = {
     "kind": "decoder", "layers": 8, "hidden": 2048, "heads": 16, "kv_heads": 4, "feed_forward": 5632, "gated": True,

@@ -11,7 +11,7 @@ import pytest
 from fault_simulation import YEAR, Net, Policy, pieces, simulate
 
 from evo_libra import load_problem
-from evo_libra.front.fault_report import fault_report
+from evo_libra.explain.fault_report import fault_report
 from evo_libra.network.fabric import parse_fabric
 from evo_libra.problem.problem import Problem
 

@@ -17,12 +17,12 @@ from scipy.special import lambertw
 from evo_libra import certify, load_problem, search
 from evo_libra.arrays import Population
 from evo_libra.errors import InputError
+from evo_libra.explain.explain import explain
+from evo_libra.explain.fault_report import fault_report
+from evo_libra.explain.prices import price_front
+from evo_libra.explain.rescore import rescore
 from evo_libra.front.archive import non_dominated
-from evo_libra.front.explain import explain
-from evo_libra.front.fault_report import fault_report
 from evo_libra.front.front import Front
-from evo_libra.front.prices import price_front
-from evo_libra.front.rescore import rescore
 from evo_libra.network.blocks import ITEMS
 from evo_libra.network.blocks.blast import STATED
 from evo_libra.network.blocks.conformance import sample_kit

@@ -9,7 +9,8 @@ import pytest
 from evo_libra.problem.file.registry import load_problem
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.time_models import kinds
-from evo_libra.workload.step import plan_table, training_step
+from evo_libra.workload.plans import plan_table
+from evo_libra.workload.training import training_step
 
 NAMES = """
 import sys

@@ -6,13 +6,13 @@ import subprocess
 import sys
 
 from evo_libra.problem.file.training import trained_models
-from evo_libra.workload.language_models import load_models
+from evo_libra.workload.layers.language_models import load_models
 
 ASK = """
 import sys
 from evo_libra.searching.generations import search
 from evo_libra import load_problem
-from evo_libra.workload.step import decoder
+from evo_libra.workload.models import decoder
 problem = load_problem(sys.argv[1])
 problem.identity()
 search(problem, engine="nsga2", evaluations=20, population=10, seed=0)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from evo_libra import certify, load_problem, optimize, search
 from evo_libra.errors import InputError
-from evo_libra.front.explain import explain
+from evo_libra.explain.explain import explain
 from evo_libra.problem.designs import violations
 from evo_libra.problem.problem import Problem
 

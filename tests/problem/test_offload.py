@@ -11,13 +11,13 @@ import pytest
 from evo_libra import load_problem, search
 from evo_libra.astra_sim.loops import groups_of
 from evo_libra.errors import InputError
+from evo_libra.explain.explain import explain
 from evo_libra.front.archive import non_dominated
-from evo_libra.front.explain import explain
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.sections.plan import PlanGenes
-from evo_libra.ui.commands.addresses import addressed
 from evo_libra.ui.commands.explain import explanation
-from evo_libra.workload.step.plans import NETWORK, PLACEMENTS
+from evo_libra.ui.tables.addresses import addressed
+from evo_libra.workload.plans.plans import NETWORK, PLACEMENTS
 
 KEY = "workloads[0].training.optimizer"
 HOST = {"source": "made up, 2026", "memory_GBps": 100, "GFLOPS": 100, "ssds": 2, "ssd_GBps": 1, "ssd_price_usd": 9}

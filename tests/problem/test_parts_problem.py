@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from evo_libra import certify, load_problem, search
 from evo_libra.bandwidth.solve import optimal_bandwidth
 from evo_libra.errors import InputError
-from evo_libra.front.explain import explain
+from evo_libra.explain.explain import explain
 from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.problem.allocate import program_for
 from evo_libra.problem.designs import violations

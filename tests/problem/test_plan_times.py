@@ -18,7 +18,7 @@ from evo_libra.errors import InputError
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.time_models.loops import weighted_step
 from evo_libra.timing import fidelity
-from evo_libra.workload.training import Load, Merging
+from evo_libra.workload.layers.iteration_time import Load, Merging
 
 EXACT = 1e-12
 SEEDS = st.integers(0, 2**32 - 1)

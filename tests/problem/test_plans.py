@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 
 from evo_libra import load_problem, search
 from evo_libra.errors import InputError
-from evo_libra.front.explain import explain
+from evo_libra.explain.explain import explain
 from evo_libra.problem.designs import genes_of, violations
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.sections.plan import PlanGenes
 from evo_libra.validation.training import training_rows
-from evo_libra.workload.step.plan_rules import plan_mistakes
-from evo_libra.workload.step.plan_table import PlanTable
-from evo_libra.workload.step.plans import RECOMPUTE
+from evo_libra.workload.plans.plan_rules import plan_mistakes
+from evo_libra.workload.plans.plan_table import PlanTable
+from evo_libra.workload.plans.plans import RECOMPUTE
 
 EXACT = 1e-12
 SEEDS = st.integers(0, 2**32 - 1)

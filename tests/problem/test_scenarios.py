@@ -19,8 +19,8 @@ from hypothesis.extra.numpy import arrays
 from evo_libra import certify, load_problem, optimize, search
 from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError
+from evo_libra.explain.prices import price_front
 from evo_libra.front.front import Front
-from evo_libra.front.prices import price_front
 from evo_libra.network.bill import parts_of
 from evo_libra.network.blocks import Range
 from evo_libra.problem.designs import violations

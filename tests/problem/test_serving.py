@@ -13,7 +13,7 @@ from served_problems import GENERATOR, OBJECTIVES, POOLS, data_of, problem_of, t
 
 from evo_libra import load_problem, search
 from evo_libra.errors import InputError
-from evo_libra.front.explain import explain
+from evo_libra.explain.explain import explain
 
 EXACT = 1e-12
 

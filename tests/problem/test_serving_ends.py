@@ -10,7 +10,7 @@ import pytest
 
 from evo_libra import load_problem
 from evo_libra.errors import InputError
-from evo_libra.front.explain import explain
+from evo_libra.explain.explain import explain
 from evo_libra.problem.problem import Problem
 from evo_libra.workload.serving.stacks import LAYER
 

@@ -9,7 +9,7 @@ import pytest
 
 from evo_libra import load_problem, search
 from evo_libra.errors import InputError
-from evo_libra.front.explain import explain
+from evo_libra.explain.explain import explain
 from evo_libra.optimality.front_proof import prove_front
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.sections.plan import PlanGenes

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from served_problems import SERVING, data_of, problem_of, table_of
 
-from evo_libra.front.explain import explain
+from evo_libra.explain.explain import explain
 
 
 def test_requests_of_a_file_are_part_of_the_problem(tmp_path: Path) -> None:

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from evo_libra import load_problem, search
 from evo_libra.errors import InputError
-from evo_libra.front.difference import system_rows
-from evo_libra.front.explain import explain
-from evo_libra.front.system_bill import sum_of
+from evo_libra.explain.difference import system_rows
+from evo_libra.explain.explain import explain
+from evo_libra.explain.system_bill import sum_of
 from evo_libra.network.catalog.hosts import load_hosts
 from evo_libra.problem.problem import Problem
-from evo_libra.ui.report.details import _bill
+from evo_libra.report.details import _bill
 
 TCO = "tco={years: 4, usd_per_kWh: 0.1, pue: 1.2}"
 NPU = 'npu={base: h100-80gb, price_usd: 27000, source: "quote 2026-05"}'

@@ -15,7 +15,7 @@ from evo_libra import certify, load_problem, search
 from evo_libra.arrays import FloatArray, IntArray, Population
 from evo_libra.collective import Collective, SizedCollective
 from evo_libra.errors import InputError
-from evo_libra.front.rescore import rescore
+from evo_libra.explain.rescore import rescore
 from evo_libra.problem import allocate
 from evo_libra.problem.file.registry import with_time
 from evo_libra.problem.problem import Problem
@@ -139,9 +139,8 @@ def test_designs_are_evaluated_in_tiles(time: str, monkeypatch: pytest.MonkeyPat
 
 
 def exact_schedule(problem: Problem, designs: Population) -> Population:
-    assert problem.time.fidelity is not None
     return replace(
-        designs, schedule=problem.time.fidelity.schedule(np.empty((0, len(designs)), dtype=np.int64), designs.block)
+        designs, schedule=problem.time.schedules.schedule(np.empty((0, len(designs)), dtype=np.int64), designs.block)
     )
 
 

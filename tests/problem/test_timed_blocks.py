@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from evo_libra import load_problem, search
 from evo_libra.astra_sim.export import export_design
 from evo_libra.errors import InputError
-from evo_libra.front.explain import explain
+from evo_libra.explain.explain import explain
 from evo_libra.problem.problem import Problem
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -17,7 +17,7 @@ from evo_libra import load_problem, search
 from evo_libra.chakra.trace import CollectiveType, Metadata, Node
 from evo_libra.chakra.write import collective_node, compute_node, receive_node, send_node, write_trace
 from evo_libra.errors import InputError
-from evo_libra.front.explain import explain
+from evo_libra.explain.explain import explain
 from evo_libra.problem.optimize import optimize
 from evo_libra.problem.problem import Problem
 from evo_libra.timing.trace_time import MEMBER, grid_of

@@ -15,20 +15,20 @@ from hypothesis import strategies as st
 
 from evo_libra import load_problem, search
 from evo_libra.errors import InputError
-from evo_libra.front.explain import explain
+from evo_libra.explain.explain import explain
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.problem.designs import violations
 from evo_libra.problem.problem import Problem
+from evo_libra.quantities import number
 from evo_libra.ui.commands.evaluate import evaluate
-from evo_libra.ui.output import number
 from evo_libra.validation.training import NIC_EFFICIENCY, SERVER_LINKS, plain_rows, seconds_of, setup_of
-from evo_libra.workload.step.advice import fitting_option
-from evo_libra.workload.step.decoder import decoder
-from evo_libra.workload.step.memory import CLASSES
-from evo_libra.workload.step.plan_rules import plan_mistakes
-from evo_libra.workload.step.plans import one_plan
-from evo_libra.workload.step.training_setup import Setup
-from evo_libra.workload.step.training_step import TrainingStep, model_flop
+from evo_libra.workload.models.decoder import decoder
+from evo_libra.workload.plans.plan_rules import plan_mistakes
+from evo_libra.workload.plans.plans import one_plan
+from evo_libra.workload.training.advice import fitting_option
+from evo_libra.workload.training.memory import CLASSES
+from evo_libra.workload.training.training_setup import Setup
+from evo_libra.workload.training.training_step import TrainingStep, model_flop
 
 EXACT = 1e-12
 SMALL = {

@@ -13,8 +13,8 @@ from whole_networks import whole_networks
 from evo_libra import certify, load_problem, search
 from evo_libra.astra_sim.export import export_design
 from evo_libra.errors import InputError
+from evo_libra.explain.explain import explain
 from evo_libra.front.archive import non_dominated
-from evo_libra.front.explain import explain
 from evo_libra.network.transport import APPROXIMATION, TRANSPORTS
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.quirks import warnings_of

@@ -22,7 +22,7 @@ from evo_libra.timing.collectives.collective_time import collective_time
 from evo_libra.timing.collectives.phase import IMPLEMENTATIONS, RING, Link, Overheads
 from evo_libra.timing.collectives.system import System
 from evo_libra.timing.names import ALGORITHMS, SCHEDULERS
-from evo_libra.workload.training import Message
+from evo_libra.workload.layers.iteration_time import Message
 
 SIZES = {"torus-2d": [4, 6, 9, 12, 16, 20], "torus-3d": [8, 12, 18, 27]}
 

@@ -21,7 +21,7 @@ from evo_libra.network.blocks.fat_tree import FAMILIES, RATIOS, oversubscribed, 
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.timing.fidelity import Fidelity
 from evo_libra.timing.names import ALGORITHMS, SCHEDULERS
-from evo_libra.workload.training import Message
+from evo_libra.workload.layers.iteration_time import Message
 
 RADICES = (4, 6, 8, 16)
 

@@ -9,10 +9,10 @@ import pytest
 
 from evo_libra.experiment.store.folder import RunFolder
 from evo_libra.network.transport import APPROXIMATION, approximation
-from evo_libra.ui.commands.addresses import addressed
 from evo_libra.ui.commands.application import run
 from evo_libra.ui.commands.diff import difference_of
 from evo_libra.ui.commands.explain import explanation
+from evo_libra.ui.tables.addresses import addressed
 from evo_libra.ui.terminal import answers
 from evo_libra.ui.terminal.breakdown import break_down
 from evo_libra.ui.terminal.details import Design

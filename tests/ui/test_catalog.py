@@ -10,7 +10,7 @@ from evo_libra.errors import InputError
 from evo_libra.network.catalog.accelerators import load_accelerators
 from evo_libra.problem.file.training import trained_models
 from evo_libra.ui.commands.catalog import catalog
-from evo_libra.workload.step.decoder import load_decoders
+from evo_libra.workload.models.decoder import load_decoders
 
 
 def test_accelerator_shows_its_figures_and_their_sources(capsys: pytest.CaptureFixture[str]) -> None:

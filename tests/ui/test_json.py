@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evo_libra.ui.output import print_json
+from evo_libra.ui.tables.output import print_json
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 ROWS = st.lists(st.tuples(st.integers(-(2**63), 2**63 - 1), FINITE, st.text(), st.none() | FINITE, st.booleans()))

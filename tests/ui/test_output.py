@@ -22,9 +22,9 @@ from textual.pilot import Pilot
 from evo_libra.control_characters import CONTROLS, escape_controls
 from evo_libra.errors import InputError, Mistake
 from evo_libra.experiment.store.folder import RunFolder
-from evo_libra.ui import output
 from evo_libra.ui.commands.application import complain, run
-from evo_libra.ui.output import new_console, print_file, print_json
+from evo_libra.ui.tables import output
+from evo_libra.ui.tables.output import new_console, print_file, print_json
 from evo_libra.ui.terminal.app import TerminalUI
 
 COMMAND = str(Path(sys.executable).parent / "evo-libra")
@@ -130,7 +130,9 @@ def test_everything_is_printed_through_one_module() -> None:
 
 
 def test_streams_stay_those_of_python(tmp_path: Path) -> None:
-    source = "import sys; from evo_libra.ui.output import open_streams; a, b = sys.stdout, sys.stderr; open_streams()"
+    source = (
+        "import sys; from evo_libra.ui.tables.output import open_streams; a, b = sys.stdout, sys.stderr; open_streams()"
+    )
     done = run_to_end([sys.executable, "-c", f"{source}; print(a is sys.stdout and b is sys.stderr)"], cwd=tmp_path)
     assert done.stdout == "True\n"
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.text import Text
 
-from evo_libra.ui.plots.axes import MAX_SERIES, axes_of, check_series, limits, position, ticks
-from evo_libra.ui.plots.scatter import scatter
-from evo_libra.ui.plots.series import Axis, Series, tick_label
+from evo_libra.pictures.plots.axes import MAX_SERIES, axes_of, check_series, limits, position, ticks
+from evo_libra.pictures.plots.scatter import scatter
+from evo_libra.pictures.plots.series import Axis, Series, tick_label
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

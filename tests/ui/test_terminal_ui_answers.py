@@ -10,10 +10,10 @@ import pytest
 
 from evo_libra import load_problem, search
 from evo_libra.experiment.store.folder import RunFolder
-from evo_libra.front.drawn_network import drawn_network
-from evo_libra.front.recommend import knee
+from evo_libra.explain.drawn_network import drawn_network
+from evo_libra.explain.recommend import knee
+from evo_libra.pictures.networks.characters import network_lines
 from evo_libra.ui.commands.diff import winners
-from evo_libra.ui.drawing.characters import network_lines
 from evo_libra.ui.terminal import answers
 from evo_libra.ui.terminal.session import Scene
 from evo_libra.ui.terminal.view_model import State, settled

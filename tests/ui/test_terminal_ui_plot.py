@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evo_libra.ui.plots.axes import limits
-from evo_libra.ui.plots.canvas import Canvas
-from evo_libra.ui.plots.glyphs import ASCII, UNICODE, Role, line_of
-from evo_libra.ui.plots.scatter import scatter
+from evo_libra.pictures.plots.axes import limits
+from evo_libra.pictures.plots.canvas import Canvas
+from evo_libra.pictures.plots.glyphs import ASCII, UNICODE, Role, line_of
+from evo_libra.pictures.plots.scatter import scatter
 from evo_libra.ui.terminal.plot_view import (
     Picture,
     PlotView,

@@ -13,8 +13,8 @@ from evo_libra.errors import InputError
 from evo_libra.problem.problem import Problem
 from evo_libra.ui.commands.application import run
 from evo_libra.ui.commands.init import STARTER
-from evo_libra.workload.language_models import load_models
-from evo_libra.workload.step.decoder import load_decoders
+from evo_libra.workload.layers.language_models import load_models
+from evo_libra.workload.models.decoder import load_decoders
 
 DESIGN = "RI(4)@chiplet:250_FC(8)@package:125_RI(4)@node:60_SW(32)@pod:20"
 SIZE = {"layers": 2, "sequence": 1024, "batch_per_replica": 32, "micro_batch": 32, "global_batch": 32 * 4096 // 16}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from evo_libra.validation.luwu import fits, luwu
 from evo_libra.validation.source import PublishedRow
 from evo_libra.validation.sources import chosen
-from evo_libra.workload.step.plans import NETWORK
+from evo_libra.workload.plans.plans import NETWORK
 
 
 def rows_of(name: str) -> list[PublishedRow]:

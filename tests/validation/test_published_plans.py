@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.validation.training import cluster_of, plan_of, seconds_of, setup_of, training_rows
-from evo_libra.workload.step.decoder import decoder
-from evo_libra.workload.step.placement import per_byte
-from evo_libra.workload.step.plan_space import PlanSpace, every_plan, fits_memory
-from evo_libra.workload.step.plans import FULL
-from evo_libra.workload.step.step_time import step_time
-from evo_libra.workload.step.training_setup import Setup
+from evo_libra.workload.models.decoder import decoder
+from evo_libra.workload.plans.placement import per_byte
+from evo_libra.workload.plans.plan_space import PlanSpace, every_plan, fits_memory
+from evo_libra.workload.plans.plans import FULL
+from evo_libra.workload.training.step_time import step_time
+from evo_libra.workload.training.training_setup import Setup
 
 
 @pytest.mark.parametrize("name", ["sc21.t1.310.1B", "sc21.t1.529.6B", "sc21.t1.1008B"])

@@ -14,9 +14,9 @@ from evo_libra.validation.fit import fitted_serving, refit
 from evo_libra.validation.serving import ServingRow, request_seconds, serving_rows, serving_setup_of, with_constants
 from evo_libra.validation.source import Errors, PublishedRow, errors_of, published
 from evo_libra.validation.sources import chosen
+from evo_libra.workload.models.decoder import decoder
 from evo_libra.workload.serving.serving_setup import ServingSetup
 from evo_libra.workload.serving.stacks import HOP, LAYER
-from evo_libra.workload.step.decoder import decoder
 
 XFT = "xfastertransformer"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from evo_libra.errors import StorageError, counted
-from evo_libra.experiment.execution.executor import Executor, Job, Report, Undelivered
+from evo_libra.experiment.execution.job import Executor, Job, Report, Undelivered
 from evo_libra.experiment.execution.plan import PlannedRun, batch_folder, tidy, wanted, write_plan
 from evo_libra.experiment.execution.worker import abandon
 from evo_libra.experiment.run.spec import Experiment, RunSpec
@@ -87,7 +87,10 @@ def run_batch(
     """
     results = results.absolute()
     folder, todo = batch_folder(results, experiment.name), wanted(planned, again)
-    batch = _Batch(experiment, todo, results, folder, executor, again, on_end, on_wait, on_news)
+    batch = _Batch(
+        experiment=experiment, todo=todo, results=results, folder=folder, executor=executor, again=again, on_end=on_end,
+        on_wait=on_wait, on_news=on_news,
+    )  # fmt: skip
     # The claim only shows that somebody is at work; a second program with the same experiment shares the runs.
     with Lease(folder.path, batch.token) as lease:
         if lease.staging is not None:

@@ -25,7 +25,7 @@ from typing import IO, TYPE_CHECKING
 
 from evo_libra.control_characters import escape_controls
 from evo_libra.errors import EvoLibraError
-from evo_libra.experiment.execution.executor import ONE_THREAD
+from evo_libra.experiment.execution.job import ONE_THREAD
 from evo_libra.experiment.execution.scheduler import OnScheduler
 from evo_libra.searching.evaluation.workers import is_stopped
 
@@ -201,8 +201,17 @@ class LocalCluster:
     workers: LocalWorkers
     folder: tempfile.TemporaryDirectory[str]
 
+    def mend(self) -> None:
+        """Start workers again that have ended."""
+        self.workers.mend()
+
+    def kill(self, name: str) -> None:
+        """End a worker, which is given up."""
+        self.workers.kill(name)
+
     def close(self) -> None:
-        """End the scheduler once the workers have ended."""
+        """End the workers, then the scheduler."""
+        self.workers.end()
         with suppress(OSError, TimeoutError):
             self.cluster.close(timeout=5)
         self.folder.cleanup()

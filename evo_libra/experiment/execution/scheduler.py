@@ -9,16 +9,15 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from evo_libra.errors import EvoLibraError, InputError
-from evo_libra.experiment.execution.executor import Report, Undelivered, run_task
+from evo_libra.experiment.execution.executor import run_task
+from evo_libra.experiment.execution.job import Report, Undelivered
 
 if TYPE_CHECKING:
     from distributed import Client, Future
     from distributed.security import Security
-
-    from evo_libra.experiment.execution.local_worker import LocalCluster
 
 _RESULT_SECONDS = 1.0
 _LOOK_SECONDS = 5.0
@@ -62,6 +61,19 @@ class Silence:
         return newly, [name for name in silent if now - self._seen[name].since > DROP_SECONDS * slowness]
 
 
+class Started(Protocol):
+    """What was started for a batch on this machine."""
+
+    def mend(self) -> None:
+        """Start workers again that have ended."""
+
+    def kill(self, name: str) -> None:
+        """End a worker, which is given up."""
+
+    def close(self) -> None:
+        """End all of it."""
+
+
 class OnScheduler:
     """Executes runs on the workers of the Dask scheduler that a client is connected to.
 
@@ -70,7 +82,7 @@ class OnScheduler:
     """
 
     def __init__(
-        self, client: Client, local: LocalCluster | None = None, on_news: Callable[[str], None] = lambda _news: None
+        self, client: Client, local: Started | None = None, on_news: Callable[[str], None] = lambda _news: None
     ) -> None:
         self._client, self._local, self._on_news = client, local, on_news
         self._ended: queue.SimpleQueue[tuple[str, Report | Undelivered]] = queue.SimpleQueue()
@@ -119,7 +131,7 @@ class OnScheduler:
     def poll(self, seconds: float) -> list[tuple[str, Report | Undelivered]]:
         """Return the reports that have come; wait so long for the first. Raises an error if the scheduler is gone."""
         if self._local is not None:
-            self._local.workers.mend()
+            self._local.mend()
         self._look()
         found = []
         with suppress(queue.Empty):
@@ -154,7 +166,7 @@ class OnScheduler:
         scheduler: Any = self._client.scheduler
         self._client.sync(scheduler.unregister, address=address, stimulus_id=f"silent-{time.monotonic()}")
         if self._local is not None:
-            self._local.workers.kill(name)
+            self._local.kill(name)
 
     def workers(self) -> int:
         """Return the number of runs that the workers execute at a time."""
@@ -175,7 +187,6 @@ class OnScheduler:
         with suppress(OSError, TimeoutError):
             self._client.close(timeout=5)
         if self._local is not None:
-            self._local.workers.end()
             self._local.close()
 
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray
 from evo_libra.errors import InputError
-from evo_libra.experiment.run.spec import problem_as_run
 from evo_libra.experiment.store.folder import MANIFEST, RunFolder
+from evo_libra.experiment.store.stored_runs import problem_as_run
 from evo_libra.files.integrity import canonical_hash
 from evo_libra.front.archive import front as non_dominated_in_order
 from evo_libra.front.archive import non_dominated
@@ -245,11 +245,11 @@ def compare(objectives: tuple[str, ...], groups: Mapping[str, Sequence[FloatArra
         return Measured(hypervolume(front, ideal, nadir), _epsilon(front, best), front.shape[1])
 
     return Comparison(
-        objectives, ideal, nadir,
-        {name: tuple(map(measured, group)) for name, group in groups.items()},
-        {(a, b): _typical(_epsilon, groups[a], groups[b]) for a in groups for b in groups if a != b},
-        {(a, b): _typical(_coverage, groups[a], contested[b]) for a in groups for b in groups if a != b},
-        {name: _attainment(group) for name, group in groups.items() if len(objectives) in _ATTAINABLE},
+        objectives=objectives, ideal=ideal, nadir=nadir,
+        runs={name: tuple(map(measured, group)) for name, group in groups.items()},
+        epsilon={(a, b): _typical(_epsilon, groups[a], groups[b]) for a in groups for b in groups if a != b},
+        coverage={(a, b): _typical(_coverage, groups[a], contested[b]) for a in groups for b in groups if a != b},
+        attainment={name: _attainment(group) for name, group in groups.items() if len(objectives) in _ATTAINABLE},
     )  # fmt: skip
 
 

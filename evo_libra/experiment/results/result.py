@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from evo_libra.experiment.results.naming import DEFAULT, run_folder
-from evo_libra.experiment.run.spec import problem_as_run
 from evo_libra.experiment.store.folder import MANIFEST, RunFolder
+from evo_libra.experiment.store.stored_runs import problem_as_run
 from evo_libra.front.front import Front
+from evo_libra.installed import view
 from evo_libra.problem.protocol import SearchProblem
 
 
@@ -56,5 +56,4 @@ class Result:
 
     def _repr_html_(self) -> str:
         """Return the page of a report for a notebook."""
-        # By its name, since pages are of the user interface, which imports results.
-        return str(import_module("evo_libra.ui.report.notebook").result_html(self))
+        return str(view("result_page")(self))

@@ -18,9 +18,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from evo_libra import __version__
 from evo_libra.errors import counted
 from evo_libra.experiment.run.settings import SETTINGS
+from evo_libra.version import __version__
 
 Status = Literal["queued", "running", "paused", "done", "stale", "failed", "interrupted", "damaged"]
 STATUSES: tuple[str, ...] = get_args(Status)
@@ -209,7 +209,7 @@ def plain_name(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).lstrip(".") or "-"
 
 
-_ELSEWHERE = ("astra_sim", "experiment", "ui")
+_ELSEWHERE = ("astra_sim", "experiment", "explain", "pictures", "report", "ui")
 """Rooms that no result depends on."""
 _PACKAGES = ("numpy", "moocore", "pymoo", "deap", "clarabel", "polars", "pydantic", "ruamel.yaml")
 

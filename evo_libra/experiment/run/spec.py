@@ -10,11 +10,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from evo_libra.errors import InputError
-from evo_libra.experiment.run.origin import Origin, build, code_of, digest_of, refuse_code
+from evo_libra.experiment.run.origin import Origin, build, code_of
 from evo_libra.experiment.run.record import git_state, machine, plain_name, program, versions
 from evo_libra.experiment.run.settings import SETTINGS, Settings, read_settings, searched, settings_json
-from evo_libra.experiment.store.folder import MANIFEST, RunFolder
 from evo_libra.files.integrity import canonical_hash
 from evo_libra.problem.file.spec import ordered, settable, with_stated_shares
 from evo_libra.problem.protocol import SearchProblem, SearchSettings
@@ -82,7 +80,7 @@ class RunSpec(Settings):
         """Return the run with its identity as JSON-able data; `RunSpec.of` reads it."""
         values = {one.name: getattr(self, one.name) for one in fields(self)}
         identity = {name: getattr(self, name) for name in _IDENTITY}
-        return {**values, "origin": asdict(self.origin), "identity": identity}
+        return {**values, "origin": self.origin.json(), "identity": identity}
 
     @staticmethod
     def of(data: Mapping[str, Any]) -> RunSpec:
@@ -104,12 +102,12 @@ class Experiment:
     checkpoint_seconds: float
 
 
-def run_of(origin: Origin, **settings: Any) -> RunSpec:  # noqa: ANN401 - as `Settings` has them
-    """Return a run of a problem; the problem chooses what the settings leave out or have None for.
+def run_of(origin: Origin, problem: SearchProblem | None = None, **settings: Any) -> RunSpec:  # noqa: ANN401 - as `Settings` has them
+    """Return a run of a problem, built where it is not given; the problem chooses what the settings leave open.
 
     Raises an `InputError` where the problem cannot be built, or a setting is out of range.
     """
-    problem = build(origin)
+    problem = problem or build(origin)
     asked = {key: value for key, value in settings.items() if value is not None}
     if asked.get("asynchronous") or asked.get("workers"):
         asked = {"memetic": 0.0, **asked}  # an asynchronous search has no generation to improve
@@ -183,50 +181,3 @@ def spec_of(manifest: Mapping[str, Any]) -> RunSpec:
         label=manifest["label"],
         **read_settings(manifest),
     )
-
-
-def spec_as_run(folder: RunFolder, *, trust_code: bool = False) -> RunSpec:
-    """Return a run as its manifest has it, with the folder of its problem's files where that is by now.
-
-    The problem's own file is not read: its data is in the manifest. Other files that it names are looked for where they
-    were, and, when the run and they have been moved together, where they are now.
-
-    Raises an `InputError` where there is no manifest or it is of an older version, or where the problem cannot be built
-    any more, has changed, or is ``module:object`` and its code is not trusted.
-    """
-    manifest = folder.read_json(MANIFEST)
-    try:
-        spec = spec_of(manifest)
-    except KeyError as error:
-        raise InputError(f"{folder.path} is of a version that did not keep the problem ({error})") from None
-    if not trust_code:
-        refuse_code(replace(spec, engine="").code, str(folder.path))
-    try:
-        _check_problem(spec.origin, spec, folder)
-    except InputError as error:
-        way = manifest["source"].get("folder_from_run")
-        if way is None:
-            raise
-        moved = replace(spec.origin, folder=str((folder.path / way).resolve()))
-        try:
-            _check_problem(moved, spec, folder)
-        except InputError:
-            raise error from None
-        return replace(spec, origin=moved)
-    return spec
-
-
-def _check_problem(origin: Origin, spec: RunSpec, folder: RunFolder) -> None:
-    if digest_of(build(origin)) != spec.problem_digest:
-        what = "the code, or a file that an option names," if origin.data is None else "a catalogue or a workload file"
-        raise InputError(f"{what} of the problem of {folder.path} has changed since its run")
-
-
-def problem_as_run(folder: RunFolder) -> SearchProblem:
-    """Return the problem of a run as its manifest has it, wherever its files are by now.
-
-    Raises an `InputError` as for `spec_as_run`, or the problem is written in Python.
-    """
-    if folder.read_json(MANIFEST).get("source", {}).get("data", "") is None:
-        raise InputError(f"{folder.path} is of a problem written in Python, which evaluates genes, not designs")
-    return build(spec_as_run(folder).origin)

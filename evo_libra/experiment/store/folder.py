@@ -30,8 +30,8 @@ from evo_libra.files.integrity import (
 )  # fmt: skip
 
 if TYPE_CHECKING:
+    from evo_libra.explain.references import ReferencePoint
     from evo_libra.front.front import Front
-    from evo_libra.front.references import ReferencePoint
 
 FRONT, MANIFEST, DONE, CHECKPOINT, PLOT = "front.parquet", "manifest.json", "done.json", "checkpoint.npz", "front.png"
 EVENTS, LOG, FAILED = "events.jsonl", "run.log", "failed.json"
@@ -177,7 +177,7 @@ class RunFolder:
 
     def read_references(self) -> list[ReferencePoint]:
         """Return the reference designs of the run's problem; none of a run of a version that did not keep them."""
-        from evo_libra.front.references import ReferencePoint  # noqa: PLC0415 - an index of runs needs no problems
+        from evo_libra.explain.references import ReferencePoint  # noqa: PLC0415 - an index of runs needs no problems
 
         data = read_file(self.path, REFERENCES)
         return [ReferencePoint(**one) for one in data["designs"]] if data is not None else []

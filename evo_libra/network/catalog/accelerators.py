@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -18,7 +17,7 @@ from pydantic import Field, RootModel
 from evo_libra.arrays import GIGA, TERA
 from evo_libra.errors import InputError, Mistake, unknown
 from evo_libra.files.mistakes import KeyPath
-from evo_libra.files.source import Source, StrictModel, read_source, validate
+from evo_libra.files.source import Source, StrictModel, packaged, validate
 from evo_libra.files.yaml_reader import format_key
 from evo_libra.network.catalog.accelerator import (
     ALL,
@@ -137,7 +136,7 @@ class _Catalogue(RootModel[dict[Annotated[str, Field(pattern=_NAME)], Accelerato
 
 def load_accelerators() -> dict[str, Accelerator]:
     """Return every accelerator that comes with the package, by name."""
-    return dict(_catalogue())
+    return {name: _accelerator_of(name, spec) for name, spec in load_accelerator_specs().items()}
 
 
 def accelerator(name: str) -> Accelerator:
@@ -147,9 +146,10 @@ def accelerator(name: str) -> Accelerator:
     ------
     InputError : there is none of that name.
     """
-    if name not in _catalogue():
-        raise InputError(unknown("accelerator", name, _catalogue()))
-    return _catalogue()[name]
+    specs = load_accelerator_specs()
+    if name not in specs:
+        raise InputError(unknown("accelerator", name, specs))
+    return _accelerator_of(name, specs[name])
 
 
 def read_accelerator(name: str, entry: AcceleratorSpec | Mapping[str, Any]) -> Accelerator:
@@ -173,7 +173,7 @@ def read_accelerator(name: str, entry: AcceleratorSpec | Mapping[str, Any]) -> A
 
 def load_accelerator_specs() -> dict[str, AcceleratorSpec]:
     """Return every accelerator that comes with the package as its file says it, by name."""
-    return dict(_specs())
+    return packaged(_Catalogue, ACCELERATORS_FILE).root
 
 
 def figures_of(spec: AcceleratorSpec) -> dict[str, tuple[object, str]]:
@@ -183,32 +183,13 @@ def figures_of(spec: AcceleratorSpec) -> dict[str, tuple[object, str]]:
     return {key: (value, sources.get(covering_key(key, sources) or "", "")) for key, value in leaves(given)}
 
 
-@lru_cache(maxsize=1)
-def _specs() -> dict[str, AcceleratorSpec]:
-    source = read_source(ACCELERATORS_FILE)
-    specs = validate(_Catalogue, source).root
-    mistakes = [
-        source.mistake((name, *key), message)
-        for name, spec in specs.items()
-        for key, message in (*_unsourced(spec), *_impossible(spec))
-    ]
-    if mistakes:
-        raise InputError(mistakes)
-    return specs
-
-
-@lru_cache(maxsize=1)
-def _catalogue() -> dict[str, Accelerator]:
-    return {name: _accelerator_of(name, spec) for name, spec in _specs().items()}
-
-
 def _extended(name: str, own: AcceleratorSpec) -> AcceleratorSpec:
     """Return an entry together with its base; its own figures keep their own sources."""
     if own.base is None:
         return own
-    if own.base not in _specs():
-        raise InputError(Mistake(unknown("accelerator", own.base, _specs()), name, key="base"))
-    base = _specs()[own.base].model_dump(exclude_none=True)
+    if own.base not in load_accelerator_specs():
+        raise InputError(Mistake(unknown("accelerator", own.base, load_accelerator_specs()), name, key="base"))
+    base = load_accelerator_specs()[own.base].model_dump(exclude_none=True)
     data = own.model_dump(exclude_none=True, exclude_unset=True, exclude={"base", "source", "sources", "name"})
     sources = {key: source for key, (_, source) in figures_of(own).items() if source}
     return AcceleratorSpec.model_validate(_merged(base, data | {"sources": sources}))
@@ -278,7 +259,6 @@ def _impossible(spec: AcceleratorSpec) -> list[tuple[KeyPath, str]]:
     return found
 
 
-@lru_cache(maxsize=1)
 def _catalogue_rates() -> dict[str, float]:
     return {name: kit.port_GBps for name, kit in load_parts_spec(_PARTS).technologies.items()}
 
@@ -288,20 +268,15 @@ def _accelerator_of(name: str, spec: AcceleratorSpec) -> Accelerator:
     assert memory.capacity_GB is not None  # noqa: S101 - `_impossible` has checked
     assert memory.bandwidth_GBps is not None  # noqa: S101 - the same
     return Accelerator(
-        name,
-        {precision: rate * TERA for precision, rate in spec.peak_TFLOPS.items()},
-        memory.capacity_GB * GIGA,
-        memory.bandwidth_GBps * GIGA,
-        {precision: _gemm_of(it) for precision in PRECISIONS if (it := getattr(kernels, precision)) is not None},
-        None if kernels.decode is None else _decode_of(kernels.decode),
-        None if kernels.attention is None else _attention_of(kernels.attention),
-        spec.ports,
-        {port: (spec.port_GBps.get(port) or _catalogue_rates()[port]) * GIGA for port in spec.ports},
-        {port: BusConstants(bus.efficiency, bus.half_message_MB * _MEGA) for port, bus in spec.bus.items()},
-        spec.power_W,
-        _price_of(spec),
-        _sources_of(spec),
-    )
+        name=name, peak={precision: rate * TERA for precision, rate in spec.peak_TFLOPS.items()},
+        memory_capacity=memory.capacity_GB * GIGA, memory_bandwidth=memory.bandwidth_GBps * GIGA,
+        gemm={precision: _gemm_of(it) for precision in PRECISIONS if (it := getattr(kernels, precision)) is not None},
+        decode=None if kernels.decode is None else _decode_of(kernels.decode),
+        attention=None if kernels.attention is None else _attention_of(kernels.attention), ports=spec.ports,
+        port_bandwidth={port: (spec.port_GBps.get(port) or _catalogue_rates()[port]) * GIGA for port in spec.ports},
+        bus={port: BusConstants(bus.efficiency, bus.half_message_MB * _MEGA) for port, bus in spec.bus.items()},
+        power=spec.power_W, price=_price_of(spec), sources=_sources_of(spec),
+    )  # fmt: skip
 
 
 def _gemm_of(spec: GemmSpec) -> GemmConstants:

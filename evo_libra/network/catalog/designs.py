@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from math import prod
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field, RootModel
 
-from evo_libra.files.source import StrictModel, read_source, validate
+from evo_libra.files.source import StrictModel, packaged
 from evo_libra.network.catalog.parts import DomainSize
 from evo_libra.network.catalog.technologies import Name
 
@@ -79,17 +78,12 @@ class ReferenceDesign:
 
 def load_design_specs() -> dict[str, DesignSpec]:
     """Return every reference design as the file says it, by name."""
-    return dict(_specs())
+    return packaged(_Catalogue, DESIGNS_FILE).root
 
 
 def reference_designs() -> dict[str, ReferenceDesign]:
     """Return the reference designs, by name."""
-    return {name: _reference(name, spec) for name, spec in _specs().items()}
-
-
-@lru_cache(maxsize=1)
-def _specs() -> dict[str, DesignSpec]:
-    return validate(_Catalogue, read_source(DESIGNS_FILE)).root
+    return {name: _reference(name, spec) for name, spec in load_design_specs().items()}
 
 
 def _reference(name: str, spec: DesignSpec) -> ReferenceDesign:
@@ -99,4 +93,6 @@ def _reference(name: str, spec: DesignSpec) -> ReferenceDesign:
     step = 1 if steps is None else steps.multiple_of
     others = [spec.design.replace(f"@{one}:", f"@{other}:") for one, names in spec.instead.items() for other in names]
     texts, source = (spec.design, *others), " ".join(spec.source.split())
-    return ReferenceDesign(name, spec.title, texts, sizes, step, largest, source, spec.year)
+    return ReferenceDesign(
+        name=name, title=spec.title, texts=texts, sizes=sizes, step=step, largest=largest, source=source, year=spec.year
+    )

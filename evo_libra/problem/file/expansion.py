@@ -6,7 +6,7 @@ from itertools import product
 
 from evo_libra.arrays import GIGA
 from evo_libra.problem.file.expansion_spec import ExpansionSpec
-from evo_libra.workload.step.expansion import NO_EXPANSION, Expansion
+from evo_libra.workload.training.expansion import NO_EXPANSION, Expansion
 
 
 def expansions_of_file(spec: ExpansionSpec | None) -> tuple[Expansion, ...]:

@@ -44,8 +44,8 @@ class FaultsLoader:
         self._check_names(given, [*FAILING, *parts_of(kits)])
         spares = given.spares if isinstance(given.spares, tuple) else (given.spares,)
         return Faults(
-            Failures(given.per_year, given.repair_h), given.checkpoint_s, given.interval_s, given.restart_s,
-            given.host_npus, tuple(sorted(set(spares))),
+            failures=Failures(given.per_year, given.repair_h), checkpoint=given.checkpoint_s, interval=given.interval_s,
+            restart=given.restart_s, host=given.host_npus, spares=tuple(sorted(set(spares))),
         )  # fmt: skip
 
     def _check_names(self, given: FaultsSpec, known: Sequence[str]) -> None:

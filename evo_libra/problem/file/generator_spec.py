@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from evo_libra.workload.language_models import DlrmSpec, MoeSpec, TableSpec, TransformerSpec
-from evo_libra.workload.step.decoder import DecoderSpec
-from evo_libra.workload.step.recommender import RecommenderSpec
+from evo_libra.workload.layers.language_models import DlrmSpec, MoeSpec, TableSpec, TransformerSpec
+from evo_libra.workload.models.decoder import DecoderSpec
+from evo_libra.workload.models.recommender import RecommenderSpec
 
 
 class DecoderGeneratorSpec(DecoderSpec):

@@ -12,14 +12,14 @@ from evo_libra.arrays import GIGA
 from evo_libra.problem.file.offload import places_of
 from evo_libra.problem.file.spec import WorkloadSpec
 from evo_libra.problem.file.training_spec import TrainingSpec
-from evo_libra.workload.step.advice import fitting_option
-from evo_libra.workload.step.memory import memory_on_npu
-from evo_libra.workload.step.open_plans import OpenPlans, plan_table
-from evo_libra.workload.step.plan_rules import plan_mistakes
-from evo_libra.workload.step.plan_space import PlanSpace
-from evo_libra.workload.step.plans import PLACEMENTS, RECOMPUTE, Plans, one_plan
-from evo_libra.workload.step.training_setup import Setup
-from evo_libra.workload.step.training_table import TrainingTable
+from evo_libra.workload.plans.open_plans import OpenPlans, plan_table
+from evo_libra.workload.plans.plan_rules import plan_mistakes
+from evo_libra.workload.plans.plan_space import PlanSpace
+from evo_libra.workload.plans.plans import PLACEMENTS, RECOMPUTE, Plans, one_plan
+from evo_libra.workload.training.advice import fitting_option
+from evo_libra.workload.training.memory import memory_on_npu
+from evo_libra.workload.training.training_setup import Setup
+from evo_libra.workload.training.training_table import TrainingTable
 
 DEGREES = ("tp", "cp", "pp", "vp", "ep")
 _FLAGS = ("sequence_parallel", "overlap_tp", "overlap_pp", "overlap_dp")
@@ -73,21 +73,21 @@ def choices_of(spec: WorkloadSpec, training: TrainingSpec) -> PlanChoices:
         recompute = tuple(name for name in recompute if name != "selective")
     orders = training.order if isinstance(training.order[0], tuple) else (training.order,)
     return PlanChoices(
-        {name: values_of(given.get(name, 1)) for name in DEGREES},
-        values_of(given["dp"]) if "dp" in given else None,
-        {
+        degrees={name: values_of(given.get(name, 1)) for name in DEGREES},
+        dp=values_of(given["dp"]) if "dp" in given else None,
+        options={
             "micro_batch": values_of(training.micro_batch),
             "zero": values_of(training.zero),
             "recompute": tuple(RECOMPUTE.index(name) for name in recompute),
             "optimizer": tuple(PLACEMENTS.index(place) for place in places_of(training.optimizer)),
         },
-        {
+        flags={
             "sequence_parallel": (None,) if split == "auto" else values_of(split),
             "overlap_tp": values_of(overlap.tp), "overlap_pp": values_of(overlap.pp),
             "overlap_dp": values_of(overlap.dp),
         },
-        tuple(tuple(map(str, order)) for order in orders),
-        values_of(training.precision) or (),
+        orders=tuple(tuple(map(str, order)) for order in orders),
+        precisions=values_of(training.precision) or (),
     )  # fmt: skip
 
 

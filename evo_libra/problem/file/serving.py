@@ -21,6 +21,8 @@ from evo_libra.problem.file.serving_spec import ServingSpec
 from evo_libra.problem.file.spec import WorkloadSpec
 from evo_libra.problem.file.training import TrainingLoader
 from evo_libra.problem.file.training_mistakes import layer_key_mistakes
+from evo_libra.workload.models.decoder import Decoder
+from evo_libra.workload.plans.placement import ORDER
 from evo_libra.workload.serving.ends import Ends
 from evo_libra.workload.serving.lengths import NAMED, Lengths, exponential_lengths, fixed_lengths, read_lengths
 from evo_libra.workload.serving.serving_rules import ServingSpace, serving_mistakes
@@ -28,9 +30,7 @@ from evo_libra.workload.serving.serving_setup import ServingSetup
 from evo_libra.workload.serving.serving_step import serving_advice
 from evo_libra.workload.serving.serving_table import ServingTable, serving_table
 from evo_libra.workload.serving.stacks import SERVING_STACKS, ServingStack
-from evo_libra.workload.step.decoder import Decoder
-from evo_libra.workload.step.expansion import NO_EXPANSION
-from evo_libra.workload.step.placement import ORDER
+from evo_libra.workload.training.expansion import NO_EXPANSION
 
 _MICRO = 1e-6
 _TOP_K = 50
@@ -75,8 +75,9 @@ class ServingLoader:
         setups, capacities = zip(*(
             (
                 ServingSetup(
-                    model, npu, prompt, answer, weights, cache, stack,
-                    lengths=varied, ends=ends, attention=serving.attention, expansion=expansion, usable=capacity,
+                    decoder=model, accelerator=npu, prompt=prompt, answer=answer, weights=weights, cache=cache,
+                    stack=stack, lengths=varied, ends=ends, attention=serving.attention, expansion=expansion,
+                    usable=capacity,
                 ),
                 capacity,
             )

@@ -22,7 +22,7 @@ from evo_libra.problem.time_models.loops import WeightedLoop
 
 if TYPE_CHECKING:
     from evo_libra.problem.file.training_spec import ServerSpec
-    from evo_libra.workload.step.plans import Plans
+    from evo_libra.workload.plans.plans import Plans
 
 _KEYS = {"price": "price_usd", "watts": "power_W"}
 
@@ -72,7 +72,10 @@ class SystemLoader:
             raise self.fail(("system", "host"), "how many accelerators a host has is missing: `npus`")
         name = " ".join(filter(None, ("hosts", given if isinstance(given, str) else given.base)))
         price = price_range(host.price_usd)
-        return Hosts(name, "host", price, host.power_W, "system.host", _sources(host), host.npus)
+        return Hosts(
+            name=name, unit="host", price=price, watts=host.power_W, key="system.host", source=_sources(host),
+            npus=host.npus,
+        )  # fmt: skip
 
     def _storage(self) -> SystemRow | None:
         given = self.spec.system.storage if self.spec.system else None
@@ -80,7 +83,10 @@ class SystemLoader:
             return None
         self._check_sources(("system", "storage"), given)
         price = price_range(given.price_usd)
-        return Fixed("storage", "TB", price, given.power_W, "system.storage", _sources(given), given.capacity_TB)
+        return Fixed(
+            name="storage", unit="TB", price=price, watts=given.power_W, key="system.storage", source=_sources(given),
+            count=given.capacity_TB,
+        )  # fmt: skip
 
     def _optimizers(self, loops: Sequence[WeightedLoop], kits: Sequence[Kit]) -> Iterator[SystemRow]:
         """Yield what places of optimizers need beside hosts; each workload has servers of its own."""
@@ -91,14 +97,16 @@ class SystemLoader:
             if spec.training is None or plans is None:
                 continue
             from evo_libra.problem.file.offload import hosted  # noqa: PLC0415 - tables of layers do not need it
-            from evo_libra.workload.step.plans import NETWORK, NVME  # noqa: PLC0415 - the same
+            from evo_libra.workload.plans.plans import NETWORK, NVME  # noqa: PLC0415 - the same
 
             place = np.broadcast_to(plans.optimizer, len(plans))
             host = hosted(self.spec.system)
             if (place == NVME).any() and host is not None and host.ssds is not None:
                 price, source = price_range(host.ssd_price_usd), host.source_of("ssd_price_usd")
-                yield SsdsOfPlans("SSDs of hosts", "SSD", price, 0.0, "system.host", source, host.ssds, place == NVME,
-                                  table, host.npus)  # fmt: skip
+                yield SsdsOfPlans(
+                    name="SSDs of hosts", unit="SSD", price=price, watts=0.0, key="system.host", source=source,
+                    count=host.ssds, needed=place == NVME, table=table, host_npus=host.npus,
+                )  # fmt: skip
             if (server := spec.training.optimizer.server) is not None and (place == NETWORK).any():
                 yield from self._servers(index, server, place == NETWORK, table, kits)
 
@@ -116,7 +124,10 @@ class SystemLoader:
             if (plans := plans_of(loop.workload)) is not None:
                 each.append((np.broadcast_to(choices[plans.expansion], len(plans)), table))
         price, key = price_range(spec.price_usd), "memory.expansion"
-        yield MemoryOfPlans("expansion memory", "GB", price, spec.power_W, key, _sources(spec), tuple(each))
+        yield MemoryOfPlans(
+            name="expansion memory", unit="GB", price=price, watts=spec.power_W, key=key, source=_sources(spec),
+            each=tuple(each),
+        )  # fmt: skip
 
     def _servers(
         self, index: int, server: ServerSpec, needed: BoolArray, table: int | None, kits: Sequence[Kit]
@@ -126,17 +137,21 @@ class SystemLoader:
         self._check_sources(path, server.host if isinstance(server.host, HostSpec) else host)
         name = " ".join(filter(None, ("servers", server.host if isinstance(server.host, str) else server.host.base)))
         price = price_range(host.price_usd)
-        yield OfPlans(name, "server", price, host.power_W, key, _sources(host), server.count, needed, table)
+        yield OfPlans(
+            name=name, unit="server", price=price, watts=host.power_W, key=key, source=_sources(host),
+            count=server.count, needed=needed, table=table,
+        )  # fmt: skip
         if host.ssds is not None:
             price, source = price_range(host.ssd_price_usd), host.source_of("ssd_price_usd")
             yield SsdsOfPlans(
-                "SSDs of servers", "SSD", price, 0.0, key, source, server.count * host.ssds, needed, table
-            )
+                name="SSDs of servers", unit="SSD", price=price, watts=0.0, key=key, source=source,
+                count=server.count * host.ssds, needed=needed, table=table,
+            )  # fmt: skip
         for nic in dict.fromkeys(kit.nic for kit in kits if kit.nic is not None):
             mine = tuple(t for t, kit in enumerate(kits) if kit.nic == nic)
             yield OfPlans(
-                f"{nic.name} of servers", "NIC", nic.price, nic.power, key, nic.source, server.count, needed, table,
-                outermost=mine,
+                name=f"{nic.name} of servers", unit="NIC", price=nic.price, watts=nic.power, key=key, source=nic.source,
+                count=server.count, needed=needed, table=table, outermost=mine,
             )  # fmt: skip
 
     def _check_sources(self, path: KeyPath, spec: SourcedSpec) -> None:

@@ -32,19 +32,19 @@ from evo_libra.problem.file.training_mistakes import (
 )
 from evo_libra.problem.file.training_spec import TrainingSpec
 from evo_libra.problem.time_models.loops import WeightedLoop
-from evo_libra.workload.language_models import load_models
+from evo_libra.workload.layers.language_models import load_models
+from evo_libra.workload.models.decoder import Decoder, decoder_of, load_decoders
+from evo_libra.workload.models.hugging_face import Configuration, read_configuration
+from evo_libra.workload.models.recommender import Recommender, load_recommenders, recommender_of, trainable_recommenders
+from evo_libra.workload.models.stacks import STACKS
 from evo_libra.workload.parallelism import complete_degrees
+from evo_libra.workload.plans.plan_rules import plan_mistakes
+from evo_libra.workload.plans.plan_table import PlanTable
 from evo_libra.workload.serving.serving_step import ServingStep
-from evo_libra.workload.step.decoder import Decoder, decoder_of, load_decoders
-from evo_libra.workload.step.hugging_face import Configuration, read_configuration
-from evo_libra.workload.step.plan_rules import plan_mistakes
-from evo_libra.workload.step.plan_table import PlanTable
-from evo_libra.workload.step.recommender import Recommender, load_recommenders, recommender_of, trainable_recommenders
-from evo_libra.workload.step.recommender_step import RecommenderSetup
-from evo_libra.workload.step.stacks import STACKS
-from evo_libra.workload.step.training_setup import Setup
-from evo_libra.workload.step.training_step import TrainingStep, recommender_training_step, training_step
-from evo_libra.workload.step.training_table import TrainingTable
+from evo_libra.workload.training.recommender_step import RecommenderSetup
+from evo_libra.workload.training.training_setup import Setup
+from evo_libra.workload.training.training_step import TrainingStep, recommender_training_step, training_step
+from evo_libra.workload.training.training_table import TrainingTable
 
 _BYTES = {"bf16": 2, "fp32": 4}
 
@@ -209,8 +209,9 @@ class TrainingLoader:
             found.mistakes.append(self._mistake(path, ("training", "global_batch"), message))
         found.check()
         setup = RecommenderSetup(
-            model, npu, training.global_batch, str(precision), _BYTES[training.gradients], overlap.embedding,
-            overlap.dp is True,
+            model=model, accelerator=npu, global_batch=training.global_batch, precision=str(precision),
+            gradient_bytes=_BYTES[training.gradients], overlap_embedding=overlap.embedding,
+            overlap_dp=overlap.dp is True,
         )  # fmt: skip
         return recommender_training_step(spec.name or spec.model or model.name, setup, self.spec.npus)
 

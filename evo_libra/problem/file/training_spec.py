@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 from evo_libra.files.source import StrictModel
 from evo_libra.network.catalog.hosts import HostSpec, Positive
 from evo_libra.problem.file.fields import PositiveInt, Some
-from evo_libra.workload.step.stacks import STACKS
+from evo_libra.workload.models.stacks import STACKS
 
 GroupOrder = tuple[Literal["tp", "cp", "dp", "pp"], ...]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.problem.file.spec import WorkloadSpec
-from evo_libra.workload.language_models import DlrmSpec, MoeSpec, TableSpec, TransformerSpec
+from evo_libra.workload.layers.language_models import DlrmSpec, MoeSpec, TableSpec, TransformerSpec
 
 Model = TransformerSpec | MoeSpec | DlrmSpec | TableSpec
 

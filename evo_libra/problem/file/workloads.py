@@ -18,7 +18,7 @@ from evo_libra.files.source import file_digest, files_digest
 from evo_libra.problem.file.accelerators import AcceleratorLoader
 from evo_libra.problem.file.mistakes import Gather, ProblemFile
 from evo_libra.problem.file.spec import WorkloadSpec
-from evo_libra.problem.file.time import check_chunks, time_spec
+from evo_libra.problem.file.time import time_spec
 from evo_libra.problem.file.uncertainty_spec import WeightSpec
 from evo_libra.problem.file.workload_mistakes import Model, layer_mistakes
 from evo_libra.problem.time_models.kinds import PlanTable, TracedWorkload, TrainingStep
@@ -29,19 +29,25 @@ from evo_libra.problem.time_models.loops import (
     weighted_step,
     weighted_traces,
 )
-from evo_libra.workload.generators import dlrm, moe, transformer
-from evo_libra.workload.language_models import MODELS_FILE, DlrmSpec, MoeSpec, TableSpec, TransformerSpec, load_models
+from evo_libra.workload.layers.generators import dlrm, moe, transformer
+from evo_libra.workload.layers.iteration_time import Merging
+from evo_libra.workload.layers.language_models import (
+    MODELS_FILE,
+    DlrmSpec,
+    MoeSpec,
+    TableSpec,
+    TransformerSpec,
+    load_models,
+)
+from evo_libra.workload.layers.text_file import read_astra_sim_text
+from evo_libra.workload.layers.workload import IterationSize, Workload, scale_compute
 from evo_libra.workload.parallelism import ALL, complete_degrees, parts_of
-from evo_libra.workload.text_file import read_astra_sim_text
-from evo_libra.workload.training import Merging
-from evo_libra.workload.workload import IterationSize, Workload, scale_compute
 
 if TYPE_CHECKING:
     from evo_libra.problem.file.generator_spec import Generator
     from evo_libra.problem.file.serving import ServingLoader
     from evo_libra.problem.file.serving_spec import ServingSpec
     from evo_libra.problem.file.training import TrainingLoader
-    from evo_libra.timing.fidelity import Fidelity
 
     AnyWorkload = Workload | TrainingStep | TracedWorkload | PlanTable
 
@@ -75,8 +81,8 @@ class WorkloadLoader:
 
         return ServingLoader(self.file, self.training)
 
-    def loops(self, fidelity: Fidelity | None, merging: Merging) -> list[WeightedLoop]:
-        """Return the compiled workloads of the file."""
+    def loops(self, merging: Merging, check: Callable[[WeightedLoop], None] = lambda _: None) -> list[WeightedLoop]:
+        """Return the compiled workloads of the file; see `Loops`."""
         time = time_spec(self.spec)
         if time.overlap != "none" and all(
             spec.training is not None or spec.serving is not None for spec in self.spec.workloads
@@ -92,7 +98,7 @@ class WorkloadLoader:
         ]
         for index, loop in enumerate(loops):
             try:
-                check_chunks(fidelity, loop)
+                check(loop)
             except InputError as error:
                 raise self.fail(("workloads", index), str(error)) from None
         return loops
@@ -142,19 +148,11 @@ class WorkloadLoader:
             found[name] = figures | ({"digest": table[0]} if table else {})
         return found
 
-    def paths(self) -> list[Path]:
-        """Return every file that workloads are read from; files that are missing or wrongly named are left out."""
-        named = dict.fromkeys(spec.model for spec in self.spec.workloads if spec.model in load_models())
-        tables = [path for name in named for path in self._tables(str(name))]
-        return [MODELS_FILE, *tables, *(path for _, paths in self._files(found=_there) for path in paths)]
-
-    def _files(
-        self, found: Callable[[Path], tuple[Path, ...]] = _trace_files
-    ) -> Iterator[tuple[str, tuple[Path, ...]]]:
-        """Yield the names of files of workloads in the problem file, and the files; `found` returns a trace's."""
+    def _files(self) -> Iterator[tuple[str, tuple[Path, ...]]]:
+        """Yield the names of files of workloads in the problem file, and the files."""
         for spec in self.spec.workloads:
             if spec.trace is not None:
-                yield spec.trace, found(self.folder / spec.trace)
+                yield spec.trace, _trace_files(self.folder / spec.trace)
             table = spec.generator.file if isinstance(spec.generator, TableSpec) else None
             requests = None if spec.serving is None else _file_of(spec.serving)
             for name in (spec.file, spec.groups, table, requests):

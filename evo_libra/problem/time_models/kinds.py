@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from evo_libra.timing.trace_time import TracedWorkload
+    from evo_libra.workload.plans.plan_table import PlanTable
+    from evo_libra.workload.plans.tabulated import TabulatedTime
     from evo_libra.workload.serving.serving_step import ServingStep
     from evo_libra.workload.serving.serving_table import ServingTable
-    from evo_libra.workload.step.plan_table import PlanTable
-    from evo_libra.workload.step.tabulated import TabulatedTime
-    from evo_libra.workload.step.training_step import TrainingStep
-    from evo_libra.workload.step.training_table import TrainingTable
+    from evo_libra.workload.training.training_step import TrainingStep
+    from evo_libra.workload.training.training_table import TrainingTable
 
 __all__ = [
     "PlanTable", "ServingStep", "ServingTable", "TabulatedTime", "TracedWorkload", "TrainingStep", "TrainingTable",
@@ -40,7 +40,7 @@ if not TYPE_CHECKING:
     TracedWorkload = _Kind(("evo_libra.timing.trace_time", "TracedWorkload"))
     ServingStep = _Kind(("evo_libra.workload.serving.serving_step", "ServingStep"))
     ServingTable = _Kind(("evo_libra.workload.serving.serving_table", "ServingTable"))
-    PlanTable = _Kind(("evo_libra.workload.step.plan_table", "PlanTable"))
-    TabulatedTime = _Kind(("evo_libra.workload.step.tabulated", "TabulatedTime"))
-    TrainingStep = _Kind(("evo_libra.workload.step.training_step", "TrainingStep"))
-    TrainingTable = _Kind(("evo_libra.workload.step.training_table", "TrainingTable"))
+    PlanTable = _Kind(("evo_libra.workload.plans.plan_table", "PlanTable"))
+    TabulatedTime = _Kind(("evo_libra.workload.plans.tabulated", "TabulatedTime"))
+    TrainingStep = _Kind(("evo_libra.workload.training.training_step", "TrainingStep"))
+    TrainingTable = _Kind(("evo_libra.workload.training.training_table", "TrainingTable"))

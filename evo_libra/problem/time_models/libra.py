@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evo_libra.arrays import FloatArray, IntArray, Population, Schedule, columns
+from evo_libra.arrays import FloatArray, IntArray, Population, columns
 from evo_libra.bandwidth.chains import Chains, chains_of, joined_chains
 from evo_libra.bandwidth.program import BandwidthProgram
 from evo_libra.collective import (
     Collective,
-    Dispatch,
-    NextStage,
-    PushPull,
+    Pattern,
     SizedByPlan,
     SizedCollective,
     pattern_of,
@@ -23,12 +22,18 @@ from evo_libra.collective import (
     unit_traffic,
 )
 from evo_libra.errors import InputError
-from evo_libra.network.fabric import Fabric
+from evo_libra.network.blocks import Kit, PricedBlock
+from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.problem.time_models.kinds import TabulatedTime
 from evo_libra.problem.time_models.loops import Channel, WeightedLoop, channel_of
-from evo_libra.problem.time_models.time_model import Placement, TimeModel
+from evo_libra.problem.time_models.placement import Operation, Placement
+from evo_libra.problem.time_models.registry import Loops, Network, TimeKind
+from evo_libra.problem.time_models.time_model import TimeModel
+from evo_libra.workload.layers.iteration_time import IterationTime, Load, Merging, Message, Race, without_certain_races
 from evo_libra.workload.parallelism import offsets
-from evo_libra.workload.training import IterationTime, Load, Message, Race, without_certain_races
+
+if TYPE_CHECKING:
+    from evo_libra.timing.fidelity import Fidelity
 
 ROUTING = "routes that meet on a link"
 """What no time model here knows: every flow has the share of its links that its process group has."""
@@ -58,6 +63,9 @@ class LibraTime(TimeModel):
     def lower_bound(self) -> TimeModel | None:
         return self
 
+    def fidelity_of(self, name: str) -> Fidelity:
+        raise InputError(f"the time of '{name}' is LIBRA's, which has neither latency nor chunks; ASTRA-sim needs both")
+
     def traffic(self, npus: IntArray, technology: IntArray, plan: IntArray | None = None) -> FloatArray:
         """Return the bytes; a group that gets a share of the bandwidth counts as if it sent as many more."""
         placed = self.placed(npus, plan)
@@ -76,25 +84,13 @@ class LibraTime(TimeModel):
         rows = self.traffic(designs.npus, designs.technology, designs.plan) if known is None else known
         return dict(zip(self.channels, (rows / bandwidth).max(axis=1), strict=True))
 
-    def seconds(
-        self,
-        what: Collective | Dispatch | NextStage | PushPull,
-        size: FloatArray | float,
-        placed: Placement,
-        designs: Population,
-    ) -> FloatArray:
+    def seconds(self, what: Operation, size: FloatArray | float, placed: Placement, designs: Population) -> FloatArray:
         if isinstance(what, Collective):
             sent = traffic(what, size, placed.extent)
         else:
             sent = unit_traffic(what, placed.extent) * size
         sent = sent * self.relative_bytes(what, placed, designs.npus, designs.technology)
         return time_per_byte(sent, np.maximum(designs.bandwidth, NO_BANDWIDTH))
-
-    def schedule(self, fabrics: Sequence[Fabric], block: IntArray) -> Schedule | None:  # noqa: ARG002 - others need it
-        for fabric in fabrics:
-            if fabric.options:
-                raise InputError(f"the design '{fabric}' has options; under LIBRA's time there are none")
-        return None
 
     def program(
         self, traffic: FloatArray, low: FloatArray, high: FloatArray, plan: IntArray | None = None
@@ -122,8 +118,9 @@ class LibraTime(TimeModel):
         rows, limit = np.empty((0, *low.shape)), np.empty((0, low.shape[1]))
         equality = np.empty(0, dtype=np.bool_)
         return BandwidthProgram(
-            base, size, traffic, np.zeros(low.shape), low, high, rows, limit, equality, joined_chains(chains)
-        )
+            base=base, size=size, traffic=traffic, price=np.zeros(low.shape), low=low, high=high, rows=rows,
+            limit=limit, equality=equality, chains=joined_chains(chains),
+        )  # fmt: skip
 
     def _place(self, loop: WeightedLoop) -> FloatArray:
         """Return (s, c) 1 where a stream of a workload is of a channel."""
@@ -142,3 +139,19 @@ def _chains(time: TabulatedTime, weight: float, place: FloatArray, plan: IntArra
         compute = columns(race.compute, plan) * count
         parts.append(Chains(compute[None], size[None], np.ones((1, len(compute), 1), dtype=np.bool_)))
     return joined_chains(parts)
+
+
+def libra_time(loops: Loops, network: Network) -> LibraTime:
+    """Return LIBRA's time of workloads."""
+    return LibraTime(tuple(loops(_merging(network.kits))), *network)
+
+
+def _merging(kits: Sequence[Kit | PricedBlock]) -> Merging:
+    """Return which collectives are one stream."""
+    both = np.array([2])
+    reduces = any(BLOCKS[kit.block].traffic_factor(Pattern.SHRINKING, 2 * both)[0] < 1 for kit in kits)
+    return Merging.COLLECTIVE if reduces else Merging.PATTERN
+
+
+KIND = TimeKind(lambda *_: libra_time, lacks="LIBRA's time has bandwidth only", solves=True, servers=True)
+"""LIBRA's time in problem files."""

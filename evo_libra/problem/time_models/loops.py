@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evo_libra.arrays import FloatArray
-from evo_libra.problem.time_models.kinds import PlanTable, ServingStep, ServingTable, TracedWorkload
+from evo_libra.arrays import FloatArray, IntArray, Population, columns
+from evo_libra.collective import Collective, NextStage, SizedByPlan, SizedCollective
+from evo_libra.problem.time_models.kinds import PlanTable, ServingStep, ServingTable, TracedWorkload, TrainingStep
+from evo_libra.workload.layers.iteration_time import IterationTime, Load, Merging, Stream, iteration_time
+from evo_libra.workload.layers.workload import IterationSize, Workload
 from evo_libra.workload.parallelism import ALL, MEMBER, Layout, parts_of
-from evo_libra.workload.training import IterationTime, Load, Merging, Stream, iteration_time
-from evo_libra.workload.workload import IterationSize, Workload
 
 if TYPE_CHECKING:
     from evo_libra.timing.trace_time import TraceTime
-    from evo_libra.workload.step.tabulated import TabulatedTime
-    from evo_libra.workload.step.training_step import TrainingStep
+    from evo_libra.workload.plans.tabulated import TabulatedTime
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,7 @@ class WeightedLoop:
     time : its iteration time.
     merging : which of its traffic is one stream.
     served : what users see, where it is served under plans.
+    overlap : of the collectives of a table of layers, as for `iteration_time`.
     """
 
     workload: Workload | TrainingStep | ServingStep | TracedWorkload | PlanTable
@@ -51,6 +52,7 @@ class WeightedLoop:
     time: IterationTime | TraceTime | TabulatedTime
     merging: Merging = Merging.PATTERN
     served: Served | None = None
+    overlap: str = "none"
 
     @property
     def tokens(self) -> FloatArray | None:
@@ -114,19 +116,20 @@ def weighted_loop(
     complete = {**degrees, **joined, ALL: npus}
     layouts = {**dict.fromkeys((*degrees, *joined), layout), ALL: ()}
     return WeightedLoop(
-        workload, complete, layouts, weight, iteration_time(workload, complete, overlap, merging=merging), merging
-    )
+        workload, complete, layouts, weight=weight, time=iteration_time(workload, complete, overlap, merging=merging),
+        merging=merging, overlap=overlap,
+    )  # fmt: skip
 
 
 def weighted_step(step: TrainingStep | ServingStep, weight: float, *, merging: Merging) -> WeightedLoop:
     """Compile a training step or serving under one plan; `merging` is that of `iteration_time`."""
-    from evo_libra.workload.step.iteration import step_iteration  # noqa: PLC0415 - tables of layers do not need it
+    from evo_libra.workload.training.iteration import step_iteration  # noqa: PLC0415 - tables of layers do not need it
 
     served = None
     if isinstance(step, ServingStep):
         served = Served(*(step_iteration(time, step.degrees, merging) for time in (step.times.first, step.times.token)))
     time = step_iteration(step.time, step.degrees, merging)
-    return WeightedLoop(step, step.degrees, step.layouts, weight, time, merging, served)
+    return WeightedLoop(step, step.degrees, step.layouts, weight=weight, time=time, merging=merging, served=served)
 
 
 def weighted_plans(table: PlanTable, weight: float, place: int, *, merging: Merging) -> WeightedLoop:
@@ -135,7 +138,7 @@ def weighted_plans(table: PlanTable, weight: float, place: int, *, merging: Merg
     served = None
     if isinstance(table, ServingTable):
         served = Served(table.served(merging).first, table.served(merging).token)
-    return WeightedLoop(table, {}, layouts, weight, table.time(merging), merging, served)
+    return WeightedLoop(table, {}, layouts, weight=weight, time=table.time(merging), merging=merging, served=served)
 
 
 OPEN = "plan"
@@ -149,8 +152,9 @@ def weighted_traces(workload: TracedWorkload, weight: float, npus: int, *, mergi
     layouts = {**workload.layouts, ALL: ()}
     degrees = {name: prod(degree for part, degree in layout if part == MEMBER) for name, layout in layouts.items()}
     return WeightedLoop(
-        workload, {**degrees, ALL: npus}, layouts, weight, trace_time(workload, merging=merging), merging
-    )
+        workload, {**degrees, ALL: npus}, layouts, weight=weight, time=trace_time(workload, merging=merging),
+        merging=merging,
+    )  # fmt: skip
 
 
 Channel = tuple[Layout, str, Load]
@@ -161,3 +165,77 @@ def channel_of(loop: WeightedLoop, stream: Stream) -> Channel:
     """Return the channel of a stream of a workload."""
     group, load = stream
     return loop.layouts[group], group, load
+
+
+def operation_of(load: Load) -> Collective | NextStage:
+    """Return what runs of traffic that is single operations, whatever their bytes."""
+    if isinstance(load, NextStage):
+        return NextStage()
+    assert isinstance(load, SizedByPlan | SizedCollective), "only exact times merge collectives"  # noqa: S101 - internal error
+    return load.operation if isinstance(load, SizedByPlan) else load.collective
+
+
+def bytes_of(load: Load) -> float:
+    """Return the bytes of an operation that all designs send."""
+    assert isinstance(load, NextStage | SizedCollective), "plans say no bytes of it"  # noqa: S101 - internal error
+    return float(load.size)
+
+
+def sent_by(channel: Channel, designs: Population) -> tuple[FloatArray, IntArray]:
+    """Return the (m,) bytes of an operation of a channel, and the designs that send it: plans may send none."""
+    layout, _, load = channel
+    if not isinstance(load, SizedByPlan):
+        return np.full(len(designs), bytes_of(load)), np.arange(len(designs))
+    plan = designs.plans[layout[0][1]]
+    sending = np.flatnonzero(columns(load.sent, plan))
+    return columns(load.size, plan[sending]), sending
+
+
+def all_gathers(loop: WeightedLoop) -> Iterator[tuple[str, float]]:
+    """Give where each all-gather is, and the bytes of its shard; of open plans, the smallest shards."""
+    workload = loop.workload
+    if isinstance(workload, TracedWorkload):
+        program = workload.program
+        for operation, node in zip(program.operations, program.nodes, strict=True):
+            if operation.collective is Collective.ALL_GATHER:
+                yield f"node {node}", operation.size
+        return
+    if isinstance(workload, TrainingStep | ServingStep | PlanTable):
+        yield from _all_gathers_of_step(workload, loop)
+        return
+    for layer in workload.layers:
+        for phase in layer.phases:
+            if phase.collective is Collective.ALL_GATHER:
+                yield f"layer {layer.name}", round(phase.size)
+
+
+def _all_gathers_of_step(
+    step: TrainingStep | ServingStep | PlanTable, loop: WeightedLoop
+) -> Iterator[tuple[str, float]]:
+    for group, load in loop.time.streams:
+        if isinstance(load, SizedCollective) and load.collective is Collective.ALL_GATHER:
+            yield f"the group {group}", load.size
+        if isinstance(step, PlanTable) and isinstance(load, SizedByPlan) and load.operation is Collective.ALL_GATHER:
+            size = np.where(load.sent, load.size, np.inf)
+            yield f"the group {group} under the plan {step.text(int(size.argmin()))}", float(size.min())
+
+
+def collectives_of(loop: WeightedLoop) -> list[tuple[Collective, str, int]]:
+    """Return kind, group and bytes of the collectives of an iteration; of traces, of the NPU that has most of them."""
+    if isinstance(loop.workload, TracedWorkload):
+        each: dict[int, list[tuple[Collective, str, int]]] = {}
+        for owner, collective, group, size in loop.workload.collectives():
+            each.setdefault(owner, []).append((collective, group, size))
+        return max(each.values(), key=len, default=[])
+    if isinstance(loop.workload, TrainingStep | ServingStep):
+        from evo_libra.workload.training.iteration import step_iteration  # noqa: PLC0415 - tables of layers do not need it
+
+        streams = step_iteration(loop.workload.time, loop.degrees, Merging.NONE).streams
+        return [(load.collective, group, load.size) for group, load in streams if isinstance(load, SizedCollective)]
+    assert isinstance(loop.workload, Workload), "plans are pinned"  # noqa: S101 - our mistake
+    phases = (phase for layer in loop.workload.layers for phase in layer.phases)
+    return [
+        (phase.collective, phase.group, round(phase.size))
+        for phase in phases
+        if phase.collective and loop.degrees[phase.group] > 1
+    ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
 from types import SimpleNamespace
 
 import numpy as np
@@ -29,7 +28,7 @@ from pymoo.operators.selection.tournament import TournamentSelection
 from pymoo.operators.survival.rank_and_crowding import RankAndCrowding
 
 from evo_libra.arrays import FloatArray, IntArray
-from evo_libra.errors import InputError
+from evo_libra.installed import require
 from evo_libra.searching.engines.library import Arrays, quiet
 
 # pymoo would print a hint to standard output, where answers in JSON go.
@@ -128,8 +127,7 @@ def _strength(objectives: int, _: FloatArray) -> Survival:
 
 
 def _geometry(name: str) -> Callable[[int, FloatArray], Survival]:
-    if find_spec("numba") is None:
-        raise InputError(f"pymoo:{name} needs numba; install evo-libra with the extra 'fast'")
+    require("numba", extra="fast", purpose=f"pymoo:{name}")
     from pymoo.algorithms.moo.age import AGEMOEASurvival  # noqa: PLC0415 - it does not load without numba
     from pymoo.algorithms.moo.age2 import AGEMOEA2Survival  # noqa: PLC0415 - the same
 

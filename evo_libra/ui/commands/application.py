@@ -8,7 +8,7 @@ from pathlib import Path
 
 from evo_libra.errors import ConflictError, EvoLibraError, InputError, shortened
 from evo_libra.ui.commands.names import COMMANDS
-from evo_libra.ui.output import print
+from evo_libra.ui.tables.output import print
 
 DONE, FAILED, WRONG_INPUT = 0, 1, 2
 _UI_FLAGS = {"--light", "--ascii"}

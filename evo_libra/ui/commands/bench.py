@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 from cyclopts import Parameter
 
 from evo_libra.errors import InputError, counted
-from evo_libra.ui.commands.named_runs import DEFAULT, written_to
+from evo_libra.quantities import number
 from evo_libra.ui.commands.shared import Assignments, Flag, Json, Out, ProblemName, app, check_min
-from evo_libra.ui.output import new_console, number, print, print_json, print_styled, print_table, progress_bar
+from evo_libra.ui.tables.named_runs import DEFAULT, written_to
+from evo_libra.ui.tables.output import new_console, print, print_json, print_styled, print_table, progress_bar
 
 if TYPE_CHECKING:
     from evo_libra.arrays import FloatArray
     from evo_libra.experiment.results.benchmark import Benchmark, Run, Task
+    from evo_libra.pictures.plots.series import Series
     from evo_libra.problem.objectives import Objective
     from evo_libra.problem.protocol import SearchProblem
-    from evo_libra.ui.plots.series import Series
 
 
 PICTURE, DATA = "attainment.png", "bench.json"
@@ -111,7 +112,7 @@ def bench(  # noqa: PLR0913 - each is an option of the command
 
 def _tasks(engines: Sequence[str], settings: Mapping[str, int]) -> list[Task]:
     from evo_libra.experiment.results.benchmark import Task
-    from evo_libra.ui.plots.axes import MAX_SERIES
+    from evo_libra.pictures.plots.axes import MAX_SERIES
 
     if len(set(engines)) < len(engines):
         raise InputError(f"--engines: found one twice in {', '.join(engines)}; name each once")
@@ -178,7 +179,7 @@ def _data(found: Benchmark, objectives: Sequence[Objective]) -> dict[str, Any]:
 
 def _show(found: Benchmark, problem: SearchProblem, settings: Mapping[str, int], *, exact: bool) -> None:
     from evo_libra.front.indicators import hypervolume
-    from evo_libra.ui.plots.scatter import terminal_scatter
+    from evo_libra.pictures.plots.scatter import terminal_scatter
 
     if len(problem.objectives) > 1:
         print_styled(terminal_scatter(_terminal_series(found, problem), *_labels(problem), new_console()))
@@ -231,7 +232,7 @@ def _lines(found: Benchmark, problem: SearchProblem) -> dict[str, list[FloatArra
 def _terminal_series(found: Benchmark, problem: SearchProblem) -> list[Series]:
     import numpy as np
 
-    from evo_libra.ui.plots.series import Series
+    from evo_libra.pictures.plots.series import Series
 
     dots = {
         name: np.concatenate([_dotted(line) for line in lines], axis=1)
@@ -254,7 +255,7 @@ def _dotted(line: FloatArray) -> FloatArray:
 
 
 def _draw(found: Benchmark, problem: SearchProblem, seeds: int, file: BinaryIO) -> None:
-    from evo_libra.ui.plots.figure import attainment_figure
+    from evo_libra.pictures.plots.figure import attainment_figure
 
     x_label, y_label = _labels(problem)
     title = f"{problem.name}: attained by 50 % of {seeds} seeds (line), by 75 to 25 % (area)"

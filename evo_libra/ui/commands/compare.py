@@ -9,16 +9,17 @@ from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InputError
-from evo_libra.ui.commands.named_runs import DEFAULT, chosen_runs
+from evo_libra.explain.labels import label_of
 from evo_libra.ui.commands.shared import Json, Out, app
-from evo_libra.ui.output import label_of, new_console, print, print_folded, print_json, print_styled, print_table
+from evo_libra.ui.tables.named_runs import DEFAULT, chosen_runs
+from evo_libra.ui.tables.output import new_console, print, print_folded, print_json, print_styled, print_table
 
 if TYPE_CHECKING:
     from evo_libra.arrays import FloatArray
     from evo_libra.experiment.results.comparison import Comparison, Measured, Subject
     from evo_libra.experiment.run.record import RunRecord
     from evo_libra.front.front import Front
-    from evo_libra.ui.plots.series import Series
+    from evo_libra.pictures.plots.series import Series
 
 
 _MAX_SERIES = 8
@@ -112,7 +113,7 @@ def _problem(runs: Sequence[RunRecord], subjects: Sequence[Subject]) -> _Problem
     from evo_libra.experiment.results.comparison import PER_ITERATION, sequences
     from evo_libra.experiment.store.folder import RunFolder
     from evo_libra.problem.objectives import TIME
-    from evo_libra.ui.commands.references import rows_of_runs
+    from evo_libra.ui.tables.references import rows_of_runs
 
     columns, work = subjects[0].objectives, sequences(subjects)
     groups = grouped(runs)
@@ -139,7 +140,10 @@ def _problem(runs: Sequence[RunRecord], subjects: Sequence[Subject]) -> _Problem
         rates = {name: max(1.0 / (one[row].min() * TIME.scale) for one in group) for name, group in values.items()}
     divided = PER_ITERATION if differs else ()
     named = tuple(one.replace("_", "_per_sequence_", 1) if one in divided else one for one in columns)
-    return _Problem(runs[0].problem, subjects[0].problem, named, groups, values, references, better, note, rates)
+    return _Problem(
+        name=runs[0].problem, identity=subjects[0].problem, objectives=named, groups=groups, values=values,
+        references=references, better=better, note=note, rates=rates,
+    )  # fmt: skip
 
 
 def _objectives(front: Front, columns: Sequence[str], sequences: float) -> FloatArray:
@@ -240,8 +244,8 @@ def _as_json(problem: _Problem, found: Comparison) -> dict[str, Any]:
 
 
 def _show(found: Comparison, problem: _Problem) -> None:
-    from evo_libra.ui.commands.references import reference_sentences
-    from evo_libra.ui.plots.scatter import terminal_scatter
+    from evo_libra.pictures.plots.scatter import terminal_scatter
+    from evo_libra.ui.tables.references import reference_sentences
 
     print_styled(terminal_scatter(_series(found, problem), *_labels(found), new_console()))
     for index, name in enumerate(found.runs):
@@ -294,8 +298,8 @@ def _series(found: Comparison, problem: _Problem) -> list[Series]:
     import numpy as np
 
     from evo_libra.experiment.results.comparison import LEVELS
-    from evo_libra.ui.plots.axes import MAX_SERIES
-    from evo_libra.ui.plots.series import Series
+    from evo_libra.pictures.plots.axes import MAX_SERIES
+    from evo_libra.pictures.plots.series import Series
 
     series = []
     for index, name in enumerate(list(found.runs)[:_MAX_SERIES]):
@@ -312,7 +316,7 @@ def _series(found: Comparison, problem: _Problem) -> list[Series]:
 
 
 def _draw(found: Comparison, problem: _Problem, path: Path) -> None:
-    from evo_libra.ui.plots.figure import front_figure
+    from evo_libra.pictures.plots.figure import front_figure
 
     x_label, y_label = _labels(found)
     try:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InputError
 from evo_libra.network.transport import approximation
-from evo_libra.ui.commands.addresses import Addressed, DesignAddress, addressed
+from evo_libra.quantities import money_unit, number, time_unit
 from evo_libra.ui.commands.shared import Json, MovedProblem, TrustCode, app
-from evo_libra.ui.output import money_unit, number, print, print_folded, print_json, print_table, time_unit
+from evo_libra.ui.tables.addresses import Addressed, DesignAddress, addressed
+from evo_libra.ui.tables.output import print, print_folded, print_json, print_table
 
 if TYPE_CHECKING:
-    from evo_libra.front.crossings import Crossing
+    from evo_libra.explain.crossings import Crossing
 
 _BATCHES = (0.5, 2.0)
 _SMALL = 5e-4
@@ -47,10 +48,17 @@ def diff(
 
 def difference_of(one: Addressed, two: Addressed) -> dict[str, Any]:
     """Return what two designs differ in, as plain data with units in its keys."""
-    from evo_libra.front.difference import dimension_rows, money_rows, network_rows, plan_words, system_rows, time_rows
-    from evo_libra.front.explain import explain
-    from evo_libra.front.parts_list import parts_list
-    from evo_libra.front.reasons import compared_with
+    from evo_libra.explain.difference import (
+        dimension_rows,
+        money_rows,
+        network_rows,
+        plan_words,
+        system_rows,
+        time_rows,
+    )
+    from evo_libra.explain.explain import explain
+    from evo_libra.explain.parts_list import parts_list
+    from evo_libra.explain.reasons import compared_with
 
     designs = [each.problem.read(each.design) for each in (one, two)]
     breakdowns = [explain(each.problem, design) for each, design in zip((one, two), designs, strict=True)]
@@ -90,7 +98,7 @@ def _figures(one: Addressed, breakdown: Mapping[str, Any]) -> dict[str, float]:
 
 def _changes(one: Addressed, two: Addressed, parts: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
     """Return which design wins under which change; nothing where they are designs of two problems."""
-    from evo_libra.front.crossings import bandwidth_crossings, price_crossings
+    from evo_libra.explain.crossings import bandwidth_crossings, price_crossings
 
     if one.problem.identity() != two.problem.identity():
         return {"prices": [], "bandwidths": [], "batches": [], "of_two_problems": True}
@@ -122,12 +130,13 @@ def _batch_keys(one: Addressed) -> dict[str, int]:
 
 def _batch(one: Addressed, two: Addressed, factor: float) -> dict[str, Any]:
     """Return the times of two designs at another batch of all workloads; why there is none, where it cannot be."""
-    from evo_libra.ui.commands.named_runs import problem_from
+    from evo_libra.experiment.run.origin import build, with_assignments
+    from evo_libra.ui.tables.named_runs import problem_file
 
     values = {key: round(batch * factor) for key, batch in _batch_keys(one).items()}
     row: dict[str, Any] = {"factor": factor, "set": [f"{key}={value}" for key, value in values.items()]}
     try:
-        changed = problem_from(one.origin, row["set"])
+        changed = problem_file(build(with_assignments(one.origin, row["set"])))
         both = changed.read([one.design, two.design])
         changed_times = changed.time(both).tolist()
     except InputError as error:

@@ -9,10 +9,10 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from evo_libra.errors import InputError
-from evo_libra.ui.commands.addresses import DesignAddress, addressed, is_address
 from evo_libra.ui.commands.names import columns
 from evo_libra.ui.commands.shared import Flag, Json, TrustCode, app
-from evo_libra.ui.output import print, print_json
+from evo_libra.ui.tables.addresses import DesignAddress, addressed, is_address
+from evo_libra.ui.tables.output import print, print_json
 
 
 @app.command
@@ -34,9 +34,9 @@ def draw(
         Print characters of ASCII only.
     """
     from evo_libra.exchange.graphviz import network_dot
-    from evo_libra.front.drawn_network import drawn_network
-    from evo_libra.ui.drawing.characters import network_lines
-    from evo_libra.ui.drawing.svg import network_svg
+    from evo_libra.explain.drawn_network import drawn_network
+    from evo_libra.pictures.networks.characters import network_lines
+    from evo_libra.pictures.networks.svg import network_svg
 
     writers = {".svg": network_svg, ".dot": network_dot}
     if figure is not None and figure.suffix.lower() not in writers:

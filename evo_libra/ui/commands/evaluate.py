@@ -6,24 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InputError
-from evo_libra.ui.commands.addresses import Addressed, addressed, is_address, written
-from evo_libra.ui.commands.faults import show_faults, spare_entries
-from evo_libra.ui.commands.serving import show_serving
+from evo_libra.explain.labels import groups_text, short_design, size_of_iteration
+from evo_libra.quantities import number, time_text, time_unit
 from evo_libra.ui.commands.shared import Assignments, DesignId, Json, app
-from evo_libra.ui.commands.system import show_system
-from evo_libra.ui.commands.training import show_alternatives, show_training
-from evo_libra.ui.output import (
-    groups_text,
-    number,
-    print,
-    print_folded,
-    print_json,
-    print_table,
-    short_design,
-    size_of_iteration,
-    time_text,
-    time_unit,
-)
+from evo_libra.ui.tables.addresses import Addressed, addressed, is_address, written
+from evo_libra.ui.tables.faults import show_faults, spare_entries
+from evo_libra.ui.tables.output import print, print_folded, print_json, print_table
+from evo_libra.ui.tables.serving import show_serving
+from evo_libra.ui.tables.system import show_system
+from evo_libra.ui.tables.training import show_alternatives, show_training
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -53,7 +44,7 @@ def evaluate(
     number:
         Instead of --design, the design's id in the front of that run.
     """
-    from evo_libra.front.explain import explain
+    from evo_libra.explain.explain import explain
     from evo_libra.problem.designs import violations
     from evo_libra.problem.link_limits import beyond_links
     from evo_libra.problem.quirks import warnings_of

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from evo_libra.explain.labels import short_design
 from evo_libra.network.transport import approximation
-from evo_libra.ui.commands.addresses import Addressed, DesignAddress, addressed, is_address
+from evo_libra.quantities import money_text, number
 from evo_libra.ui.commands.shared import Json, MovedProblem, TrustCode, app
-from evo_libra.ui.commands.training import show_streams
-from evo_libra.ui.output import money_text, number, print_folded, print_json, print_table, short_design
+from evo_libra.ui.tables.addresses import Addressed, DesignAddress, addressed, is_address
+from evo_libra.ui.tables.output import print_folded, print_json, print_table
+from evo_libra.ui.tables.training import show_streams
 
 if TYPE_CHECKING:
     from evo_libra.arrays import Population
@@ -44,9 +46,9 @@ def explain(
 
 def explanation(one: Addressed) -> dict[str, Any]:
     """Return why a design is as it is, as plain data with units in its keys."""
-    from evo_libra.front.explain import explain as breakdown_of
-    from evo_libra.front.neighbours import neighbour_rows, neighbours
-    from evo_libra.front.standing import beaten_by, standing
+    from evo_libra.explain.explain import explain as breakdown_of
+    from evo_libra.explain.neighbours import neighbour_rows, neighbours
+    from evo_libra.explain.standing import beaten_by, standing
     from evo_libra.problem.quirks import notes_of
 
     population = one.problem.read(one.design)
@@ -79,8 +81,8 @@ def _better(steps: Sequence[Mapping[str, Any]], figures: Mapping[str, float]) ->
 
 def _dimensions(one: Addressed, population: Population, breakdown: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return what each dimension does: how long it is busy, what it could lose, and what more of it saves."""
-    from evo_libra.front.difference import busy_times
-    from evo_libra.front.neighbours import shadow_price, slack
+    from evo_libra.explain.difference import busy_times
+    from evo_libra.explain.neighbours import shadow_price, slack
 
     busy = busy_times(breakdown)
     time = sum(entry["weight"] * entry["time_ms"] for entry in breakdown["workloads"])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InputError
 from evo_libra.ui.commands.shared import Json, app
-from evo_libra.ui.output import print, print_file, print_json, print_table
+from evo_libra.ui.tables.output import print, print_file, print_json, print_table
 
 if TYPE_CHECKING:
     from evo_libra.exchange.kernel_tables import KernelTable

@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from evo_libra.errors import InfeasibleError, counted
-from evo_libra.ui.commands.design_table import show_designs, unit_of
-from evo_libra.ui.commands.front_files import cells, columns_of, write_files
-from evo_libra.ui.commands.named_runs import run_folder
+from evo_libra.explain.labels import label_of
 from evo_libra.ui.commands.shared import Flag, FrontRows, Json, RunName, app
-from evo_libra.ui.output import label_of, new_console, print, print_json, print_styled, print_table
+from evo_libra.ui.tables.design_table import show_designs, unit_of
+from evo_libra.ui.tables.front_files import cells, columns_of, write_files
+from evo_libra.ui.tables.named_runs import run_folder
+from evo_libra.ui.tables.output import new_console, print, print_json, print_styled, print_table
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from evo_libra.explain.references import ReferencePoint
     from evo_libra.front.front import Front
-    from evo_libra.front.references import ReferencePoint
     from evo_libra.problem.objectives import Objective
 
 File = Annotated[Path | None, Parameter(allow_leading_hyphen=True)]
@@ -64,9 +65,9 @@ def front(  # noqa: PLR0913 - options of a command
         The same as a Parquet file.
     """
     from evo_libra.experiment.store.folder import MANIFEST, RunFolder
-    from evo_libra.front.references import reference_rows
+    from evo_libra.explain.references import reference_rows
     from evo_libra.front.selection import chosen, ordered
-    from evo_libra.ui.commands.references import show_references
+    from evo_libra.ui.tables.references import show_references
 
     folder = RunFolder(run_folder(result))
     manifest = folder.read_json(MANIFEST)
@@ -97,7 +98,7 @@ def front(  # noqa: PLR0913 - options of a command
     elif columns:
         _show_columns(columns_of(replace(found, frame=_first(found, rows, sort)), columns), title)
     else:
-        _show_part(found, whole, title, rows, sort, references, wide=wide)
+        _show_part(found, whole, title=title, rows=rows, sort=sort, references=references, wide=wide)
         show_references(reference_rows(references, whole), whole.objectives)
     _show_state(folder, manifest, found, whole)
     return 0
@@ -107,8 +108,8 @@ def _show_part(
     found: Front, whole: Front, title: str, rows: int, sort: str | None, references: Sequence[ReferencePoint], *,
     wide: bool,
 ) -> None:  # fmt: skip
+    from evo_libra.pictures.plots.scatter import terminal_plot_of
     from evo_libra.problem.objectives import Objective
-    from evo_libra.ui.plots.scatter import terminal_plot_of
 
     objectives = tuple(Objective(c, c, 1.0, label_of(c)) for c in found.objectives)
     print_styled(terminal_plot_of(found, objectives, new_console(), references))
@@ -136,7 +137,7 @@ def show_front(
     front: Front, objectives: Sequence[Objective], name: str, rows: int, references: Sequence[ReferencePoint] = ()
 ) -> None:
     """Print a front as a plot, with reference designs, and some of it as a table."""
-    from evo_libra.ui.plots.scatter import terminal_plot_of
+    from evo_libra.pictures.plots.scatter import terminal_plot_of
 
     print_styled(terminal_plot_of(front, objectives, new_console(), references))
     shown = front.spread(rows)
@@ -154,9 +155,9 @@ def _show_columns(frame: pl.DataFrame, title: str) -> None:
 
 
 def _family_rows(found: Front) -> list[dict[str, Any]]:
-    from evo_libra.front.families import families_of, family_rows
+    from evo_libra.front.families import family_rows
 
-    return family_rows(found, families_of(found))
+    return family_rows(found)
 
 
 def _show_families(found: Front, name: str) -> None:

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from evo_libra.errors import InputError
 from evo_libra.ui.commands.shared import Json, app
-from evo_libra.ui.output import print, print_file, print_json
+from evo_libra.ui.tables.output import print, print_file, print_json
 
 if TYPE_CHECKING:
     from evo_libra.exchange.problem_text import Made
@@ -51,7 +51,7 @@ def import_files(
     if network is not None and system is not None and not files:
         if any(option is not None for option in (file_format, npus, npu, nodes)):
             raise InputError("--format, --npus, --npu and --nodes belong to FILES; --network and --system say the rest")
-        from evo_libra.ui.commands.astra_sim import import_cluster
+        from evo_libra.ui.commands.export import import_cluster
 
         import_cluster(network, system, problem, as_json=as_json)
         return 0
@@ -74,7 +74,7 @@ def _import_made(
     from evo_libra.files.source import parse_source, read_text
     from evo_libra.files.yaml_reader import MAX_BYTES
     from evo_libra.problem.file.load import problem_of
-    from evo_libra.ui.commands.problem_files import problem_name, write_problem
+    from evo_libra.ui.tables.problem_files import problem_name, write_problem
 
     found = {str(path): read_text_as(read_text(path, MAX_BYTES), str(path), file_format) for path in files}
     formats = {file: reader.name for file, (reader, _) in found.items()}

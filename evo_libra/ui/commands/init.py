@@ -8,7 +8,7 @@ from typing import Literal
 
 from evo_libra.errors import InputError
 from evo_libra.ui.commands.shared import Json, app
-from evo_libra.ui.output import print, print_json
+from evo_libra.ui.tables.output import print, print_json
 
 STARTER = resources.files(__package__).joinpath("starter.yaml").read_text(encoding="utf-8")
 """The problem file that ``evo-libra init`` writes."""

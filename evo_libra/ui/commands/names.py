@@ -10,7 +10,7 @@ import sys
 import textwrap
 from collections.abc import Sequence
 
-from evo_libra import __version__
+from evo_libra.version import __version__
 
 SUMMARY = "Find Pareto-optimal networks for distributed AI training."
 
@@ -33,7 +33,7 @@ COMMANDS = {
         "Explain a design: why nothing on its front beats it, its bottlenecks and slack, and what each step costs.",
     ),
     "export": (
-        "astra_sim",
+        "export",
         "Write a design for another program: its plan, its bill, its devices, or all of it for ASTRA-sim.",
     ),
     "fit-npu": (

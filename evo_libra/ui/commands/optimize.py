@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from evo_libra.errors import ConflictError, InfeasibleError, InputError
-from evo_libra.ui.commands.addresses import addressed, is_address
+from evo_libra.quantities import number, time_text
 from evo_libra.ui.commands.shared import Assignments, Json, app, check_positive
-from evo_libra.ui.output import number, print, print_folded, print_json, print_table, time_text
+from evo_libra.ui.tables.addresses import addressed, is_address
+from evo_libra.ui.tables.output import print, print_folded, print_json, print_table
 
 if TYPE_CHECKING:
     from evo_libra.problem.allocation import Allocation, Binding

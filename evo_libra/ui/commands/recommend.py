@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InputError, counted
 from evo_libra.network.transport import approximation
-from evo_libra.ui.commands.named_runs import given_of, origin_of_result, run_folder
+from evo_libra.quantities import money_text
 from evo_libra.ui.commands.shared import Json, MovedProblem, RunName, TrustCode, app
-from evo_libra.ui.output import money_text, new_console, print, print_folded, print_json
+from evo_libra.ui.tables.named_runs import given_of, problem_of_result, run_folder
+from evo_libra.ui.tables.output import new_console, print, print_folded, print_json
 
 if TYPE_CHECKING:
     from evo_libra.arrays import FloatArray
-    from evo_libra.front.candidates import Candidates
+    from evo_libra.explain.candidates import Candidates
+    from evo_libra.explain.recommend import Recommendation
+    from evo_libra.explain.references import ReferencePoint
     from evo_libra.front.front import Front
-    from evo_libra.front.recommend import Recommendation
-    from evo_libra.front.references import ReferencePoint
     from evo_libra.problem.link_limits import BeyondLinks
     from evo_libra.problem.problem import Problem
     from evo_libra.problem.protocol import SearchProblem
@@ -53,7 +54,7 @@ def recommend(
         Seconds for the proof of how far the designs are from optimal; 0 for none.
     """
     from evo_libra.experiment.store.folder import RunFolder
-    from evo_libra.front.recommend import recommend as recommended
+    from evo_libra.explain.recommend import recommend as recommended
 
     if not 0 <= seconds < math.inf:
         raise InputError(f"--seconds: found {seconds:g}; a number of at least 0 is needed")
@@ -67,13 +68,13 @@ def recommend(
     picks = recommended(found)
     sure = _certainty(built, front, seconds)
     beyond = {} if built is None else first_beyond_links(built, front, picks)
-    rows = _rows(front, found, picks, built, sure, folder.read_references(), beyond)
+    rows = _rows(front, found, picks=picks, problem=built, sure=sure, points=folder.read_references(), beyond=beyond)
     label = approximation(front.frame["design"].to_list() if "design" in front.frame.columns else ())
     if as_json:
         head = {"result": str(folder.path), "limits": limits, "designs": len(front), **label}
         print_json({**head, "recommended": rows, **sure})
     else:
-        _show(front, found, picks, rows, sure, beyond)
+        _show(front, found, picks=picks, rows=rows, sure=sure, beyond=beyond)
         print_folded(*label.values())
     return 0
 
@@ -94,19 +95,18 @@ def _limits(asked: Mapping[str, str | None]) -> dict[str, float]:
 
 def _problem(folder: Any, name: str | None, *, trust_code: bool) -> Problem | None:  # noqa: ANN401 - the folder of a run
     """Return the problem of a run; None for one written in Python, of whose designs nothing but the front is known."""
-    from evo_libra.experiment.run.origin import build
     from evo_libra.experiment.store.folder import MANIFEST
     from evo_libra.problem.problem import Problem
 
     if folder.read_json(MANIFEST).get("source", {}).get("data", "") is None:
         return None
-    found = build(origin_of_result(folder, name, given_of(folder), trust_code=trust_code))
+    _, found = problem_of_result(folder, name, given_of(folder), trust_code=trust_code)
     return found if isinstance(found, Problem) else None
 
 
 def _candidates(front: Front, problem: Problem | None, limits: Mapping[str, float]) -> Candidates:
     """Return the candidates with the figures that are limited, of which some may be no objectives."""
-    from evo_libra.front.candidates import candidates_of
+    from evo_libra.explain.candidates import candidates_of
 
     missing = [column for column in limits if column not in front.objectives]
     more: dict[str, FloatArray] = {}
@@ -145,7 +145,7 @@ def _proof(problem: Problem, front: Front, seconds: float) -> dict[str, Any]:
 
 
 def _prices(problem: Problem, front: Front) -> dict[str, Any]:
-    from evo_libra.front.prices import kept_with_prices
+    from evo_libra.explain.prices import kept_with_prices
 
     try:
         kept = kept_with_prices(front, problem, _SCENARIOS, _SEED)
@@ -158,9 +158,9 @@ def _rows(
     front: Front, found: Candidates, picks: Sequence[Recommendation], problem: Problem | None, sure: Mapping[str, Any],
     points: Sequence[ReferencePoint], beyond: Mapping[int, BeyondLinks],
 ) -> list[dict[str, Any]]:  # fmt: skip
-    from evo_libra.front.parts_list import parts_list
-    from evo_libra.front.reasons import compared_with
-    from evo_libra.front.recommend import recommendation_rows
+    from evo_libra.explain.parts_list import parts_list
+    from evo_libra.explain.reasons import compared_with
+    from evo_libra.explain.recommend import recommendation_rows
 
     rows = []
     for one, row in zip(picks, recommendation_rows(found, picks), strict=True):
@@ -190,8 +190,8 @@ def first_beyond_links(
     problem: SearchProblem, front: Front, picks: Sequence[Recommendation] | None = None
 ) -> dict[int, BeyondLinks]:
     """Return which of the designs to look at first are faster than their links carry, by their rows."""
-    from evo_libra.front.candidates import candidates_of
-    from evo_libra.front.recommend import recommend as recommended
+    from evo_libra.explain.candidates import candidates_of
+    from evo_libra.explain.recommend import recommend as recommended
     from evo_libra.problem.link_limits import beyond_links
 
     if "design" not in front.frame.columns:
@@ -203,8 +203,8 @@ def first_beyond_links(
 
 def show_first(front: Front, name: str, beyond: Mapping[int, BeyondLinks]) -> None:
     """Print which designs of a front to look at first, in a line or two each, and which exceed their links."""
-    from evo_libra.front.candidates import candidates_of
-    from evo_libra.front.recommend import recommend as recommended
+    from evo_libra.explain.candidates import candidates_of
+    from evo_libra.explain.recommend import recommend as recommended
 
     found = candidates_of(front)
     picks = recommended(found)
@@ -226,9 +226,9 @@ def _show(
     front: Front, found: Candidates, picks: Sequence[Recommendation], rows: Sequence[Mapping[str, Any]],
     sure: Mapping[str, Any], beyond: Mapping[int, BeyondLinks],
 ) -> None:  # fmt: skip
-    from evo_libra.front.reasons import figure_text
+    from evo_libra.explain.reasons import figure_text
     from evo_libra.optimality.scope import STOPPED
-    from evo_libra.ui.commands.design_table import bandwidths
+    from evo_libra.ui.tables.design_table import bandwidths
 
     for one, row in zip(picks, rows, strict=True):
         print_folded(f"{short_name(front, one.row)}, the {' and the '.join(one.kinds)}")
@@ -263,7 +263,7 @@ def _reference_name(point: Mapping[str, str]) -> str:
 
 def _step_texts(found: Candidates, one: Recommendation) -> list[str]:
     """Return what a ms costs at a design, to the next tenth of the time and from the last one."""
-    from evo_libra.front.reasons import per_what
+    from evo_libra.explain.reasons import per_what
 
     ways = (("to", one.faster), ("from", one.slower))
     texts = [

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from evo_libra.errors import InputError, counted
-from evo_libra.ui.commands.named_runs import DEFAULT, chosen_runs, given_of, origin_of_result
 from evo_libra.ui.commands.shared import Json, Out, TrustCode, app
-from evo_libra.ui.output import print, print_json, progress_console
+from evo_libra.ui.tables.named_runs import DEFAULT, chosen_runs, given_of, problem_of_result
+from evo_libra.ui.tables.output import print, print_json, progress_console
 
 if TYPE_CHECKING:
     from evo_libra.arrays import FloatArray
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from evo_libra.front.front import Front
     from evo_libra.optimality.certificate import Certificate
     from evo_libra.problem.problem import Problem
-    from evo_libra.ui.report.data import Source
-    from evo_libra.ui.report.records import Chart
+    from evo_libra.report.data import Source
+    from evo_libra.report.records import Chart
 
 _SECONDS, _TIMES = 5.0, 5.0
 _PAGE = Path("report.html")
@@ -50,8 +50,8 @@ def report(
     seconds:
         Seconds for the proof of each front, 0 for none. When left out, 5 for one result and 0 for several.
     """
-    from evo_libra.ui.report.data import report_document
-    from evo_libra.ui.report.page import page
+    from evo_libra.report.data import report_document
+    from evo_libra.report.page import page
 
     if seconds is not None and not 0 <= seconds < math.inf:
         raise InputError(f"--seconds: found {seconds:g}; a number of at least 0 is needed")
@@ -85,8 +85,8 @@ def _source(run: RunRecord, runs: Sequence[RunRecord], limit: float, notes: list
     """Return a result; why something is not known of it is added to the notes."""
     from evo_libra.experiment.results.catalogue import read_front, read_manifest
     from evo_libra.experiment.store.folder import RunFolder
-    from evo_libra.front.references import reference_points
-    from evo_libra.ui.report.data import Source, facts_of
+    from evo_libra.explain.references import reference_points
+    from evo_libra.report.data import Source, facts_of
 
     front, problem, proof = read_front(run), None, None
     name = _name(run, runs)
@@ -98,7 +98,10 @@ def _source(run: RunRecord, runs: Sequence[RunRecord], limit: float, notes: list
         proof = _proof(problem, front, limit, notes)
     # A problem in Python is not built for a page; its run has kept what its front is compared with.
     points = RunFolder(run.folder).read_references() if problem is None else reference_points(problem)
-    return Source(name, front, problem, str(run.folder), proof, points, facts_of(read_manifest(run)))
+    return Source(
+        name=name, front=front, problem=problem, address=str(run.folder), certificate=proof, references=points,
+        facts=facts_of(read_manifest(run)),
+    )  # fmt: skip
 
 
 def _name(run: RunRecord, runs: Sequence[RunRecord]) -> str:
@@ -112,13 +115,12 @@ def _name(run: RunRecord, runs: Sequence[RunRecord]) -> str:
 
 
 def _problem(run: RunRecord, notes: list[str], *, trust_code: bool) -> Problem | None:
-    from evo_libra.experiment.run.origin import build
     from evo_libra.experiment.store.folder import RunFolder
     from evo_libra.problem.problem import Problem
 
     folder = RunFolder(run.folder)
     try:
-        found = build(origin_of_result(folder, None, given_of(folder), trust_code=trust_code))
+        _, found = problem_of_result(folder, None, given_of(folder), trust_code=trust_code)
     except InputError as error:
         notes.append(f"Where time and cost of {run.id} come from is not shown: {error}.")
         return None
@@ -148,8 +150,8 @@ def _charts(runs: Sequence[RunRecord], sources: Sequence[Source], notes: list[st
     """Return what groups of runs attain, where they may be ranked, and how each run went."""
     from evo_libra.experiment.results.comparison import Subject, by_problem, compare, sequences
     from evo_libra.experiment.store.folder import RunFolder
+    from evo_libra.report.charts import attainment_chart, convergence_chart
     from evo_libra.ui.commands.compare import grouped
-    from evo_libra.ui.report.charts import attainment_chart, convergence_chart
 
     groups, charts = grouped(runs), [convergence_chart(_courses(grouped(runs)))]
     subjects = [Subject.of_run(RunFolder(run.folder)) for run in runs]

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from evo_libra.errors import counted
-from evo_libra.ui.commands.named_runs import DEFAULT, looked_at, run_folder
+from evo_libra.explain.labels import duration
 from evo_libra.ui.commands.shared import Flag, Json, Out, Rows, RunName, TrustCode, app
-from evo_libra.ui.output import duration, new_console, print, print_json, print_table
+from evo_libra.ui.tables.named_runs import DEFAULT, looked_at, run_folder
+from evo_libra.ui.tables.output import new_console, print, print_json, print_table
 
 if TYPE_CHECKING:
     from evo_libra.experiment.run.record import Column, RunRecord
@@ -87,8 +88,8 @@ def show(run: RunName, *, results: Out = DEFAULT, as_json: Json = False) -> int:
     from rich.text import Text
 
     from evo_libra.experiment.store.folder import RunFolder, damaged_files
-    from evo_libra.front.references import reference_rows
-    from evo_libra.ui.commands.references import reference_facts
+    from evo_libra.explain.references import reference_rows
+    from evo_libra.ui.tables.references import reference_facts
 
     folder = RunFolder(run_folder(run, results))
     damaged = damaged_files(folder)

@@ -12,15 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evo_libra.errors import InputError, counted, explained, shortened
-from evo_libra.ui.commands.named_runs import DEFAULT, written_to
+from evo_libra.explain.labels import duration
+from evo_libra.installed import require
 from evo_libra.ui.commands.names import AGAIN, program
 from evo_libra.ui.commands.plan import SHOWN_FAILURES, worker_count
 from evo_libra.ui.commands.shared import Flag, Json, Out, app, check_min
-from evo_libra.ui.output import duration, print, print_json, progress_bar
+from evo_libra.ui.tables.named_runs import DEFAULT, written_to
+from evo_libra.ui.tables.output import print, print_json, progress_bar
 
 if TYPE_CHECKING:
     from evo_libra.experiment.execution.batch import Ended, Summary
-    from evo_libra.experiment.execution.executor import Executor
+    from evo_libra.experiment.execution.job import Executor
     from evo_libra.experiment.execution.plan import PlannedRun
     from evo_libra.experiment.execution.scheduler import Tls
     from evo_libra.experiment.run.spec import Experiment
@@ -81,6 +83,8 @@ def run(  # noqa: PLR0913 - each is an option of the command
         check_min("workers", workers, 0)
     if scheduler is None and (words := _tls_words(options.tls)):
         raise InputError(f"{words[0]} belongs to --scheduler; workers of this machine have certificates of their own")
+    if workers != 0:
+        require("distributed", "cryptography", extra="cluster", purpose="run without --workers 0")
     loaded = load_experiment(experiment)
     planned = plan_of(loaded, written_to(options.results))
     if detach:

@@ -9,7 +9,6 @@ import sys
 import uuid
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,27 +16,20 @@ from cyclopts import Parameter
 
 from evo_libra.errors import EvoLibraError, InfeasibleError, InputError, counted, printable, shortened
 from evo_libra.experiment.run.settings import Setting, asked_settings
-from evo_libra.ui.commands.named_runs import DEFAULT, written_to
+from evo_libra.explain.labels import groups_text, size_of_iteration
+from evo_libra.installed import is_installed
 from evo_libra.ui.commands.shared import Assignments, Flag, Json, Out, ProblemName, app
-from evo_libra.ui.output import (
-    NoProgress,
-    groups_text,
-    may_be_terminal,
-    print,
-    print_folded,
-    print_json,
-    progress_bar,
-    size_of_iteration,
-)
+from evo_libra.ui.tables.named_runs import DEFAULT, written_to
+from evo_libra.ui.tables.output import NoProgress, may_be_terminal, print, print_folded, print_json, progress_bar
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from evo_libra.experiment.execution.executor import Report
+    from evo_libra.experiment.execution.job import Report
     from evo_libra.experiment.execution.search_run import Outcome
     from evo_libra.experiment.store.folder import RunFolder
+    from evo_libra.explain.references import ReferencePoint
     from evo_libra.front.front import Front
-    from evo_libra.front.references import ReferencePoint
     from evo_libra.problem.protocol import SearchProblem
     from evo_libra.searching.loop import Snapshot
 
@@ -65,8 +57,8 @@ def search(
     plot:
         Draw the front to front.png once it is shown, with --json only when asked; drawing takes a third of a second.
     """
-    from evo_libra.experiment.execution.executor import Job
-    from evo_libra.experiment.execution.references import references_of
+    from evo_libra.experiment.execution.job import Job
+    from evo_libra.experiment.execution.prepared import Prepared
     from evo_libra.experiment.execution.search_loop import in_processes, planned_run
     from evo_libra.experiment.execution.worker import perform
     from evo_libra.experiment.run.origin import build, origin_of
@@ -74,19 +66,19 @@ def search(
     from evo_libra.experiment.store.messages import catching_interrupts
 
     origin = origin_of(problem, assignments)
-    spec, built = planned_run(origin, **settings), build(origin)
+    ready = Prepared(build(origin))
+    built, spec = ready.problem, planned_run(origin, ready.problem, **settings)
     job = Job(
         str(written_to(results).absolute()), uuid.uuid4().hex, again=("failed",) if resume else ("all",), resume=resume,
         command=tuple(sys.argv),
     )  # fmt: skip
     found: list[Outcome] = []
-    references = references_of(spec, built)
 
     with _progress() as progress, catching_interrupts() as interrupted:
         watch = Watch(progress, built, spec.evaluations)
         report = perform(
             spec, job, interrupted=interrupted, watch=watch, finish=found.append, on_design=watch.design,
-            place=in_processes,
+            place=in_processes, ready=ready,
         )  # fmt: skip
     folder = RunFolder(results / spec.id)
     if report.ending == "busy":
@@ -98,11 +90,14 @@ def search(
     if report.ending not in ("done", "interrupt"):
         raise EvoLibraError(f"the search failed: {report.error or report.ending}; see {folder.path / LOG}")
     front = found[0].front if found else folder.read_front()
-    code = _report(built, folder, front, report, references, spec.engine_choice, as_json=as_json)
+    code = _report(
+        built, folder, front=front, report=report, references=ready.references, choice=spec.engine_choice,
+        as_json=as_json,
+    )  # fmt: skip
     sys.stdout.flush()  # whoever reads the front need not wait for its picture
     picture = folder.path / PLOT
     if (not as_json if plot is None else plot) and found and len(front):
-        _draw(built, picture, front, references)
+        _draw(built, picture, front, ready.references)
     if not as_json and picture.exists():
         print(f"plot   {picture}")
     return code
@@ -121,7 +116,7 @@ def _progress() -> Progress | NoProgress:
 def _draw(problem: SearchProblem, picture: Path, front: Front, references: Sequence[ReferencePoint]) -> None:
     """Draw a front to the folder of its run, unless somebody else is at the run by now."""
     from evo_libra.experiment.execution.worker import claimed
-    from evo_libra.ui.plots.scatter import figure_of
+    from evo_libra.pictures.plots.scatter import figure_of
 
     drawn = io.BytesIO()
     figure_of(front, problem.objectives, problem.name, drawn, references)
@@ -188,14 +183,15 @@ def _report(
 ) -> int:  # fmt: skip
     from evo_libra.experiment.run.record import ending_text
     from evo_libra.experiment.store.folder import DONE, MANIFEST
-    from evo_libra.front.explain import sizes_of
-    from evo_libra.front.references import reference_rows
+    from evo_libra.explain.explain import sizes_of
+    from evo_libra.explain.references import reference_rows
     from evo_libra.problem.problem import Problem
-    from evo_libra.problem.quirks import Warned, warnings_of
+    from evo_libra.problem.quirks import warnings_of
     from evo_libra.searching.engine import EXHAUSTED
+    from evo_libra.timing.quirks import Warned
     from evo_libra.ui.commands.front import result_json, show_front
     from evo_libra.ui.commands.recommend import first_beyond_links, show_first
-    from evo_libra.ui.commands.references import show_references
+    from evo_libra.ui.tables.references import show_references
 
     folder, manifest = run.path, run.read_json(MANIFEST)
     failures, first_failures = int(manifest.get("failures", 0)), manifest.get("first_failures", [])
@@ -265,10 +261,10 @@ def _faster(problem: SearchProblem, seconds: float) -> list[str]:
     """Return how such a search is faster, where it was long, numba is missing, and numba makes it twice as fast."""
     from evo_libra.problem.problem import Problem
 
-    simulated = isinstance(problem, Problem) and problem.time.fidelity is not None
-    if not simulated or seconds < _LONG_SECONDS or find_spec("numba") is not None:
+    simulated = isinstance(problem, Problem) and problem.time.predicts_astra_sim
+    if not simulated or seconds < _LONG_SECONDS or is_installed("numba"):
         return []
-    return ['numba makes such a search several times as fast: pip install "evo_libra[fast]"']
+    return ["numba makes such a search several times as fast: pip install 'evo-libra[fast]'"]
 
 
 _DRAWN = 200

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter, Token, convert
 
-from evo_libra import __version__
 from evo_libra.errors import InputError
 from evo_libra.ui.commands.names import SUMMARY
+from evo_libra.version import __version__
 
 if TYPE_CHECKING:
     from cyclopts.help import HelpPanel

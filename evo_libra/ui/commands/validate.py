@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from evo_libra.errors import InputError
+from evo_libra.quantities import number
 from evo_libra.ui.commands.shared import Flag, Json, app
-from evo_libra.ui.output import new_console, number, print, print_folded, print_json, print_styled, print_table
+from evo_libra.ui.tables.output import new_console, print, print_folded, print_json, print_styled, print_table
 
 if TYPE_CHECKING:
-    from evo_libra.ui.plots.series import Series
+    from evo_libra.pictures.plots.series import Series
     from evo_libra.validation.fit import Constant, Refit
     from evo_libra.validation.source import Errors, PublishedRow, PublishedSource
 
@@ -119,8 +120,8 @@ def _constant_json(one: Constant) -> dict[str, Any]:
 def fitted_figures() -> tuple[dict[str, float], dict[str, float]]:
     """Return the fitted constants of a training step, and what is fitted of each software."""
     from evo_libra.validation.fit import FITTED
-    from evo_libra.workload.step.stacks import STACKS
-    from evo_libra.workload.step.training_setup import GEMM_OF_ISOLATED, MEMORY_OF_PEAK
+    from evo_libra.workload.models.stacks import STACKS
+    from evo_libra.workload.training.training_setup import GEMM_OF_ISOLATED, MEMORY_OF_PEAK
 
     pairs = ((name, field) for name, fields in FITTED.items() for field in fields)
     software = {f"{name} {field}": getattr(STACKS[name], field) for name, field in pairs}
@@ -131,7 +132,7 @@ def fitted_figures() -> tuple[dict[str, float], dict[str, float]]:
 
 
 def _show(computed: Computed, fitted: Refit | None, *, each: bool) -> None:
-    from evo_libra.ui.plots.parity import terminal_parity
+    from evo_libra.pictures.plots.parity import terminal_parity
 
     print_styled(terminal_parity(_series(computed), *_LABELS, new_console()))
     _show_sources(computed)
@@ -241,7 +242,7 @@ def _series(computed: Computed) -> list[Series]:
     """Return the points of each group, the largest first: published figures across, computed ones up."""
     import numpy as np
 
-    from evo_libra.ui.plots.series import Series
+    from evo_libra.pictures.plots.series import Series
     from evo_libra.validation.sources import groups_of
 
     found = []
@@ -255,8 +256,8 @@ def _series(computed: Computed) -> list[Series]:
 
 
 def _draw(computed: Computed, path: Path) -> None:
-    from evo_libra.ui.plots.figure import parity_figure
-    from evo_libra.ui.plots.parity import line_of
+    from evo_libra.pictures.plots.figure import parity_figure
+    from evo_libra.pictures.plots.parity import line_of
 
     series = _series(computed)
     x_label, y_label = _LABELS

@@ -11,7 +11,7 @@ from cyclopts import App, Parameter
 
 from evo_libra.errors import InputError, counted, printable
 from evo_libra.ui.commands.shared import Json, MovedProblem, Rows, TrustCode, app, check_min, check_positive
-from evo_libra.ui.output import print, print_json, print_table, progress_bar
+from evo_libra.ui.tables.output import print, print_json, print_table, progress_bar
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -86,7 +86,7 @@ def write_workload(
     batch:
         Samples that are computed together.
     """
-    from evo_libra.ui.commands.design_traces import traces_of_design
+    from evo_libra.ui.tables.design_traces import traces_of_design
 
     check_min("batch", batch)
     number, paths = traces_of_design(design, out, batch, problem, trust_code=trust_code)

@@ -14,8 +14,8 @@ Answer = list[tuple[str, str]]
 
 def which_one(front: Front) -> Answer:
     """Return which designs of a front to look at first, and what their runners-up lose."""
+    from evo_libra.explain.reasons import value_text
     from evo_libra.front.families import families_of
-    from evo_libra.front.reasons import value_text
 
     place, labels = {one: at for at, one in enumerate(front.frame["id"].to_list())}, families_of(front).labels
     found = []

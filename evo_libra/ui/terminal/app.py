@@ -29,7 +29,7 @@ from textual.theme import ThemeProvider
 
 from evo_libra.control_characters import CONTROLS
 from evo_libra.errors import EvoLibraError, InputError
-from evo_libra.ui.commands.named_runs import looked_at
+from evo_libra.ui.tables.named_runs import looked_at
 from evo_libra.ui.terminal import themes
 from evo_libra.ui.terminal.keys import KEYS, key_names
 from evo_libra.ui.terminal.main_screen import MainScreen

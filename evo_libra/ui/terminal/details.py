@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InputError
-from evo_libra.ui.output import groups_text, number, time_unit
-from evo_libra.ui.plan_rows import plan_rows, plan_sentences
-from evo_libra.ui.plots.series import tick_label
+from evo_libra.explain.labels import groups_text
+from evo_libra.pictures.plots.series import tick_label
+from evo_libra.quantities import number, time_unit
+from evo_libra.ui.tables.plan_rows import plan_rows, plan_sentences
 from evo_libra.ui.terminal.queue_view import bar, clipped
 
 if TYPE_CHECKING:
     from evo_libra.experiment.results.comparison import Subject
-    from evo_libra.front.drawn_network import DrawnNetwork
+    from evo_libra.explain.drawn_network import DrawnNetwork
 
 
 Line = tuple[tuple[str, str], ...]
@@ -54,7 +55,7 @@ class Breakdown:
     Attributes
     ----------
     notation : the design, where only its objectives were known.
-    parts : from `evo_libra.front.explain.explain`; None when it cannot be had.
+    parts : from `evo_libra.explain.explain.explain`; None when it cannot be had.
     equal : the best that can be built of the same network with equal bandwidths; None where nothing can.
     note : what is to be known about both.
     references : how much better the front is than each reference design.
@@ -200,7 +201,7 @@ def _workload_lines(workload: Mapping[str, Any], width: int, *, ascii_only: bool
 
 def picture_lines(breakdown: Breakdown | None, width: int, *, ascii_only: bool = False) -> list[Line]:
     """Return the picture of a design's network, as lines of `width` characters; None is a breakdown to come."""
-    from evo_libra.ui.drawing.characters import network_lines
+    from evo_libra.pictures.networks.characters import network_lines
 
     if breakdown is None or breakdown.network is None:
         return list(_folded("working out what to draw" if breakdown is None else breakdown.note, width))

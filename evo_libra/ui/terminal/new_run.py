@@ -14,6 +14,7 @@ from evo_libra.experiment.run.record import BatchRecord, RunRecord, plain_name
 from evo_libra.experiment.run.settings import file_keys
 from evo_libra.experiment.store.folder import MANIFEST, RUNNER, RunFolder
 from evo_libra.experiment.store.records import read_plan
+from evo_libra.installed import is_installed
 from evo_libra.ui.commands.names import AGAIN, program
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ def search_text(problem: str, name: str) -> str:
     origin = origin_of(problem, [])
     if origin.data is None:
         raise InputError(f"'{problem}' is written in Python; `evo-libra search {problem}` starts it")
-    manifest = manifest_of(run_of(origin), build(origin), [], Path())
+    built = build(origin)
+    manifest = manifest_of(run_of(origin, built), built, [], Path())
     return _SEARCH.format(problem=problem) + _keys_text(name, manifest)
 
 
@@ -192,7 +194,9 @@ def start(path: Path, results: Path, *, again: Sequence[str] = (), options: str 
     except ValueError as error:
         raise InputError(f"the options '{options}' cannot be read: {error}") from None
     flags = [AGAIN[one] for one in again]
+    alone = not is_installed("distributed") and not any(word.partition("=")[0] in _WHERE for word in more)
     words = ["run", str(path), "--out", str(results), "--detach", "--json", *flags, *more]
+    words += ["--workers", "0"] if alone else []
     try:
         done = subprocess.run(  # noqa: S603 - our own program
             program(words), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_SECONDS, check=False
@@ -203,7 +207,8 @@ def start(path: Path, results: Path, *, again: Sequence[str] = (), options: str 
         lines = [line.removeprefix(_PREFIX) for line in done.stderr.splitlines() if line.strip()]
         raise InputError("\n".join(lines[-20:]) or f"the batch cannot be started (exit code {done.returncode})")
     started: Mapping[str, Any] = json.loads(done.stdout)
-    return f"{started['experiment']} runs as process {started['pid']}"
+    several = "; with pip install 'evo-libra[cluster]' several runs work at once" if alone else ""
+    return f"{started['experiment']} runs as process {started['pid']}{several}"
 
 
 def last_options(batch: BatchRecord | None) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from evo_libra.ui.output import label_of
-from evo_libra.ui.plots.series import Axis, Series
+from evo_libra.explain.labels import label_of
+from evo_libra.pictures.plots.series import Axis, Series
 
 if TYPE_CHECKING:
     from evo_libra.arrays import FloatArray
@@ -127,7 +127,7 @@ def fitted(view: PlotView, picture: Picture) -> Window:
         shown.append(picture.cloud)
     if not shown:
         return Axis(0.0, 1.0, picture.x.log), Axis(0.0, 1.0, picture.y.log)
-    from evo_libra.ui.plots.axes import axes_of  # noqa: PLC0415 - the first screen does not wait for NumPy
+    from evo_libra.pictures.plots.axes import axes_of  # noqa: PLC0415 - the first screen does not wait for NumPy
 
     return axes_of(shown, log_x=picture.x.log, log_y=picture.y.log)
 
@@ -167,8 +167,9 @@ def picture_of(
     axes = replace(nothing, log=log_x), replace(nothing, log=log_y)
     styles = tuple(run.style for run in known)
     picture = Picture(
-        *axes, label_of(x), label_of(y), fronts, styles, cloud, _place(selected, x, y), _place(baseline, x, y), message
-    )
+        *axes, label_of(x), label_of(y), fronts, styles=styles, cloud=cloud, selected=_place(selected, x, y),
+        baseline=_place(baseline, x, y), message=message,
+    )  # fmt: skip
     fits = view.window is not None and (view.window[0].log, view.window[1].log) == (log_x, log_y)
     window = view.window if fits and view.window is not None else fitted(view, picture)
     return replace(picture, x=window[0], y=window[1])

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from evo_libra.ui.plots.axes import in_unit, position, unit_of
-from evo_libra.ui.plots.canvas import Area, Canvas
-from evo_libra.ui.plots.glyphs import Glyphs, Role
-from evo_libra.ui.plots.series import Series
+from evo_libra.pictures.plots.axes import in_unit, position, unit_of
+from evo_libra.pictures.plots.canvas import Area, Canvas
+from evo_libra.pictures.plots.glyphs import Glyphs, Role
+from evo_libra.pictures.plots.series import Series
 from evo_libra.ui.terminal.plot_view import Picture, hint_of
 from evo_libra.ui.terminal.queue_view import clipped, distinct
 

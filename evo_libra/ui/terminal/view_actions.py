@@ -14,8 +14,8 @@ from textual.widgets import Input
 
 from evo_libra.errors import InputError
 from evo_libra.experiment.run.record import plain_name
-from evo_libra.ui.output import label_of
-from evo_libra.ui.plots.glyphs import ASCII, UNICODE, Glyphs
+from evo_libra.explain.labels import label_of
+from evo_libra.pictures.plots.glyphs import ASCII, UNICODE, Glyphs
 from evo_libra.ui.terminal import answers, plot_view
 from evo_libra.ui.terminal.board import Board
 from evo_libra.ui.terminal.keys import KEYS, MOVES, key_names
@@ -198,16 +198,16 @@ class ViewActions:
 
 
 def _explained(address: str) -> answers.Answer:
-    from evo_libra.ui.commands.addresses import addressed  # noqa: PLC0415 - the first plot does not wait for models
     from evo_libra.ui.commands.explain import explanation  # noqa: PLC0415 - the same
+    from evo_libra.ui.tables.addresses import addressed  # noqa: PLC0415 - the first plot does not wait for models
 
     found = addressed(address)
     return answers.why(explanation(found.on_front()))
 
 
 def _compared(first: str, second: str) -> answers.Answer:
-    from evo_libra.ui.commands.addresses import addressed  # noqa: PLC0415 - the first plot does not wait for models
     from evo_libra.ui.commands.diff import difference_of  # noqa: PLC0415 - the same
+    from evo_libra.ui.tables.addresses import addressed  # noqa: PLC0415 - the first plot does not wait for models
 
     return answers.against(difference_of(addressed(first).on_front(), addressed(second).on_front()))
 
@@ -242,7 +242,7 @@ def export_fronts(
 
 
 def _figure(path: Path, picture: Picture) -> None:
-    from evo_libra.ui.plots.figure import front_figure  # noqa: PLC0415 - Matplotlib takes a third of a second
+    from evo_libra.pictures.plots.figure import front_figure  # noqa: PLC0415 - Matplotlib takes a third of a second
 
     front_figure(
         picture.fronts, x_label=picture.x_label, y_label=picture.y_label,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from evo_libra.errors import InputError
 from evo_libra.experiment.run.record import RunRecord, ending_text
 from evo_libra.experiment.store.messages import Progress
-from evo_libra.ui.output import number
+from evo_libra.quantities import number
 from evo_libra.ui.terminal.details import Design
 from evo_libra.ui.terminal.plot_view import MAX_FRONTS, Picture, PlotView, Points, picture_of
 from evo_libra.ui.terminal.queue_view import (
@@ -100,7 +100,7 @@ def selected_data(state: State, scene: Scene) -> RunData:
 def design_index(state: State, data: RunData) -> int | None:
     """Return the row of the selected design, or of the one that is the nearest to it by now; the knee where none is.
 
-    The knee is that of `evo_libra.front.recommend.knee`.
+    The knee is that of `evo_libra.explain.recommend.knee`.
     """
     if data.front is None or not len(data.front):
         return None
@@ -108,7 +108,7 @@ def design_index(state: State, data: RunData) -> int | None:
 
     values = np.maximum(list(data.values.values()), _SMALLEST)
     if state.design is None or not data.values.keys() <= state.design.keys():
-        from evo_libra.front.recommend import knee
+        from evo_libra.explain.recommend import knee
 
         return knee(values)
     values = np.log10(values)

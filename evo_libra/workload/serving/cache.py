@@ -13,6 +13,11 @@ from evo_libra.workload.serving.serving_setup import RESERVED, ServingSetup
 from evo_libra.workload.step.kernels import Array
 from evo_libra.workload.step.memory import layers_of_stage, parameters
 from evo_libra.workload.step.plans import Plans
+from evo_libra.workload.models.layer import kv_heads
+from evo_libra.workload.plans.plans import Plans
+from evo_libra.workload.serving.serving_plans import ServingPlans, with_split_experts
+from evo_libra.workload.serving.serving_setup import RESERVED, ServingSetup
+from evo_libra.workload.training.memory import layers_of_stage, parameters
 
 Layers = Sequence[FloatArray]
 """(n,) layers of each kind."""

@@ -8,8 +8,8 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.collective import Collective
-from evo_libra.workload.step.kernels import Array
-from evo_libra.workload.step.races import TENSOR, Traffic
+from evo_libra.workload.models.kernels import Array
+from evo_libra.workload.training.races import TENSOR, Traffic
 
 _ID, _LOGIT, _ELEMENT = 4.0, 4.0, 2.0
 """Bytes of a token's id, of the logit of a token, and of an element of an embedding."""

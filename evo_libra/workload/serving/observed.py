@@ -9,14 +9,14 @@ from math import gcd
 import numpy as np
 
 from evo_libra.arrays import FloatArray
+from evo_libra.workload.plans.plans import Plans
 from evo_libra.workload.serving.decoding import sequences
 from evo_libra.workload.serving.lengths import Lengths, fixed_lengths
 from evo_libra.workload.serving.phases import of_prefill, pool_phases, stage_of, transfer_parts
 from evo_libra.workload.serving.serving_plans import ServingPlans
 from evo_libra.workload.serving.serving_setup import ServingSetup
 from evo_libra.workload.serving.simulation import PrefillPool, Replica, Request, Stages, simulate, staggered
-from evo_libra.workload.step.plans import Plans
-from evo_libra.workload.step.races import SecondsOf, StepTime
+from evo_libra.workload.training.races import SecondsOf, StepTime
 
 _GRID = 64
 _ROUNDS = 6

@@ -19,13 +19,15 @@ from evo_libra.workload.serving.cache import (
     serving_memory,
 )
 from evo_libra.workload.serving.decoding import head_step, part_step, sequences
+from evo_libra.workload.models.layer import layer_time
+from evo_libra.workload.plans.plans import Plans
+from evo_libra.workload.serving.cache import cache_of_prompt, prompt_memory, serving_memory
+from evo_libra.workload.serving.decoding import head_step, layer_step, sequences
 from evo_libra.workload.serving.serving_plans import ServingPlans, with_split_experts
 from evo_libra.workload.serving.serving_setup import ServingSetup
 from evo_libra.workload.serving.tiers import Away
-from evo_libra.workload.step.layer import layer_time
-from evo_libra.workload.step.memory import layers_of_stage
-from evo_libra.workload.step.plans import Plans
-from evo_libra.workload.step.races import (
+from evo_libra.workload.training.memory import layers_of_stage
+from evo_libra.workload.training.races import (
     EXPANSION,
     EXPERT,
     OF_PREFILL,

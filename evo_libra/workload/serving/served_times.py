@@ -11,7 +11,7 @@ from evo_libra.arrays import FloatArray
 from evo_libra.workload.serving.phases import pool_phases, transfer_parts
 from evo_libra.workload.serving.serving_plans import ServingPlans
 from evo_libra.workload.serving.serving_setup import ServingSetup
-from evo_libra.workload.step.races import StepChain, StepRace, StepTime, Traffic
+from evo_libra.workload.training.races import StepChain, StepRace, StepTime, Traffic
 
 _NONE, _ONE = np.zeros(1), np.ones(1)
 

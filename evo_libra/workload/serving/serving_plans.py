@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
-from evo_libra.workload.step.plans import Plans
-from evo_libra.workload.step.races import OF_PREFILL, POOLS
+from evo_libra.workload.plans.plans import Plans
+from evo_libra.workload.training.races import OF_PREFILL, POOLS
 
 DEGREES = ("tp", "pp", "ep")
 """Degrees that replicas that only process prompts may have for themselves."""

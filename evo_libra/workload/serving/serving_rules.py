@@ -10,10 +10,10 @@ from itertools import product
 import numpy as np
 
 from evo_libra.arrays import IntArray
+from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.parallelism import divisors
+from evo_libra.workload.plans.plans import Plans, one_plan
 from evo_libra.workload.serving.serving_plans import DEGREES, ServingPlans
-from evo_libra.workload.step.decoder import Decoder
-from evo_libra.workload.step.plans import Plans, one_plan
 
 Values = Sequence[int] | None
 """Allowed values; None for all that divide."""

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.workload.models.layers.sublayer import Cell
+from evo_libra.workload.models.decoder import Decoder
+from evo_libra.workload.models.kernels import Kernels
 from evo_libra.workload.serving.ends import UNCOUNTED, Ends
 from evo_libra.workload.serving.lengths import Lengths
 from evo_libra.workload.serving.stacks import ATTENTION, SERVING_STACKS, ServingStack
-from evo_libra.workload.step.decoder import Decoder
-from evo_libra.workload.step.expansion import NO_EXPANSION, Expansion
-from evo_libra.workload.step.kernels import Kernels
-from evo_libra.workload.step.training_setup import GEMM_OF_ISOLATED, Setup
+from evo_libra.workload.training.expansion import NO_EXPANSION, Expansion
+from evo_libra.workload.training.training_setup import GEMM_OF_ISOLATED, Setup
 
 WEIGHT_BYTES = {"bf16": 2.0, "fp8": 1.0, "int8": 1.0, "int4": 0.5}
 """Bytes of a weight by precision. Products of int8 and int4 weights run in bf16: the weights alone are narrower."""

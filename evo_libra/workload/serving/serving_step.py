@@ -10,17 +10,17 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.network.catalog.accelerator import Accelerator
+from evo_libra.workload.layers.workload import IterationSize
 from evo_libra.workload.parallelism import Layout
+from evo_libra.workload.plans.plan_rules import plan_values
 from evo_libra.workload.serving.cache import memory_of_pools
 from evo_libra.workload.serving.phases import Phases, pool_phases
 from evo_libra.workload.serving.served_times import ServedTimes, served_times
 from evo_libra.workload.serving.serving_plans import ServingPlans
 from evo_libra.workload.serving.serving_setup import ServingSetup
 from evo_libra.workload.serving.tiers import in_expansion, on_npu
-from evo_libra.workload.step.plan_rules import plan_values
-from evo_libra.workload.step.races import OF_PREFILL, POOLS, TENSOR, StepTime, Traffic
-from evo_libra.workload.step.training_step import group_degrees, layouts_of
-from evo_libra.workload.workload import IterationSize
+from evo_libra.workload.training.races import OF_PREFILL, POOLS, TENSOR, StepTime, Traffic
+from evo_libra.workload.training.training_step import group_degrees, layouts_of
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,11 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.workload.layers.iteration_time import Merging
+from evo_libra.workload.layers.workload import IterationSize
+from evo_libra.workload.plans.plan_table import PlanTable, order_text
+from evo_libra.workload.plans.plans import Plans
+from evo_libra.workload.plans.tabulated import TabulatedTime, joined, tabulated_times
 from evo_libra.workload.serving.cache import memory_of_pools
 from evo_libra.workload.serving.served_times import served_times, times_in_order
 from evo_libra.workload.serving.serving_plans import DEGREES, ServingPlans
@@ -16,12 +21,7 @@ from evo_libra.workload.serving.serving_rules import ServingSpace, every_serving
 from evo_libra.workload.serving.serving_setup import ServingSetup
 from evo_libra.workload.serving.serving_step import ServingStep, serving_step
 from evo_libra.workload.serving.tiers import on_npu
-from evo_libra.workload.step.expansion import Expansion
-from evo_libra.workload.step.plan_table import PlanTable, order_text
-from evo_libra.workload.step.plans import Plans
-from evo_libra.workload.step.tabulated import TabulatedTime, joined, tabulated_times
-from evo_libra.workload.training import Merging
-from evo_libra.workload.workload import IterationSize
+from evo_libra.workload.training.expansion import Expansion
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,13 @@ import numpy as np
 from evo_libra.arrays import FloatArray
 from evo_libra.workload.serving.cache import Layers
 from evo_libra.workload.serving.decoding import step_share
+from evo_libra.workload.plans.plans import Plans
+from evo_libra.workload.serving.cache import cache_per_token
+from evo_libra.workload.serving.decoding import experts_read
 from evo_libra.workload.serving.serving_plans import with_split_experts
 from evo_libra.workload.serving.serving_setup import ServingSetup
-from evo_libra.workload.step.expansion import spilled
-from evo_libra.workload.step.memory import layers_of_stage, parameters
-from evo_libra.workload.step.plans import Plans
+from evo_libra.workload.training.expansion import spilled
+from evo_libra.workload.training.memory import layers_of_stage, parameters
 
 SPILLED = ("cache", "weights")
 """Classes of memory that may lie in the expansion, in the order in which they go there."""

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from patience import wait_for
 
-from evo_libra.experiment.execution.executor import Job, Report
+from evo_libra.experiment.execution.job import Job, Report
 from evo_libra.experiment.execution.local_worker import local_cluster
 from evo_libra.experiment.execution.scheduler import OnScheduler
 from evo_libra.experiment.execution.worker import perform

@@ -23,7 +23,8 @@ from evo_libra.errors import EvoLibraError, InputError
 from evo_libra.experiment.execution import batch as batches
 from evo_libra.experiment.execution import local_worker
 from evo_libra.experiment.execution.batch import run_batch
-from evo_libra.experiment.execution.executor import InProcess, Job, Report, Undelivered
+from evo_libra.experiment.execution.executor import InProcess
+from evo_libra.experiment.execution.job import Job, Report, Undelivered
 from evo_libra.experiment.execution.local_worker import LocalWorkers, Place, _Process, local_cluster
 from evo_libra.experiment.execution.plan import plan_of
 from evo_libra.experiment.execution.private_cluster import new_credentials

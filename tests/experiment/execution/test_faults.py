@@ -18,7 +18,7 @@ from evo_libra.chakra.write import write_trace
 from evo_libra.errors import InputError, StorageError, machine_fault
 from evo_libra.experiment.execution import worker
 from evo_libra.experiment.execution import worker as attempts
-from evo_libra.experiment.execution.executor import Job
+from evo_libra.experiment.execution.job import Job
 from evo_libra.experiment.execution.worker import ATTEMPTS, abandon, count_attempt, execute, perform
 from evo_libra.experiment.run.spec import RunSpec
 from evo_libra.experiment.store.folder import RunFolder

@@ -10,7 +10,7 @@ import pytest
 from command import call_json, options, sets
 
 from evo_libra import load_problem, search
-from evo_libra.experiment.execution.executor import Job
+from evo_libra.experiment.execution.job import Job
 from evo_libra.experiment.execution.worker import execute
 from evo_libra.experiment.file.expansion import load_experiment
 from evo_libra.experiment.run.origin import origin_of

@@ -15,7 +15,7 @@ import pytest
 from evo_libra.errors import InputError
 from evo_libra.experiment.execution import search_run as runner
 from evo_libra.experiment.execution import worker
-from evo_libra.experiment.execution.executor import Job, Report
+from evo_libra.experiment.execution.job import Job, Report
 from evo_libra.experiment.execution.worker import ATTEMPTS, count_attempt, execute, perform
 from evo_libra.experiment.results.reproduction import reproduce
 from evo_libra.experiment.run.origin import build

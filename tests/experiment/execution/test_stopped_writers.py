@@ -19,7 +19,7 @@ import pytest
 from patience import ended
 
 from evo_libra.experiment.execution import worker
-from evo_libra.experiment.execution.executor import Job
+from evo_libra.experiment.execution.job import Job
 from evo_libra.experiment.execution.search_run import Outcome, run_search
 from evo_libra.experiment.execution.worker import ATTEMPTS, perform
 from evo_libra.experiment.run.spec import RunSpec
@@ -38,7 +38,7 @@ import sys
 from pathlib import Path
 
 from evo_libra.experiment.store import claim
-from evo_libra.experiment.execution.executor import Job
+from evo_libra.experiment.execution.job import Job
 from evo_libra.experiment.run.spec import RunSpec
 from evo_libra.experiment.execution.worker import perform
 

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.execution.executor import Job
+from evo_libra.experiment.execution.job import Job
 from evo_libra.experiment.execution.plan import plan_of, tidy, write_plan
 from evo_libra.experiment.execution.worker import perform
 from evo_libra.experiment.results import index as index_module

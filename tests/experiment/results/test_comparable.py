@@ -10,7 +10,7 @@ import pytest
 from command import call
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.execution.executor import Job
+from evo_libra.experiment.execution.job import Job
 from evo_libra.experiment.execution.worker import execute
 from evo_libra.experiment.results.comparison import Subject, by_problem, sequences
 from evo_libra.experiment.run.origin import build, origin_of

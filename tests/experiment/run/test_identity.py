@@ -17,8 +17,9 @@ from evo_libra.chakra.write import collective_node, compute_node, write_trace
 from evo_libra.errors import InputError
 from evo_libra.experiment.file.expansion import load_experiment
 from evo_libra.experiment.run.origin import build, origin_of, with_assignments
-from evo_libra.experiment.run.spec import RunSpec, manifest_of, problem_as_run, run_of, spec_of
+from evo_libra.experiment.run.spec import RunSpec, manifest_of, run_of, spec_of
 from evo_libra.experiment.store.folder import MANIFEST, RunFolder
+from evo_libra.experiment.store.stored_runs import problem_as_run
 from evo_libra.files.integrity import canonical_hash
 from evo_libra.problem.problem import Problem
 from evo_libra.ui.terminal.breakdown import break_down

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.execution.executor import Job, Report
+from evo_libra.experiment.execution.job import Job, Report
 from evo_libra.experiment.execution.search_loop import planned_run
 from evo_libra.experiment.execution.worker import perform
 from evo_libra.experiment.file.expansion import load_experiment

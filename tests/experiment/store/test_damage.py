@@ -17,7 +17,7 @@ from command import call
 from damage_stores import DAMAGES, Store, as_somebody, damage_cache, damage_store, no_longer_than
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.execution.executor import Job
+from evo_libra.experiment.execution.job import Job
 from evo_libra.experiment.execution.plan import plan_of
 from evo_libra.experiment.execution.search_loop import genes_from
 from evo_libra.experiment.execution.worker import perform

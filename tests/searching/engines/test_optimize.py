@@ -11,7 +11,7 @@ import pytest
 
 from evo_libra import load_problem, optimize, search
 from evo_libra.errors import InputError
-from evo_libra.experiment.execution.executor import Job
+from evo_libra.experiment.execution.job import Job
 from evo_libra.experiment.execution.search_loop import planned_run
 from evo_libra.experiment.execution.worker import perform
 from evo_libra.experiment.results.benchmark import Task, run_task

@@ -14,7 +14,6 @@ from evo_libra.errors import InputError
 from evo_libra.front.indicators import hypervolume
 from evo_libra.searching.conformance import SampleProblem
 from evo_libra.searching.engine import EngineState
-from evo_libra.searching.engines import pymoo_parts
 from evo_libra.searching.engines.niching import reference_directions
 from evo_libra.searching.engines.pymoo import PymooEngine
 from evo_libra.searching.generations import generations
@@ -123,8 +122,8 @@ def test_warning_filters_are_left_alone() -> None:
 
 
 def test_agemoea_without_numba_says_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pymoo_parts, "find_spec", lambda _: None)
-    with pytest.raises(InputError, match="needs numba; install evo-libra with the extra 'fast'"):
+    monkeypatch.setitem(sys.modules, "numba", None)
+    with pytest.raises(InputError, match=r"needs numba: pip install 'evo-libra\[fast\]'"):
         PymooEngine("agemoea")
 
 

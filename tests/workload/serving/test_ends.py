@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evo_libra.network.catalog.accelerators import accelerator
+from evo_libra.workload.models.decoder import decoder
+from evo_libra.workload.plans.plans import Plans, one_plan
 from evo_libra.workload.serving.ends import Ends
 from evo_libra.workload.serving.phases import Phases, phases_of
 from evo_libra.workload.serving.serving_setup import ServingSetup
 from evo_libra.workload.serving.stacks import HOP
-from evo_libra.workload.step.decoder import decoder
-from evo_libra.workload.step.plans import Plans, one_plan
-from evo_libra.workload.step.races import StepTime, Traffic
+from evo_libra.workload.training.races import StepTime, Traffic
 
 USERS, PROMPT, HIDDEN, VOCABULARY = 12, 700, 8192, 128256
 MODEL = "llama-3-70b"

@@ -14,14 +14,15 @@ from random_serving import DENSE, FREE, LATENT, ROUTED, SEEDS, Seconds, random_p
 from evo_libra.arrays import FloatArray
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.workload.serving.cache import cache_bytes, serving_memory
+from evo_libra.workload.models.decoder import Experts, decoder
+from evo_libra.workload.plans.plans import Plans, one_plan
+from evo_libra.workload.serving.cache import cache_per_token, serving_memory
 from evo_libra.workload.serving.phases import phases_of
 from evo_libra.workload.serving.served_times import served_times, times_in_order
 from evo_libra.workload.serving.serving_plans import ServingPlans
 from evo_libra.workload.serving.serving_rules import ServingSpace, every_serving_plan
 from evo_libra.workload.serving.serving_setup import ServingSetup
-from evo_libra.workload.step.decoder import Experts, decoder
-from evo_libra.workload.step.plans import Plans, one_plan
-from evo_libra.workload.step.races import OF_PREFILL, POOLS
+from evo_libra.workload.training.races import OF_PREFILL, POOLS
 
 SAME = 1e-9
 

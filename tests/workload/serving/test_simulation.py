@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evo_libra.network.catalog.accelerators import accelerator
+from evo_libra.workload.models.decoder import decoder
+from evo_libra.workload.plans.plans import Plans, one_plan
 from evo_libra.workload.serving.lengths import Lengths, exponential_lengths
 from evo_libra.workload.serving.observed import OFF, observed, replica_of
 from evo_libra.workload.serving.served_times import served_times
 from evo_libra.workload.serving.serving_plans import ServingPlans
 from evo_libra.workload.serving.serving_setup import ServingSetup
 from evo_libra.workload.serving.simulation import PrefillPool, Replica, Request, simulate
-from evo_libra.workload.step.decoder import decoder
-from evo_libra.workload.step.plans import Plans, one_plan
-from evo_libra.workload.step.races import Traffic
+from evo_libra.workload.training.races import Traffic
 
 SEEDS = st.integers(0, 2**32 - 1)
 ALL = np.zeros(1, dtype=np.int64)

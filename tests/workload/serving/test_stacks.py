@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evo_libra.network.catalog.accelerators import accelerator
+from evo_libra.workload.models.decoder import decoder
+from evo_libra.workload.plans.plans import one_plan
 from evo_libra.workload.serving.phases import phases_of
 from evo_libra.workload.serving.serving_setup import ServingSetup
 from evo_libra.workload.serving.stacks import SERVING_STACKS
-from evo_libra.workload.step.decoder import decoder
-from evo_libra.workload.step.plans import one_plan
 
 XFT = SERVING_STACKS["xfastertransformer"]
 SECONDS = st.floats(0, 1e-3)

@@ -14,12 +14,12 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from evo_libra.ui.plots.glyphs import ASCII, UNICODE, Line, Role, line_of
+from evo_libra.pictures.plots.glyphs import ASCII, UNICODE, Line, Role, line_of
 from evo_libra.ui.terminal.plot_view import MAX_FRONTS, Picture, hint_of
 from evo_libra.ui.terminal.themes import Styles
 
 if TYPE_CHECKING:
-    from evo_libra.ui.plots.canvas import Area
+    from evo_libra.pictures.plots.canvas import Area
 
 _ROLE_NAMES = {
     Role.AXIS: "axis", Role.TICK: "tick", Role.LABEL: "label", Role.CLOUD: "cloud", Role.SELECTED: "selected",

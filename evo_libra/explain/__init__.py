@@ -1,0 +1,1 @@
+"""Explanations of designs: their parts, reasons, neighbours, prices and differences."""

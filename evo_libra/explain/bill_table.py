@@ -1,0 +1,80 @@
+"""The bill of a design as a table that spreadsheets read."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from evo_libra.arrays import Population
+from evo_libra.errors import InputError
+from evo_libra.explain.fault_report import fault_report
+from evo_libra.explain.system_bill import KILO, NETWORK, system_bill
+from evo_libra.network.bill import parts_in
+from evo_libra.network.blocks import ITEMS
+from evo_libra.problem.pricing.parts import BillOfMaterials
+from evo_libra.problem.problem import Problem
+
+COLUMNS = (
+    "dimension", "technology", "item", "part", "pieces", "unit_usd", "cost_usd", "unit_W", "power_W", "source", "year",
+)  # fmt: skip
+"""Columns of a bill; dimensions count from 1, the innermost first. What is of no dimension has none."""
+
+SPARES = "spares"
+"""The item of what spare NPUs have of the network."""
+
+
+def bill_table(problem: Problem, population: Population) -> list[dict[str, Any]]:
+    """Return a row for each thing that the first design is bought of: the network's parts, spares, NPUs, hosts.
+
+    ``cost_usd`` adds up to the design's cost, and with the rows of the system to its system cost; see
+    `evo_libra.explain.system_bill` for when there are such rows.
+    Spare NPUs draw no power.
+
+    Raises
+    ------
+    InputError : the problem's prices are not those of whole parts.
+    """
+    one = population.select([0])
+    if not isinstance(problem.pricing, BillOfMaterials) or not problem.pricing.whole:
+        raise InputError("this problem has no bill of parts; it needs a catalogue of parts and `bandwidth: ports`")
+    rows = [*_network(problem, problem.pricing, one), *_spares(problem, one)]
+    rows += [_of_system(row) for row in system_bill(problem, one) if row["item"] != NETWORK]
+    return [{key: row.get(key) for key in COLUMNS} for row in rows]
+
+
+def _network(problem: Problem, pricing: BillOfMaterials, one: Population) -> Iterator[dict[str, Any]]:
+    for row in pricing.bill(one):
+        technology = int(one.technology[row["dimension"], 0])
+        part = parts_in(pricing.parts[technology])[ITEMS.index(row["item"])]
+        yield {
+            **row,
+            "dimension": row["dimension"] + 1,
+            "technology": problem.catalog.names[technology],
+            "unit_W": row["power_W"] / row["pieces"],
+            "source": None if part is None else part.source,
+            "year": None if part is None else part.year,
+        }
+
+
+def _spares(problem: Problem, one: Population) -> Iterator[dict[str, Any]]:
+    spares = (fault_report(problem, one) or {}).get("spares", {"npus": 0})
+    if count := spares["npus"]:
+        figures = {key: spares[key] for key in ("cost_usd", "power_W")}
+        each = {unit: figures[key] / count for unit, key in (("unit_usd", "cost_usd"), ("unit_W", "power_W"))}
+        yield {"item": SPARES, "part": "network of a spare NPU", "pieces": count, **figures, **each}
+
+
+def _of_system(row: Mapping[str, Any]) -> dict[str, Any]:
+    watts = None if row["power_kW"] is None else row["power_kW"] * KILO
+    return {**row, "item": row["unit"], "part": row["item"], "power_W": watts}
+
+
+def table_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return rows as CSV (RFC 4180) with a header of the columns."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns)
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()

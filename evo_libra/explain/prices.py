@@ -1,0 +1,173 @@
+"""A front under uncertain prices: the costs of its designs in scenarios, and the designs that stay on the front."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from evo_libra.arrays import BoolArray, FloatArray
+from evo_libra.errors import InputError
+from evo_libra.front.archive import non_dominated
+from evo_libra.front.front import Front, ranks
+from evo_libra.network.bill import parts_of, pieces
+from evo_libra.problem.objectives import MEASURES, PLAIN
+from evo_libra.problem.pricing.parts import BillOfMaterials
+from evo_libra.problem.problem import Problem
+from evo_libra.problem.protocol import TIME
+from evo_libra.problem.scenarios import draw, priced_scenarios
+from evo_libra.problem.statistics import NAMED
+
+Score = Literal["mean", "worst", "regret"]
+SCORES: tuple[Score, ...] = ("mean", "worst", "regret")
+
+_VALUE = NAMED.index("value")
+
+
+@dataclass(frozen=True)
+class Priced:
+    """Designs of a front with their costs under uncertain prices.
+
+    Attributes
+    ----------
+    frame : one row per design, in the order of the front: ``id``, ``time_ms``, ``cost_low_usd``, ``cost_value_usd``,
+        ``cost_high_usd``, ``mean_usd``, ``worst_usd``, ``regret_usd``, ``regret_factor`` (null where the cheapest
+        design costs nothing), ``rank`` by cost at the stated prices and ``rank_scored`` by score (1 is the least),
+        ``on_front``, ``design``.
+    parts : names of the parts; `prices` : (part, s) USD, the scenarios of `NAMED` first.
+    pieces : (part, n) of each design; `cost` : (n, s) USD.
+    """
+
+    frame: pl.DataFrame
+    parts: tuple[str, ...]
+    prices: FloatArray
+    pieces: FloatArray
+    cost: FloatArray
+
+
+def price_front(front: Front, problem: Problem, drawn: int, seed: int, score: Score = "mean") -> Priced:
+    """Return the designs of a front of time and cost with their costs in scenarios of prices.
+
+    The mean is over the scenarios that are drawn. The worst case is over all of them, those of `NAMED` included, so
+    that it is the cost with all prices at the upper ends of their ranges. The regret is, in each scenario, how much
+    more a design costs than the cheapest design of the front that is at most as slow; the largest counts. A design
+    stays on the front unless another one that is at most as slow has at most its score; of regrets, both against the
+    cheapest design that is at most as slow as the slower one of the two.
+
+    Parameters
+    ----------
+    front, problem : designs in the notation, and the problem that they are designs of, built of parts.
+    drawn, seed : scenarios to draw, at least 1; the first of more scenarios are those of fewer.
+    score : which of the three decides the rank, and which designs are on the front.
+
+    Raises
+    ------
+    InputError : the problem has no catalogue of parts or solves for bandwidths, the front has no time, or a design
+        is none of the problem.
+    """
+    if not isinstance(problem.pricing, BillOfMaterials):
+        raise InputError(
+            f"prices are drawn for parts; the catalogue '{problem.catalog.name}' of '{problem.name}' has none, but "
+            "prices per bandwidth"
+        )
+    if problem.optimal:
+        raise InputError(
+            f"prices are drawn for whole parts; those of '{problem.name}' come in any fraction, as their bandwidths "
+            "are solved for"
+        )
+    if TIME.column not in front.objectives:
+        raise InputError(f"designs of equal time are compared, but {TIME.column} is no objective of the front")
+    designs = problem.read(front.frame["design"].to_list())
+    pricing = problem.pricing
+    parts = parts_of(pricing.kits)
+    prices = draw([part.price for part in parts.values()], drawn, seed)
+    counts = pieces(pricing.items(designs), pricing.kits, designs.technology, list(parts))
+    counts = counts * problem.of_spares(designs)
+    cost, time = counts.T @ prices, front.frame[TIME.column].to_numpy()
+    excess, factor = _regret(time, cost)
+    scores = {"mean": cost[:, len(NAMED) :].mean(axis=1), "worst": cost.max(axis=1), "regret": excess}
+    kept = _least_regret(time, cost, excess) if score == "regret" else non_dominated(np.stack([time, scores[score]]))
+    frame = pl.DataFrame({
+        "id": front.frame["id"],
+        TIME.column: time,
+        **{f"cost_{name}_usd": cost[:, s] for s, name in enumerate(NAMED)},
+        **{f"{name}_usd": values for name, values in scores.items()},
+        "regret_factor": [value if np.isfinite(value) else None for value in factor.tolist()],
+        "rank": ranks(cost[:, _VALUE]),
+        "rank_scored": ranks(scores[score]),
+        "on_front": kept,
+        "design": front.frame["design"],
+    })  # fmt: skip
+    return Priced(frame, tuple(parts), prices, counts, cost)
+
+
+def kept_with_prices(front: Front, problem: Problem, drawn: int, seed: int) -> FloatArray:
+    """Return (n,) the share of drawn scenarios of prices in which designs of a front stay on it.
+
+    The front may have any objectives. Equal designs stay together.
+
+    Raises
+    ------
+    InputError : no objective depends on prices, no price is a range, or bandwidths are solved for.
+
+    Parameters
+    ----------
+    front, problem : designs in the notation, and the problem that they are designs of.
+    drawn, seed : scenarios to draw, at least 1; those of parts are the ones of `price_front`.
+    """
+    measures = [MEASURES[objective.name] for objective in problem.objectives]
+    if not any(one.paid or one.priced for one in measures):
+        raise InputError("no objective of the front depends on prices")
+    if problem.optimal:
+        raise InputError(f"prices are drawn for whole parts; those of '{problem.name}' come in any fraction")
+    weight = np.zeros((len(problem.time.loops), len(NAMED) + drawn))
+    found = priced_scenarios(
+        problem.pricing.kits, problem.npu, system=problem.system, weight=weight, drawn=drawn, seed=seed
+    )
+    if not (len(found.parts) or found.npu_price.any() or found.around_price.any()):
+        raise InputError(f"no price of '{problem.name}' is a range")
+    designs = problem.read(front.frame["design"].to_list())
+    figures = replace(problem, scenarios=found).measure(designs).scenarios
+    assert figures is not None, "the scenarios are there"  # noqa: S101 - our mistake
+    # A statistic of the front is what it is in all scenarios together; each of them has the plain figure.
+    plain = [PLAIN[objective.name.partition(".")[0]] for objective in problem.objectives]
+    shape = (len(NAMED) + drawn, len(front))
+    each = np.stack([np.broadcast_to(one.minimised(figures), shape) for one in plain], axis=1)[len(NAMED) :]
+    return np.asarray(np.mean([_kept(values) for values in each], axis=0))
+
+
+def _kept(values: FloatArray) -> BoolArray:
+    """Return (n,) whether none of (m, n) designs is better; equal ones stay together."""
+    different, place = np.unique(values, axis=1, return_inverse=True)
+    return np.asarray(non_dominated(different)[place.reshape(-1)])
+
+
+def _cheapest(time: FloatArray, cost: FloatArray) -> FloatArray:
+    """Return the (n, s) USD of the cheapest design that is at most as slow."""
+    order = np.argsort(time, kind="stable")
+    least = np.minimum.accumulate(cost[order], axis=0)
+    last = np.searchsorted(time[order], time, side="right") - 1
+    return np.asarray(least[last])
+
+
+def _regret(time: FloatArray, cost: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the largest (n,) regrets over the scenarios, in USD and as factors."""
+    best = _cheapest(time, cost)
+    nothing = np.where(cost > 0, np.inf, 1.0)
+    factor = np.divide(cost, best, out=nothing, where=best > 0)
+    return np.asarray((cost - best).max(axis=1)), np.asarray(factor.max(axis=1))
+
+
+def _least_regret(time: FloatArray, cost: FloatArray, regret: FloatArray) -> BoolArray:
+    """Return (n,) whether no other design that is at most as slow has at most its regret at the time it allows."""
+    best, kept = _cheapest(time, cost), np.ones(len(time), dtype=np.bool_)
+    for n in range(len(time)):
+        others = np.flatnonzero(time <= time[n])
+        others = others[others != n]
+        against = (cost[others] - best[n]).max(axis=1)
+        # Of designs that are alike in both, each one stays, as in any front.
+        better = (against < regret[n]) | ((against == regret[n]) & (time[others] < time[n]))
+        kept[n] = not better.any()
+    return kept

@@ -1,0 +1,143 @@
+"""Which designs of a front to look at first, and why: its knee, good ones for less money, the best within limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evo_libra.arrays import BoolArray, FloatArray
+from evo_libra.errors import InfeasibleError
+from evo_libra.explain.candidates import Candidates, Step, candidates_of, step
+from evo_libra.explain.reasons import difference, nothing_within, price_of_time, why_balanced, why_near, why_within
+from evo_libra.front.front import Front
+from evo_libra.problem.protocol import TIME
+
+NEAR = 0.05
+"""How much slower than the fastest design a cheaper one may be."""
+KNEE, NEAR_FASTEST = "knee", "cheapest within 5 % of the fastest"
+WITHIN, CHEAPEST = "fastest within the limits", "cheapest within the limits"
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """A design of a front to look at first.
+
+    Attributes
+    ----------
+    kinds : what it is: `KNEE`, `NEAR_FASTEST`, `WITHIN`, `CHEAPEST`.
+    row : its place on the front.
+    reason : why, in a sentence whose figures are those of the front.
+    faster, slower : the next tenth of time, and the last one; None where the front has none or no time and cost.
+    runner_up : the place of the design of another kind of network that would be recommended instead; None without one.
+    loses : what the runner-up is worse and better in.
+    """
+
+    kinds: tuple[str, ...]
+    row: int
+    reason: str
+    faster: Step | None = None
+    slower: Step | None = None
+    runner_up: int | None = None
+    loses: str = ""
+
+
+def knee(values: FloatArray, within: BoolArray | None = None) -> int:
+    """Return the place of the design of (m, n) objectives at which the front bends most, among some of them.
+
+    On logarithmic axes that the front's best and worst values make 0 and 1, it is the least sum of all objectives; of
+    two objectives, the design furthest from the straight line between the ends.
+
+    >>> knee(np.array([[1.0, 1.1, 8.0, 10.0], [10.0, 2.0, 1.5, 1.0]]))
+    1
+    """
+    logs = np.log(values)
+    low, span = logs.min(axis=1, keepdims=True), np.ptp(logs, axis=1, keepdims=True)
+    total = np.divide(logs - low, span, out=np.zeros_like(logs), where=span > 0).sum(axis=0)
+    return int(np.where(np.True_ if within is None else within, total, np.inf).argmin())
+
+
+def knee_row(front: Front) -> dict[str, Any]:
+    """Return the row of a front's table at its `knee`."""
+    return front.frame.row(knee(front.frame.select(front.objectives).to_numpy().T), named=True)
+
+
+def recommended_rows(front: Front, limits: Mapping[str, float]) -> list[dict[str, Any]]:
+    """Return the `recommendation_rows` of a front within limits, given by columns in their units."""
+    found = candidates_of(front, limits)
+    return recommendation_rows(found, recommend(found))
+
+
+def recommend(found: Candidates) -> list[Recommendation]:
+    """Return the designs to look at first, each once; an `InfeasibleError` says that none keeps the limits."""
+    within = found.within
+    if not within.any():
+        raise InfeasibleError(nothing_within(found))
+    chosen: dict[int, list[str]] = {}
+    for kind in _kinds(found):
+        chosen.setdefault(_pick(found, kind, within), []).append(kind)
+    return [_recommendation(found, row, tuple(kinds), within) for row, kinds in chosen.items()]
+
+
+def _kinds(found: Candidates) -> list[str]:
+    timed = TIME.column in found.limits
+    kinds = [WITHIN] if found.time and len(found.limits) > timed else []
+    kinds += [CHEAPEST] if timed and found.money else []
+    return [*kinds, KNEE, *([NEAR_FASTEST] if found.priced else [])]
+
+
+def _pick(found: Candidates, kind: str, within: BoolArray) -> int:
+    if kind == KNEE:
+        return knee(found.values, within)
+    if kind == CHEAPEST:
+        return int(np.where(within, found.figures[found.money], np.inf).argmin())
+    time = found.figures[found.time]
+    if kind == WITHIN:
+        return int(np.where(within, time, np.inf).argmin())
+    fastest = time[found.within].min()
+    near = within & (time <= fastest * (1.0 + NEAR))
+    if not near.any():  # of a runner-up's networks: the fastest
+        return _pick(found, WITHIN, within)
+    return int(np.where(near, found.figures[found.money], np.inf).argmin())
+
+
+def _recommendation(found: Candidates, row: int, kinds: tuple[str, ...], within: BoolArray) -> Recommendation:
+    faster, slower = (step(found, row, to_faster=side) for side in (True, False)) if found.priced else (None, None)
+    others = within & (found.network != found.network[row])
+    runner_up = _pick(found, kinds[0], others) if others.any() else None
+    loses = "" if runner_up is None else difference(found, runner_up, row)
+    reason = "; ".join(_reason(found, row, kind, faster, slower) for kind in kinds)
+    return Recommendation(
+        kinds=kinds, row=row, reason=reason, faster=faster, slower=slower, runner_up=runner_up, loses=loses
+    )
+
+
+def _reason(found: Candidates, row: int, kind: str, faster: Step | None, slower: Step | None) -> str:
+    if kind in (WITHIN, CHEAPEST):
+        return why_within(found, row, found.time if kind == WITHIN else found.money)
+    if kind == NEAR_FASTEST:
+        return why_near(found, row)
+    return price_of_time(found, row, faster, slower) if found.priced else why_balanced(found, row)
+
+
+def recommendation_rows(found: Candidates, recommended: Sequence[Recommendation]) -> list[dict[str, Any]]:
+    """Return recommendations as plain data with units in the keys."""
+    return [
+        {
+            "kinds": list(one.kinds), "id": int(found.ids[one.row]),
+            **{column: float(values[one.row]) for column, values in found.figures.items()},
+            "reason": one.reason, **({"steps_are_of": [found.time, found.money]} if found.priced else {}),
+            **{
+                f"{name}_step": None if way is None else {
+                    "id": int(found.ids[way.row]), "usd": way.usd, "ms": way.ms, "percent": 100 * way.share,
+                    "usd_per_ms": way.usd_per_ms,
+                }
+                for name, way in (("faster", one.faster), ("slower", one.slower))
+            },
+            "runner_up": None if one.runner_up is None else int(found.ids[one.runner_up]),
+            "runner_up_is": one.loses,
+        }
+        for one in recommended
+    ]  # fmt: skip

@@ -1,0 +1,178 @@
+"""Reference designs that fit a problem, under their best plans, and how much better a front is than each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from evo_libra.arrays import IntArray, Population
+from evo_libra.front.front import Front
+from evo_libra.network.blocks.registry import BLOCKS
+from evo_libra.network.catalog.designs import ReferenceDesign, reference_designs
+from evo_libra.network.catalog.technologies import Catalog
+from evo_libra.network.fabric import Fabric, parse_fabric, population_of
+from evo_libra.problem.plans import fitting
+from evo_libra.problem.pricing.catalog import with_own_technologies
+from evo_libra.problem.problem import Problem
+from evo_libra.problem.protocol import COST, TIME, HasReferences, SearchProblem
+from evo_libra.problem.time_models.kinds import PlanTable, ServingTable
+
+CHEAPER, FASTER = "cheaper_at_equal_time_percent", "faster_at_equal_cost_percent"
+
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class ReferencePoint:
+    """A reference design of a problem's size, under its best plans.
+
+    Attributes
+    ----------
+    design : in the notation, with plans and accelerator where the problem leaves them open.
+    figures : its objectives, by column.
+    """
+
+    name: str
+    design: str
+    figures: Mapping[str, float]
+    source: str
+    year: int
+
+
+def reference_points(problem: SearchProblem) -> list[ReferencePoint]:
+    """Return the reference designs that are designs of a problem and meet its limits.
+
+    Their figures are those of `evaluate`. Where workloads leave plans open, each has the plans that are fastest on it.
+    Where some workload is served, all have the plans within the limits whose objectives have the least product: the
+    fastest one of a served workload serves a single user of each replica, and is expensive.
+    """
+    if isinstance(problem, HasReferences):
+        return [
+            ReferencePoint(one.name, one.design, _figures(problem, one.objectives), one.source, one.year)
+            for one in problem.references()
+        ]
+    if not isinstance(problem, Problem):
+        return []
+    found = []
+    for reference in reference_designs().values():
+        for design in _designs_of(problem, reference):
+            evaluation = problem.evaluate(design)
+            if evaluation.violation[0] == 0:
+                figures = _figures(problem, evaluation.objectives[:, 0].tolist())
+                found.append(ReferencePoint(reference.name, design, figures, reference.source, reference.year))
+    return found
+
+
+def _figures(problem: SearchProblem, values: Sequence[float]) -> Mapping[str, float]:
+    """Return (m,) objectives by their columns, in the units of these."""
+    return {one.column: float(value) / one.scale for one, value in zip(problem.objectives, values, strict=True)}
+
+
+def _designs_of(problem: Problem, reference: ReferenceDesign) -> list[str]:
+    """Return the notation of a reference design under its best plans, for each accelerator and name of a technology."""
+    names = problem.npu.names if problem.npu is not None and problem.npu.several else (None,)
+    found = [
+        _planned(problem, replace(fabric, npu=name), name)
+        for fabric in map(parse_fabric, reference.at(problem.npus))
+        for name in names
+        if len(fabric.dimensions) <= len(problem.choices) and _can_be_wired(problem.catalog, fabric, name)
+    ]
+    return [str(one) for one in found if one is not None]
+
+
+def _can_be_wired(catalog: Catalog, fabric: Fabric, npu: str | None) -> bool:
+    """Return whether an accelerator has the technology and block of every dimension; None is the only one."""
+    known = {
+        (technology.name, block)
+        for technology in catalog.technologies
+        for block in technology.blocks
+        if npu in (None, technology.npu)
+    }
+    return all((one.technology, BLOCKS[one.block].name) in known for one in fabric.dimensions)
+
+
+def _planned(problem: Problem, fabric: Fabric, npu: str | None) -> Fabric | None:
+    """Return a network with the plan of each workload that is fastest on it; None where none fits."""
+    bare = replace(fabric, npu=None)
+    network = population_of([bare], problem.catalog.names, len(problem.choices))
+    network = with_own_technologies(network, problem.catalog, [npu])
+    held = [_held(problem, network, place) for place in range(len(problem.time.tables))]
+    if not problem.time.fits(network.npus)[0] or not all(map(len, held)):
+        return None
+    network = replace(network, schedule=problem.time.schedules.read([bare], network.block))
+    served = any(isinstance(table, ServingTable) for table in problem.time.tables)
+    return replace(fabric, plans=(_balanced if served else _fastest)(problem, network, held))
+
+
+def _balanced(problem: Problem, network: Population, held: Sequence[IntArray]) -> tuple[str, ...]:
+    """Return the plans with the least product of objectives, that break the limits least.
+
+    Of several workloads, plans are chosen one workload after the other, beside those that the others have then, until
+    none changes.
+    """
+    some, before = np.array([plans[0] for plans in held], dtype=np.int64), None
+    while before is None or (some != before).any():
+        before = some.copy()
+        for place, plans in enumerate(held):
+            chosen = np.repeat(some[:, None], len(plans), axis=1)
+            chosen[place] = plans
+            found = problem.evaluate(replace(network.select(np.zeros(len(plans), dtype=np.int64)), plan=chosen))
+            product = np.log(found.objectives).sum(axis=0)
+            some[place] = plans[np.lexsort((product, found.violation))[0]]
+    return tuple(table.texts[int(plan)] for table, plan in zip(problem.time.tables, some, strict=True))
+
+
+def _fastest(problem: Problem, network: Population, held: Sequence[IntArray]) -> tuple[str, ...]:
+    """Return the plan of each workload with the least time of that workload, among (w,) arrays of plans that fit."""
+    # Times add up and each NPU's memory is that of one workload at a time: plans of different workloads do not meet.
+    open_ = [place for place, loop in enumerate(problem.time.loops) if isinstance(loop.workload, PlanTable)]
+    found, some = [], np.array([plans[0] for plans in held], dtype=np.int64)
+    for place, (plans, loop) in enumerate(zip(held, open_, strict=True)):
+        chosen = np.repeat(some[:, None], len(plans), axis=1)
+        chosen[place] = plans
+        many = replace(network.select(np.zeros(len(plans), dtype=np.int64)), plan=chosen)
+        times = problem.time.workload_times(many)[loop]
+        found.append(problem.time.tables[place].texts[int(plans[times.argmin()])])
+    return tuple(found)
+
+
+def _held(problem: Problem, network: Population, place: int) -> IntArray:
+    """Return the plans of one workload that fit the memory and whose groups fit a network."""
+    table = problem.time.tables[place]
+    mine = fitting(table, problem.constraints)
+    if problem.npu is not None and problem.npu.several:
+        owner = problem.npu.named(network.technology)[0]
+        mine = mine[table.npu[mine] == table.npus.index(owner)]
+    many = network.select(np.zeros(len(mine), dtype=np.int64))
+    return np.asarray(mine[problem.time.holds(many.npus, mine, place)])
+
+
+def compared(front: Front, point: ReferencePoint) -> dict[str, float | None]:
+    """Return what the cheapest design that is as fast saves of the cost, in %, and the fastest as cheap of the time.
+
+    A figure is negative where the front is worse, None where it has no such design. There is none without both
+    objectives.
+    """
+    time, cost = TIME.column, COST.column
+    if not {time, cost} <= set(front.objectives):
+        return {}
+    found: dict[str, float | None] = {}
+    for key, saved, limit in ((CHEAPER, cost, time), (FASTER, time, cost)):
+        as_good = front.frame[limit].to_numpy() <= point.figures[limit] * (1.0 + _ROUNDING)
+        best = front.frame[saved].to_numpy()[as_good]
+        found[key] = 100.0 * (1.0 - float(best.min()) / point.figures[saved]) if len(best) else None
+    return found
+
+
+def reference_rows(points: Sequence[ReferencePoint], front: Front) -> list[dict[str, Any]]:
+    """Return reference designs as plain data, with what a front is better by."""
+    return [
+        {
+            "name": point.name, "design": point.design, **point.figures, **compared(front, point),
+            "source": point.source, "year": point.year,
+        }
+        for point in points
+    ]  # fmt: skip

@@ -1,0 +1,1 @@
+"""Pictures of fronts and networks: pure functions of what they draw."""

@@ -1,0 +1,1 @@
+"""Packages that register themselves as a user's own package would."""

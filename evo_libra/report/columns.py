@@ -1,0 +1,126 @@
+"""The columns of a report: objectives, genes and plans of the designs of fronts, in units that suit them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from evo_libra.arrays import FloatArray
+from evo_libra.explain.labels import label_of
+from evo_libra.front.families import short_plans
+from evo_libra.pictures.plots.axes import axes_of, unit_of
+from evo_libra.pictures.plots.series import Series
+from evo_libra.report.records import Column, Kind
+
+PLAN = re.compile(r"plan(\[.*\])?$")
+_WORD = re.compile(r"([a-z]+)(\d+)(?:x(\d+))?")
+_GENE = re.compile(r"(npus|block|technology|bandwidth)\[(\d+)\](_GBps)?")
+_GENE_LABELS = {"npus": "NPUs", "block": "block", "technology": "technology", "bandwidth": "bandwidth"}
+_MAX_NAMES = 40
+"""Choices that an axis has room for; a column of more different texts has no axis."""
+_NOT_AXES = ("id", "design")
+_DIGITS = 7
+_FEW = 10
+_MUCH = 8.0
+"""Factor between values from which on an axis is logarithmic."""
+_STAGES = "vp"
+
+
+def columns_of(frame: pl.DataFrame, objectives: Sequence[str]) -> list[Column]:
+    """Return the columns of designs: objectives first, then plans, bandwidths and other genes.
+
+    What is the same for all designs is left out, and so are texts that are different for nearly all.
+    """
+    found = [_objective(name, frame[name].to_numpy()) for name in objectives]
+    rest: list[Column] = []
+    for name in frame.columns:
+        if name in (*objectives, *_NOT_AXES):
+            continue
+        rest += _plan_columns(name, frame[name].to_list()) if PLAN.match(name) else _plain(name, frame[name])
+    varying = [column for column in rest if len(set(column.values)) > 1]
+    ordered = [*found, *sorted(varying, key=lambda column: (column.kind != "plan", not column.shown))]
+    return [_with_ends(column) for column in ordered]
+
+
+def named_column(key: str, values: Sequence[int], names: Sequence[str]) -> Column:
+    """Return a column of choices that are called the same as their key; one that all rows share has no axis."""
+    column = Column(key, key, "gene", list(values), list(names), shown=1 < len(names) <= _MAX_NAMES)
+    return _with_ends(column)
+
+
+def _with_ends(column: Column) -> Column:
+    """Return a column with its ends; axes of objectives are logarithmic, and of others that span much."""
+    values = [value for value in column.values if value is not None]
+    least, most = min(values, default=0.0), max(values, default=0.0)
+    log = not column.names and least > 0 and (column.kind == "objective" or most > _MUCH * least)
+    different = [] if column.names else sorted(set(values))
+    few = different if len(different) <= _FEW and column.kind != "objective" else []
+    return replace(column, log=log, least=least, most=most, few=few)
+
+
+def _objective(name: str, values: FloatArray) -> Column:
+    axis, _ = axes_of([Series(values, values, "")], log_x=bool((values > 0).all()), log_y=False)
+    label, factor = unit_of(label_of(name), axis)
+    return Column(name, label, "objective", rounded(values / factor), factor=factor)
+
+
+def rounded(values: Iterable[float]) -> list[float | int | None]:
+    """Return numbers to seven digits, None where they are not finite."""
+    return [float(f"{value:.{_DIGITS}g}") if np.isfinite(value) else None for value in values]
+
+
+def _plain(name: str, values: pl.Series) -> list[Column]:
+    match = _GENE.fullmatch(name)
+    if match is not None:
+        return [_gene(name, match[1], int(match[2]), values)]
+    if values.dtype.is_numeric():
+        return [Column(name, label_of(name), "other", rounded(values.to_list()))]
+    return _choices(name, name, "other", [str(one) for one in values], shown=True)
+
+
+def _gene(name: str, what: str, dimension: int, values: pl.Series) -> Column:
+    label = f"{_GENE_LABELS[what]} {dimension}"
+    if what == "bandwidth":
+        used = [value or None for value in values.to_list()]
+        return Column(name, f"{label} [GB/s]", "gene", [None if v is None else rounded([v])[0] for v in used])
+    if what == "npus":
+        return Column(name, label, "gene", [None if v == 1 else v for v in values.to_list()], shown=False)
+    found = _choices(name, label, "gene", values.to_list(), shown=False)
+    return found[0] if found else Column(name, label, "gene", [], shown=False)
+
+
+def _choices(name: str, label: str, kind: Kind, texts: Sequence[str], *, shown: bool) -> list[Column]:
+    """Return a column of texts as places among them; none where there are too many."""
+    names = sorted({text for text in texts if text})
+    if len(names) > _MAX_NAMES:
+        return []
+    place = {text: n for n, text in enumerate(names)}
+    return [
+        Column(key=name, label=label, kind=kind, values=[place.get(text) for text in texts], names=names, shown=shown)
+    ]
+
+
+def _plan_columns(name: str, plans: Sequence[str | None]) -> list[Column]:
+    """Return a column for each number of parallelisation plans, 1 where a plan does not say it, and one for the rest.
+
+    >>> [(one.label, one.values) for one in _plan_columns("plan", ["tp8 pp2x4 zero1", "tp16 zero1"])][:2]
+    [('tp', [8, 16]), ('pp', [2, 1])]
+    """
+    words = [[_WORD.fullmatch(word) or word for word in (plan or "").split()] for plan in plans]
+    numbers: list[dict[str, int]] = []
+    for each in words:
+        matches = [word for word in each if isinstance(word, re.Match)]
+        found = {match[1]: int(match[2]) for match in matches}
+        stages = [int(match[3]) for match in matches if match[3]]
+        numbers.append({**found, _STAGES: stages[0]} if stages else found)
+    suffix = name.removeprefix("plan")
+    columns = [
+        Column(f"{name}.{key}", f"{key}{suffix}", "plan", [found.get(key, 1) for found in numbers])
+        for key in dict.fromkeys(key for found in numbers for key in found)
+    ]
+    rest, _ = short_plans([" ".join(word for word in each if isinstance(word, str)) for each in words])
+    return [*columns, *_choices(f"{name}.options", f"options{suffix}", "plan", rest, shown=True)]

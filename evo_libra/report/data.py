@@ -1,0 +1,314 @@
+"""From results to the document of a report: a pure function of fronts, problems, proofs and courses of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from evo_libra.errors import InputError
+from evo_libra.explain.candidates import candidates_of
+from evo_libra.explain.drawn_network import drawn_network
+from evo_libra.explain.recommend import Recommendation, recommend
+from evo_libra.explain.references import ReferencePoint
+from evo_libra.front.families import Families, drawn_families, families_of
+from evo_libra.front.front import Front
+from evo_libra.network.transport import approximation
+from evo_libra.optimality.scope import STOPPED, scope_of
+from evo_libra.pictures.networks.svg import network_svg
+from evo_libra.pictures.plots.axes import COLOURS
+from evo_libra.report.columns import columns_of, named_column, rounded
+from evo_libra.report.details import MOST, detailed_rows, details_of, price_ranges, rule_text
+from evo_libra.report.records import Chart, Column, Detail, Document, Family, Reference, Result, Rows
+from evo_libra.version import __version__
+
+if TYPE_CHECKING:
+    from evo_libra.arrays import FloatArray
+    from evo_libra.optimality.certificate import Certificate
+    from evo_libra.problem.problem import Problem
+
+MAX_ROWS = 20_000
+"""Designs of a report; of more, each front is thinned to even steps along it."""
+_SHOWN = 1e-3
+"""Percent below which a difference is none."""
+_TIME, _COST = "time_ms", "cost_usd"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A result that goes into a report.
+
+    Attributes
+    ----------
+    name : what the legend calls it; `address` : what commands call it, empty for a front that is in no folder.
+    problem : what its designs are of; None where that is not known, and then there are no details.
+    certificate : what is proven of the front.
+    references : reference designs of its problem.
+    facts : what it comes from, by name.
+    """
+
+    name: str
+    front: Front
+    problem: Problem | None = None
+    address: str = ""
+    certificate: Certificate | None = None
+    references: Sequence[ReferencePoint] = ()
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+def report_document(
+    sources: Sequence[Source], *, title: str, charts: Sequence[Chart] = (), notes: Sequence[str] = (),
+    most: int = MOST,
+) -> Document:  # fmt: skip
+    """Return the document of some results of the same objectives.
+
+    Parameters
+    ----------
+    most : designs of all results together that have details.
+
+    Raises
+    ------
+    InputError : there is no design at all, or results have other objectives.
+    """
+    _check(sources)
+    thinned = _thinned(sources)
+    every = _together(thinned)
+    families, drawn = families_of(every), drawn_families(every, len(COLOURS) - 1)
+    columns = [
+        named_column("family", families.of.tolist(), families.names),
+        *([named_column("structure", drawn.of.tolist(), drawn.names)] if drawn.names != families.names else []),
+        *([named_column("result", _owners(thinned), [one.name for one in thinned])] if len(thinned) > 1 else []),
+        *(_priced(one, thinned) if one.key == _COST else one for one in columns_of(every.frame, every.objectives)),
+    ]
+    factors = {column.key: column.factor for column in columns}
+    details, rule = _details(thinned, most)
+    return Document(
+        title=title,
+        made_by=f"evo_libra {__version__}",
+        columns=columns,
+        results=[_result(source, part, factors) for source, part in zip(sources, thinned, strict=True)],
+        families=_families(families, thinned),
+        rows=Rows(every.frame["id"].to_list(), _owners(thinned), [one for part in thinned for one in _designs(part)]),
+        marks=_marks(thinned),
+        references=_references(sources, factors),
+        details=details,
+        rule=rule,
+        charts=list(charts),
+        commands=COMMANDS if any(source.address for source in sources) else {},
+        notes=[*notes, *approximation(_notations(sources)).values(), *_thinning(sources, thinned)],
+        colours=list(COLOURS),
+    )
+
+
+def _notations(sources: Sequence[Source]) -> Iterator[str]:
+    for source in sources:
+        if "design" in source.front.frame.columns:
+            yield from map(str, source.front.frame["design"].to_list())
+
+
+COMMANDS: Mapping[str, str] = {
+    "its bottlenecks, and what each step away costs": "evo-libra explain '{address}#{id}'",
+    "the picture as a file": "evo-libra draw '{address}#{id}' -o network.svg",
+    "the input files of ASTRA-sim": "evo-libra export '{address}#{id}' --astra-sim astra-sim",
+}
+"""What to type for a design of a result, by what it shows."""
+
+
+def _check(sources: Sequence[Source]) -> None:
+    if not any(len(source.front) for source in sources):
+        raise InputError("there is no design to report: every front is empty")
+    first = sources[0]
+    for source in sources[1:]:
+        if source.front.objectives != first.front.objectives:
+            raise InputError(
+                f"{first.name} is of {', '.join(first.front.objectives)} and {source.name} of "
+                f"{', '.join(source.front.objectives)}; one report is of results with the same objectives"
+            )
+
+
+def _thinned(sources: Sequence[Source]) -> list[Source]:
+    """Return the sources with no more designs than a report has room for."""
+    total = sum(len(source.front) for source in sources)
+    if total <= MAX_ROWS:
+        return list(sources)
+    share = MAX_ROWS / total
+    return [
+        replace(
+            source, certificate=None if source.certificate is None else _some(source, share),
+            front=Front(source.front.spread(max(int(len(source.front) * share), 2)), source.front.objectives),
+        )
+        for source in sources
+    ]  # fmt: skip
+
+
+def _some(source: Source, share: float) -> Certificate:
+    """Return a certificate with the factors of the designs that are left."""
+    assert source.certificate is not None, "the caller has looked"  # noqa: S101 - our mistake
+    kept = source.front.frame["id"].is_in(source.front.spread(max(int(len(source.front) * share), 2))["id"].implode())
+    return replace(source.certificate, factor=source.certificate.factor[kept.to_numpy()])
+
+
+def _thinning(sources: Sequence[Source], thinned: Sequence[Source]) -> list[str]:
+    before, after = (sum(len(one.front) for one in some) for some in (sources, thinned))
+    return [f"Of {before:,} designs, {after:,} in even steps along each front are shown."] if after < before else []
+
+
+def _together(sources: Sequence[Source]) -> Front:
+    frames = [source.front.frame for source in sources if len(source.front)]
+    return Front(pl.concat(frames, how="diagonal_relaxed"), sources[0].front.objectives)
+
+
+def _owners(sources: Sequence[Source]) -> list[int]:
+    """Return the place of the result of each row."""
+    return [place for place, source in enumerate(sources) for _ in range(len(source.front))]
+
+
+def _starts(sources: Sequence[Source]) -> list[int]:
+    return [sum(len(before.front) for before in sources[:place]) for place in range(len(sources))]
+
+
+def _families(families: Families, sources: Sequence[Source]) -> list[Family]:
+    """Return families with their pictures, of the first design of each."""
+    owner = [source for source in sources for _ in range(len(source.front))]
+    designs = [design for source in sources for design in _designs(source)]
+    found = []
+    for place, (name, topology) in enumerate(zip(families.names, families.topologies, strict=True)):
+        first = int(np.argmax(families.of == place))
+        drawing = _drawing(designs[first], owner[first].problem) if designs[first] else ""
+        found.append(Family(name, topology, drawing))
+    return found
+
+
+def _designs(source: Source) -> list[str]:
+    frame = source.front.frame
+    return frame["design"].to_list() if "design" in frame.columns else [""] * frame.height
+
+
+def _drawing(design: str, problem: Problem | None) -> str:
+    return network_svg(drawn_network(design, problem), standalone=False)
+
+
+def _result(source: Source, shown: Source, factors: Mapping[str, float]) -> Result:
+    proof, band = "", list[list[float]]()
+    if source.certificate is not None:
+        more = _faster(source.certificate.largest_factor)
+        of = "" if source.problem is None else f" Proven of {scope_of(source.problem)}"
+        stopped = f" {STOPPED}" if source.certificate.waiting else ""
+        proof = f"At no cost is a design faster than the front{more}.{stopped}{of}"
+        band = _band(shown, factors)
+    return Result(
+        name=source.name, address=source.address, designs=len(source.front), shown=len(shown.front), proof=proof,
+        band=band, facts=dict(source.facts),
+    )  # fmt: skip
+
+
+def _band(source: Source, factors: Mapping[str, float]) -> list[list[float]]:
+    """Return the corners of the area between a front and the times that no design of the same cost undercuts."""
+    assert source.certificate is not None, "the caller has looked"  # noqa: S101 - our mistake
+    frame = source.front.frame
+    time, cost = frame[_TIME].to_numpy() / factors[_TIME], frame[_COST].to_numpy() / factors[_COST]
+    order = np.argsort(cost, kind="stable")
+    above = np.stack([time, cost])[:, order]
+    below = np.stack([time / source.certificate.factor, cost])[:, order[::-1]]
+    corners = np.concatenate([above, below], axis=1).T
+    return [[float(f"{one:.6g}") for one in corner] for corner in corners.tolist()]
+
+
+def _priced(column: Column, sources: Sequence[Source]) -> Column:
+    each = [
+        (
+            source,
+            None if source.problem is None or not len(source.front) else price_ranges(source.front, source.problem),
+        )
+        for source in sources
+    ]
+    if not any(ranges for _, ranges in each):
+        return column
+    ends: list[list[float | None]] = [[], []]
+    for source, ranges in each:
+        for place in range(len(ends)):
+            ends[place] += [None] * len(source.front) if ranges is None else _numbers(ranges[place] / column.factor)
+    return replace(column, low=ends[0], high=ends[1])
+
+
+def _numbers(values: FloatArray) -> list[float | None]:
+    return [None if value is None else float(value) for value in rounded(values)]
+
+
+def _recommended(source: Source) -> list[Recommendation]:
+    return recommend(candidates_of(source.front)) if len(source.front) else []
+
+
+def _marks(sources: Sequence[Source]) -> dict[str, list[int]]:
+    """Return the rows of the designs that are recommended, by why."""
+    found: dict[str, list[int]] = {}
+    for start, source in zip(_starts(sources), sources, strict=True):
+        for one in _recommended(source):
+            found.setdefault(", ".join(one.kinds), []).append(start + one.row)
+    return found
+
+
+def _references(sources: Sequence[Source], factors: Mapping[str, float]) -> list[Reference]:
+    """Return the reference designs of all sources, each once."""
+    found = {
+        (point.name, tuple(point.figures.items())): Reference(
+            point.name, point.design,
+            {key: value / factors[key] for key, value in point.figures.items() if key in factors},
+            f"{point.source}, {point.year}",
+        )
+        for source in sources for point in source.references
+    }  # fmt: skip
+    return list(found.values())
+
+
+def _details(sources: Sequence[Source], most: int) -> tuple[dict[str, Detail], str]:
+    """Return the details of designs by row, the same number of each source at most, and which designs have some."""
+    share = max(most // len(sources), 1)
+    found: dict[str, Detail] = {}
+    for start, source in zip(_starts(sources), sources, strict=True):
+        if source.problem is None or not len(source.front):
+            continue
+        reasons = {one.row: f"{', '.join(one.kinds)}: {one.reason}" for one in _recommended(source)}
+        rows = detailed_rows(source.front, families_of(source.front).of, share, list(reasons))
+        details = details_of(source.front, source.problem, rows)
+        for row, detail in zip(rows, details, strict=True):
+            first = [reasons[row][:1].upper() + reasons[row][1:]] if row in reasons else []
+            found[str(start + row)] = replace(detail, sentences=[*first, *detail.sentences, *_proven(source, row)])
+    if not found:
+        return {}, "Where time and cost of designs come from is not known here: their problem is not at hand."
+    return found, rule_text(sum(len(source.front) for source in sources), len(found))
+
+
+def _proven(source: Source, row: int) -> list[str]:
+    """Return what is proven of a design, as a sentence; nothing without a proof."""
+    if source.certificate is None:
+        return []
+    more = _faster(float(source.certificate.factor[row]))
+    return [f"Proven of the space of its result: no design of the same cost is faster{more}."]
+
+
+def _faster(factor: float) -> str:
+    """Return by how much more another one would have to be faster; nothing where that is rounding."""
+    percent = 100 * (1 - 1 / factor)
+    return f" by more than {percent:.2g} %" if percent >= _SHOWN else ""
+
+
+def facts_of(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """Return what a result comes from, for reading, from the manifest of its run."""
+    versions = manifest.get("versions") or {}
+    git = manifest.get("git") or {}
+    facts = {
+        "problem": manifest.get("name", ""),
+        "engine": manifest.get("engine", ""),
+        "seed": manifest.get("seed", ""),
+        "evaluations": f"{manifest.get('evaluations', 0):,}",
+        "proven": manifest.get("claim", ""),
+        "started": manifest.get("started", ""),
+        "program": versions.get("evo-libra", ""),
+        "commit": git.get("commit", "")[:12] + ("" if git.get("clean", True) else ", changed"),
+        "machine": (manifest.get("machine") or {}).get("processor", ""),
+    }
+    return {key: str(value) for key, value in facts.items() if value != ""}

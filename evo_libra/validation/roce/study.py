@@ -1,0 +1,137 @@
+"""Collectives on the cluster of the RoCE study: 128 NPUs, 8 leaf and 8 spine switches, 2:1, 200 Gb/s.
+
+The topology is that of ASTRA-sim's ns-3 back end (128 nodes, 16 switches), which is likely the study's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evo_libra.arrays import FloatArray
+from evo_libra.network.transport import HEADERS, PAYLOAD, TRANSPORTS
+from evo_libra.validation.roce.controller import Controller, Law
+from evo_libra.validation.roce.fluid import Fluid, Network
+from evo_libra.validation.roce.laws import LAWS
+
+NPUS, LEAF, SPINES = 128, 16, 8
+RATE, NPU_DELAY, SPINE_DELAY = 25e9, 5e-6, 12.5e-6
+STEP = 0.25e-6
+"""s of a step of time."""
+
+_UP, _SPINE_UP, _SPINE_DOWN, _DOWN, _OWN_UP, _OWN_DOWN = range(6)
+_LINKS = (
+    np.full(4, RATE), np.array([NPU_DELAY, SPINE_DELAY, SPINE_DELAY, NPU_DELAY]), np.array([-1, 0, 1, 2]),
+    np.array([1.0, SPINES, SPINES, LEAF]),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Phase:
+    """Flows that start together: on the study's cluster, of one NPU to so many in its leaf and outside it.
+
+    Attributes
+    ----------
+    near, far : flows of an NPU inside its leaf, and to other leaves.
+    crossing : of a leaf's NPUs those that send to other leaves.
+    size : bytes of a message.
+    times : how often it runs, one after the other.
+    fresh : whether its connections are new.
+    """
+
+    near: int
+    far: int
+    crossing: int
+    size: float
+    times: float = 1.0
+    fresh: bool = True
+
+
+def ring(size: float, steps: int = 4) -> list[Phase]:
+    """Return an all-reduce of some bytes; of its 254 equal steps, so many are simulated, on the same connections."""
+    times = 2 * (NPUS - 1) / steps
+    return [Phase(1, 1, 1, size / NPUS, times, fresh=step == 0) for step in range(steps)]
+
+
+def direct(size: float) -> list[Phase]:
+    """Return an all-reduce in which all send to all at once, twice."""
+    return [Phase(LEAF - 1, NPUS - LEAF, LEAF, size / NPUS, fresh=fresh) for fresh in (True, False)]
+
+
+def halving_doubling(size: float) -> list[Phase]:
+    """Return an all-reduce over distances of 1 to 64 and back, with messages of one half to 1/128."""
+    there = [(distance, size / (2 * distance)) for distance in (1 << k for k in range(7))]
+    both = [(one, True) for one in there] + [(one, False) for one in reversed(there)]
+    return [
+        Phase(int(d < LEAF), int(d >= LEAF), LEAF if d >= LEAF else 0, each, fresh=fresh) for (d, each), fresh in both
+    ]
+
+
+COLLECTIVES = {"ring": ring, "direct": direct, "halving-doubling": halving_doubling}
+"""The phases of an all-reduce of some bytes, by its algorithm."""
+
+
+def network_of(phase: Phase) -> Network:
+    """Return the classes of flows of a phase: routes are spread evenly over the spines, so that all of a class agree.
+
+    In a ring the NPU at the edge of a leaf sends out of it and the others inside: each class has NICs to itself.
+    """
+    mixed = phase.near > 0 and phase.far > 0 and phase.crossing == LEAF
+    uplink = max(phase.far * phase.crossing / SPINES, 1.0)
+    capacity, delay, switch, copies = (np.concatenate([one, one[[_UP, _DOWN]]]) for one in _LINKS)
+    own_up, own_down = (_UP, _DOWN) if mixed else (_OWN_UP, _OWN_DOWN)
+    if not mixed and phase.near and phase.far:
+        copies[[_SPINE_UP, _SPINE_DOWN, _DOWN]], copies[_OWN_DOWN] = 1.0, LEAF - 1.0
+    path, sharing = list[list[int]](), list[list[float]]()
+    if phase.near:
+        path.append([own_up, own_down, -1, -1])
+        sharing.append([phase.near, phase.near, 0, 0])
+    if phase.far:
+        path.append([_UP, _SPINE_UP, _SPINE_DOWN, _DOWN])
+        sharing.append([phase.far, uplink, uplink, phase.far])
+    return Network(
+        capacity=capacity, delay=delay, switch=switch, copies=copies, path=np.array(path),
+        sharing=np.array(sharing, dtype=np.float64),
+    )  # fmt: skip
+
+
+def all_reduce_seconds(scheme: str, collective: str, size: float, dt: float = STEP, law: Law | None = None) -> float:
+    """Return the simulated s of an all-reduce of some bytes of payload under a scheme.
+
+    Phases follow each other when the last byte of all is there. Packets have their headers and telemetry on the wire.
+    """
+    transport = TRANSPORTS[scheme]
+    wire = (PAYLOAD + HEADERS + transport.telemetry) / PAYLOAD
+    law, total, controller = law or LAWS[scheme], 0.0, None
+    for phase in COLLECTIVES[collective](size):
+        network = network_of(phase)
+        if phase.fresh or controller is None:
+            controller = law.controller(network, dt)
+        sizes = np.full(len(network.path), phase.size * wire)
+        total += phase.times * run(network, controller, sizes, dt)
+    return total
+
+
+def run(network: Network, controller: Controller, sizes: FloatArray, dt: float) -> float:
+    """Return the s until (f,) bytes of each flow have arrived."""
+    fluid, left = Fluid(network, dt), sizes.copy()
+    most = controller.window()
+    while (fluid.delivered < sizes * (1.0 - 1e-9)).any():
+        rate = controller.update(fluid.signals())
+        offered = np.minimum(rate * dt, left)
+        if most is not None:
+            most = controller.window()
+            assert most is not None  # noqa: S101 - a controller keeps its kind
+            offered = np.minimum(offered, np.maximum(most - fluid.unacknowledged, 0.0))
+        left = left - fluid.step(offered)
+    return fluid.now * dt
+
+
+def factors(size: float, dt: float = STEP) -> dict[str, dict[str, float]]:
+    """Return the bandwidth of each collective and scheme over that of PFC, by simulation."""
+    found = {}
+    for collective in COLLECTIVES:
+        times = {scheme: all_reduce_seconds(scheme, collective, size, dt) for scheme in TRANSPORTS}
+        found[collective] = {scheme: times["pfc"] / time for scheme, time in times.items()}
+    return found

@@ -1,0 +1,1 @@
+"""LIBRA's layers: their files, generators and iterations."""

@@ -1,0 +1,126 @@
+"""Compute and communication of sublayers, for one microbatch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evo_libra.arrays import FloatArray
+from evo_libra.workload.models.layers.sublayer import Matrix, Share, Sublayer
+from evo_libra.workload.models.stack import Counted, DecoderLayer
+from evo_libra.workload.step.kernels import Array, Kernels, Product, scaled
+from evo_libra.workload.step.plans import FULL, SELECTIVE, Plans
+from evo_libra.workload.step.training_setup import Setup
+from evo_libra.workload.models.decoder import Decoder
+from evo_libra.workload.models.kernels import Kernels, Product
+from evo_libra.workload.plans.plans import FULL, SELECTIVE, Plans
+from evo_libra.workload.training.training_setup import Setup
+
+_NONE = np.zeros(1)
+
+
+@dataclass(frozen=True)
+class LayerTime:
+    """Seconds of compute of some sublayers; every array is (n,).
+
+    Attributes
+    ----------
+    forward, backward : of the passes, without recomputation.
+    recomputed : of what the backward pass runs again of the forward pass.
+    products : the linear layers within, whose compute can hide communication.
+    """
+
+    forward: FloatArray
+    backward: FloatArray
+    recomputed: FloatArray
+    products: Product
+
+
+def share_of(plans: Plans) -> Share:
+    """Return the share of a sublayer that an NPU has under each plan."""
+    tp = plans.tp.astype(float)
+    return Share(tp, plans.ep.astype(float), tp)
+
+
+def layer_time(setup: Setup, plans: Plans, parts: Sequence[Counted]) -> LayerTime:
+    """Return the compute of some sublayers: products, the work among tokens, and element-wise kernels."""
+    products, cores, elements = Product(_NONE, _NONE, _NONE), (_NONE, _NONE), (_NONE, _NONE)
+    tokens, share = plans.tokens(setup.sequence), share_of(plans)
+    common = 11.0 * setup.decoder.hidden / np.where(plans.sequence_parallel, plans.tp, 1)
+    for count, part in parts:
+        products = products + _products(setup, part, tokens, share) * count
+        for core in part.cores(share, setup.sequence):
+            cores = _plus(cores, core.seconds(setup.kernels, tokens, fused=setup.fused_attention), count)
+        # Each part has a norm and a residual addition with dropout, too.
+        forward, backward = (setup.kernels.moved(tokens * (common + moved)) for moved in part.moved(share))
+        elements = _plus(elements, (forward, backward), count)
+    scale = setup.stack.compute
+    forward = scale * (products.forward + cores[0] + elements[0])
+    backward = scale * (products.backward + cores[1] + elements[1])
+    again = scale * cores[0] * (not setup.fused_attention)
+    recomputed = np.where(plans.recompute == FULL, forward, np.where(plans.recompute == SELECTIVE, again, 0.0))
+    return LayerTime(forward, backward, recomputed, products * scale)
+
+
+Passes = tuple[FloatArray, FloatArray]
+"""(n,) seconds forwards and backwards."""
+
+
+def _plus(times: Passes, more: Passes, count: Array) -> Passes:
+    return times[0] + count * more[0], times[1] + count * more[1]
+
+
+def _products(setup: Setup, part: Sublayer, tokens: FloatArray, share: Share) -> Product:
+    times = (matrix_time(setup.kernels, matrix, tokens, setup.precision) for matrix in part.matrices(share))
+    return sum(times, next(times))
+
+
+def matrix_time(kernels: Kernels, matrix: Matrix, tokens: FloatArray, precision: str) -> Product:
+    """Return the time of the products of some tokens with equal matrices, in a precision unless they have their own."""
+    return (
+        kernels.product(scaled(tokens, matrix.rows), matrix.n, matrix.k, matrix.precision or precision) * matrix.count
+    )
+
+
+def one_layer(layer: DecoderLayer) -> list[Counted]:
+    """Return the sublayers of a layer, one of each place."""
+    return [(np.ones(1), part) for part in layer]
+
+
+@dataclass(frozen=True)
+class PartTraffic:
+    """Collectives of a sublayer for one microbatch; every array is (n,).
+
+    Attributes
+    ----------
+    reduces : whether the tensor parallel group reduces its outputs; routed experts have an all-to-all instead.
+    context : bytes that the context parallel group gathers in the forward pass, keys and values of attention; the
+        backward pass gathers and scatters them. It is 0 for nothing.
+    expert : bytes of an NPU's tokens on the way to their experts, or back; `per_token` : experts of a token.
+    """
+
+    reduces: bool
+    context: FloatArray
+    expert: FloatArray
+    per_token: int
+
+
+def reduced_bytes(setup: Setup, plans: Plans) -> FloatArray:
+    """Return (n,) bytes of an all-reduce of the tensor parallel group.
+
+    With sequence parallelism it is a reduce-scatter and all-gather, which are as many bytes (Korthikanti et al. 2022,
+    section 4.2.2). A collective of few bytes does not reach the bandwidth of a large one: each counts as if it had
+    `half_message` more.
+    """
+    return np.asarray(2.0 * plans.tokens(setup.sequence) * setup.decoder.hidden + setup.half_message)
+
+
+def part_traffic(setup: Setup, plans: Plans, part: Sublayer) -> PartTraffic:
+    """Return the communication of a sublayer."""
+    tokens, npus, sequences = plans.tokens(setup.sequence), plans.cp.astype(float), plans.micro_batch.astype(float)
+    gathered = np.asarray(part.gathered(share_of(plans), tokens * npus, sequences, npus))
+    context = gathered + setup.half_message if gathered.any() else _NONE
+    copies = tokens / plans.tp * part.per_token if part.per_token else _NONE
+    return PartTraffic(part.reduces, context, 2.0 * setup.decoder.hidden * copies, part.per_token)

@@ -1,0 +1,141 @@
+"""Recommendation models by their hyper-parameters (DLRM, Naumov et al. 2019, arXiv 1906.00091)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, RootModel
+
+from evo_libra.errors import InputError, unknown
+from evo_libra.files.source import StrictModel, read_source, validate
+from evo_libra.workload.layers.language_models import DlrmSpec, load_models
+
+RECOMMENDERS_FILE = Path(__file__).parent / "recommenders.yaml"
+
+_MAX = 10**12
+
+Size = Annotated[int, Field(ge=1, le=_MAX)]
+Widths = Annotated[tuple[Size, ...], Field(min_length=2)]
+
+
+class RecommenderSpec(StrictModel):
+    """A model as a file writes it."""
+
+    tables: Size = Field(description="number of embedding tables")
+    embedding: Size = Field(description="width of an embedding")
+    bottom_mlp: Widths = Field(description="widths of the bottom MLP, its input first")
+    top_mlp: Widths = Field(description="widths of the top MLP, its input first")
+    rows: Size | None = Field(None, description="rows of all embedding tables together")
+    pooling: float | None = Field(None, gt=0, le=_MAX, description="look-ups of a sample in a table, on average")
+    element_bytes: Size = Field(4, description="bytes of an element of an embedding table")
+    source: str = Field(min_length=1, description="where the figures come from")
+
+
+class _Recommenders(RootModel[dict[str, RecommenderSpec]]):
+    pass
+
+
+@dataclass(frozen=True)
+class Recommender:
+    """A deep learning recommendation model; a figure that has no source is None, and asking for it is an error.
+
+    Attributes
+    ----------
+    name : what files call it.
+    tables, embedding : number of embedding tables, and width of an embedding.
+    bottom_mlp, top_mlp : widths of the MLP of the dense features, and of that of all features; the input first.
+    rows : of all embedding tables together, or None.
+    pooling : look-ups of a sample in a table, on average, or None.
+    element_bytes : of an element of an embedding table.
+    source : where the figures come from.
+    """
+
+    name: str
+    tables: int
+    embedding: int
+    bottom_mlp: tuple[int, ...]
+    top_mlp: tuple[int, ...]
+    rows: int | None = None
+    pooling: float | None = None
+    element_bytes: int = 4
+    source: str = ""
+
+    @property
+    def bottom_weights(self) -> int:
+        """Number of weights of the bottom MLP, biases left out."""
+        return _weights(self.bottom_mlp)
+
+    @property
+    def mlp_weights(self) -> int:
+        """Number of weights of both MLPs, biases left out."""
+        return self.bottom_weights + _weights(self.top_mlp)
+
+    @property
+    def pooled_elements(self) -> int:
+        """Elements of the pooled embeddings of a sample."""
+        return self.tables * self.embedding
+
+    @property
+    def known_rows(self) -> int:
+        """Rows of all tables. Raises `InputError` where they are not known."""
+        if self.rows is None:
+            raise InputError(f"the memory of {self.name} needs `rows`, those of all its tables; no source gives them")
+        return self.rows
+
+    @property
+    def look_ups(self) -> float:
+        """Look-ups of a sample in all tables. Raises `InputError` where they are not known."""
+        if self.pooling is None:
+            raise InputError(
+                f"the time of {self.name} needs `pooling`, the look-ups of a sample in a table; no source gives it"
+            )
+        return self.tables * self.pooling
+
+
+def _weights(widths: Sequence[int]) -> int:
+    return sum(inputs * outputs for inputs, outputs in pairwise(widths))
+
+
+def load_recommenders() -> dict[str, Recommender]:
+    """Return every recommendation model that comes with the package, by name, those of LIBRA's tables included."""
+    return dict(_catalogue())
+
+
+def trainable_recommenders() -> dict[str, Recommender]:
+    """Return the recommendation models with all figures of a training step, by name; LIBRA's tables lack some."""
+    return {name: it for name, it in _catalogue().items() if it.rows is not None and it.pooling is not None}
+
+
+def recommender(name: str) -> Recommender:
+    """Return a model of the catalogue.
+
+    `dataclasses.replace` adds what no source gives.
+
+    Raises
+    ------
+    InputError : there is none of that name.
+
+    >>> from dataclasses import replace
+    >>> replace(recommender("dlrm-libra"), rows=64 * 10**6, pooling=20.0).look_ups
+    1280.0
+    """
+    if name not in _catalogue():
+        raise InputError(unknown("recommendation model", name, _catalogue()))
+    return _catalogue()[name]
+
+
+def recommender_of(name: str, spec: RecommenderSpec | DlrmSpec) -> Recommender:
+    """Return the model that a file describes; the batch and the times of a generator's entry are left out."""
+    return Recommender(name, **spec.model_dump(exclude={"kind", "batch", "embedding_ns"}))
+
+
+@lru_cache(maxsize=1)
+def _catalogue() -> dict[str, Recommender]:
+    specs: dict[str, RecommenderSpec | DlrmSpec] = {**validate(_Recommenders, read_source(RECOMMENDERS_FILE)).root}
+    specs.update({name: spec for name, spec in load_models().items() if isinstance(spec, DlrmSpec)})
+    return {name: recommender_of(name, spec) for name, spec in specs.items()}

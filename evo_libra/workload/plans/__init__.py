@@ -1,0 +1,1 @@
+"""Plans: parallelisation, placement, and the table of all of them."""

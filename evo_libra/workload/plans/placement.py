@@ -1,0 +1,119 @@
+"""Where the process groups of a plan lie on a network, and what a byte of their traffic costs there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from evo_libra.arrays import BoolArray, FloatArray, IntArray
+from evo_libra.collective import Dispatch, NextStage, Pattern, PushPull, time_per_byte, unit_traffic
+from evo_libra.workload.parallelism import lay_groups
+from evo_libra.workload.plans.plans import Plans
+from evo_libra.workload.training.races import (
+    CONTEXT,
+    DATA,
+    EXPERT,
+    EXPERT_DATA,
+    OF_PREFILL,
+    PIPELINE,
+    POOLS,
+    TENSOR,
+    PerByte,
+)
+
+Placed = tuple[IntArray, IntArray]
+"""(d, n) NPUs of each dimension in a group, and how far apart they are."""
+
+ORDER = (TENSOR, CONTEXT, "dp", PIPELINE)
+"""How the process groups of a plan lie on a network, the innermost first, unless a file says otherwise."""
+
+
+def placed_groups(
+    npus: IntArray, degrees: Mapping[str, IntArray], order: IntArray, *, routed: bool = True
+) -> tuple[dict[str, Placed], BoolArray]:
+    """Return where the groups of plans lie on (d, n) dimensions, and (n,) whether all found their NPUs.
+
+    An expert parallel group takes the innermost NPUs of a pipeline stage, its copies the others. The pipeline parts the
+    NPUs of a stage only where it has several stages.
+
+    Parameters
+    ----------
+    degrees : (n,) NPUs of the groups of `ORDER` and of the expert parallel group; maybe of those of `OF_PREFILL` and
+        `POOLS`, too.
+    order : (4, n) which group of `ORDER` is the innermost, the next one and so on.
+    routed : whether there are expert parallel groups.
+    """
+    sizes = np.take_along_axis(np.stack([degrees[group] for group in ORDER]), order, axis=0)
+    extent, fits = lay_groups(npus, sizes)
+    found = _dense(extent, order)
+    if routed:
+        # The pipeline lies between NPUs of a stage: those inside it, and those outside.
+        inside = (np.arange(len(ORDER))[:, None] < _place(order, PIPELINE)) | (degrees[PIPELINE] == 1)
+        inner = np.where(inside, sizes, 1).prod(axis=0)
+        stage = degrees[TENSOR] * degrees[CONTEXT] * degrees["dp"]
+        near = np.gcd(degrees[EXPERT], inner)
+        far = degrees[EXPERT] // near
+        split = np.stack([near, inner // near, degrees[PIPELINE], far, stage // inner // far])
+        extent, held = lay_groups(npus, split)
+        fits = fits & held
+        stride = np.cumprod(np.concatenate([np.ones_like(extent[:1]), extent[:-1]]), axis=0)
+        for group, (first, second) in ((EXPERT, (0, 3)), (EXPERT_DATA, (1, 4))):
+            # Groups in two places lie as far apart as the inner one that has several NPUs.
+            far_apart = np.where(split[first] > 1, stride[first], stride[second])
+            found[group] = extent[first] * extent[second], far_apart
+    if OF_PREFILL[TENSOR] in degrees:
+        ahead, held = _prefill_groups(npus, degrees, order, routed=routed)
+        found, fits = {**found, **ahead}, fits & held
+    return found, fits
+
+
+def _prefill_groups(
+    npus: IntArray, degrees: Mapping[str, IntArray], order: IntArray, *, routed: bool
+) -> tuple[dict[str, Placed], BoolArray]:
+    """Return where the groups lie of replicas that only process prompts, and both pools; see `placed_groups`."""
+    own = {**{group: degrees[name] for group, name in OF_PREFILL.items()}, CONTEXT: degrees[CONTEXT]}
+    found, fits = placed_groups(npus, own, order, routed=routed)
+    inside = np.minimum(own[TENSOR], degrees[TENSOR])
+    extent, held = lay_groups(npus, np.stack([inside, degrees[POOLS]]))
+    placed = {name: found[group] for group, name in OF_PREFILL.items() if group in found}
+    return {**placed, POOLS: (extent[1], extent[0])}, fits & held
+
+
+def _place(order: IntArray, group: str) -> IntArray:
+    return np.asarray((order == ORDER.index(group)).argmax(axis=0))
+
+
+def _dense(extent: IntArray, order: IntArray) -> dict[str, Placed]:
+    inside = np.cumprod(np.concatenate([np.ones_like(extent[:1]), extent[:-1]]), axis=0)
+    found = {}
+    for group in ORDER:
+        place = _place(order, group)[None, None]
+        found[group] = tuple(np.take_along_axis(array, place, axis=0)[0] for array in (extent, inside))
+    both = found[CONTEXT][0] * found["dp"][0]
+    alone = found["dp"][0].prod(axis=0) == 1
+    context = (_place(order, CONTEXT) < _place(order, "dp")) & (found[CONTEXT][0].prod(axis=0) > 1)
+    return {**found, DATA: (both, np.where(context | alone, found[CONTEXT][1], found["dp"][1]))}
+
+
+def per_byte(npus: IntArray, bandwidth: FloatArray, plans: Plans, experts_per_token: int = 1) -> PerByte:
+    """Return what a byte of each group costs, perfectly pipelined (LIBRA's time).
+
+    Parameters
+    ----------
+    npus, bandwidth : (d, n) sizes of the dimensions and B/s of an NPU in each.
+    experts_per_token : copies of a token that an expert parallel group sends.
+    """
+    count, names = npus.shape[1], (TENSOR, CONTEXT, "dp", PIPELINE, EXPERT)
+    degrees = dict(zip(names, (plans.tp, plans.cp, plans.dp, plans.pp, plans.ep), strict=True))
+    order = np.broadcast_to(np.arange(len(ORDER))[:, None], (len(ORDER), count))
+    groups, _ = placed_groups(npus, {name: np.broadcast_to(degree, count) for name, degree in degrees.items()}, order)
+    patterns: dict[str, Pattern | NextStage | Dispatch | PushPull] = {
+        **dict.fromkeys((TENSOR, CONTEXT, DATA, EXPERT_DATA), Pattern.SHRINKING),
+        PIPELINE: NextStage(),
+        EXPERT: Dispatch(experts_per_token),
+    }
+    return PerByte({
+        (group, pattern): time_per_byte(unit_traffic(pattern, groups[group][0]), bandwidth)
+        for group, pattern in patterns.items()
+    })  # fmt: skip

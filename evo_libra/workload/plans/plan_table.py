@@ -1,0 +1,210 @@
+"""All plans of a workload that a search may choose, as a table."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any, Protocol
+
+import numpy as np
+
+from evo_libra.arrays import BoolArray, FloatArray, IntArray
+from evo_libra.network.catalog.accelerator import Accelerator
+from evo_libra.workload.layers.iteration_time import Merging
+from evo_libra.workload.layers.workload import IterationSize
+from evo_libra.workload.models.decoder import Decoder
+from evo_libra.workload.plans.placement import ORDER
+from evo_libra.workload.plans.plans import Plans
+from evo_libra.workload.plans.tabulated import TabulatedTime
+from evo_libra.workload.training.races import CONTEXT, DATA, EXPERT, EXPERT_DATA, PIPELINE, TENSOR
+
+
+class PlannedSetup(Protocol):
+    """What plans share: a model and an accelerator, and how the one uses the other."""
+
+    @property
+    def decoder(self) -> Decoder:
+        """The model."""
+
+    @property
+    def accelerator(self) -> Accelerator:
+        """What it runs on."""
+
+
+@dataclass(frozen=True, eq=False)
+class PlanTable(ABC):
+    """Plans that divide what they must; a plan is a column.
+
+    Attributes
+    ----------
+    name : of the workload.
+    setups : the model and how it is used, once for each accelerator and precision.
+    plans : every array is (p,).
+    setup, order : (p,) index into the setups, and into the orders of groups on the network.
+    capacities : bytes that plans may use, of the accelerator of each setup.
+    """
+
+    name: str
+    setups: tuple[PlannedSetup, ...]
+    plans: Plans
+    setup: IntArray
+    order: IntArray
+    orders: tuple[tuple[str, ...], ...]
+    capacities: tuple[float, ...]
+
+    def __len__(self) -> int:
+        return len(self.setup)
+
+    @property
+    @abstractmethod
+    def size(self) -> IterationSize:
+        """How much an iteration is."""
+
+    @property
+    @abstractmethod
+    def tokens(self) -> FloatArray:
+        """(p,) or (1,) tokens of an iteration."""
+
+    @property
+    @abstractmethod
+    def memory(self) -> FloatArray:
+        """(p,) bytes of an accelerator."""
+
+    @property
+    @abstractmethod
+    def options(self) -> dict[str, IntArray]:
+        """(p,) value of each option of a plan, by its name."""
+
+    @abstractmethod
+    def time(self, merging: Merging) -> TabulatedTime:
+        """Return the time of an iteration under each plan."""
+
+    @abstractmethod
+    def value_of(self, option: str, value: int) -> str:
+        """Return the value of an option as people read it."""
+
+    @abstractmethod
+    def text(self, n: int) -> str:
+        """Return one plan in the notation; `texts` takes long where there are many."""
+
+    @abstractmethod
+    def memory_of(self, n: int) -> dict[str, float]:
+        """Return the bytes of an accelerator under one plan, by class."""
+
+    @abstractmethod
+    def mistakes_of(self, n: int, plan: Plans) -> Iterator[tuple[str, str]]:
+        """Yield what another plan with the setup of one of these does not divide: the option, and a sentence."""
+
+    @abstractmethod
+    def step(self, plan: int) -> Any:  # noqa: ANN401 - as the workload is
+        """Return the workload under one plan."""
+
+    @cached_property
+    def capacity(self) -> FloatArray:
+        """(p,) bytes that plans may use."""
+        return np.array(self.capacities)[self.setup]
+
+    @cached_property
+    def npu(self) -> IntArray:
+        """(p,) the accelerator of each plan, by its place among those of the setups."""
+        return np.array([self.npus.index(setup.accelerator.name) for setup in self.setups])[self.setup]
+
+    @cached_property
+    def npus(self) -> tuple[str, ...]:
+        """The accelerators of the setups."""
+        return tuple(dict.fromkeys(setup.accelerator.name for setup in self.setups))
+
+    @cached_property
+    def compute(self) -> float:
+        """Least seconds of an iteration on a network that costs no time, over all plans."""
+        time = self.time(Merging.PATTERN)
+        free = [np.zeros(len(self))] * len(time.streams)
+        return float(time(free, np.arange(len(self))).min())
+
+    @cached_property
+    def degrees(self) -> dict[str, IntArray]:
+        """(p,) NPUs of each process group."""
+        plans = self.plans
+        copies = plans.tp * plans.cp * plans.dp // plans.ep
+        return {
+            TENSOR: plans.tp, CONTEXT: plans.cp, PIPELINE: plans.pp, EXPERT: plans.ep, "dp": plans.dp,
+            DATA: plans.cp * plans.dp, EXPERT_DATA: copies,
+        }  # fmt: skip
+
+    @property
+    def parts(self) -> list[tuple[int, IntArray]]:
+        """The setups that have plans, each with the places of its plans."""
+        places = [np.flatnonzero(self.setup == index) for index in range(len(self.setups))]
+        return [(index, part) for index, part in enumerate(places) if len(part)]
+
+    @cached_property
+    def placements(self) -> tuple[dict[str, IntArray], IntArray, IntArray]:
+        """Degrees (c,) and order (4, c) of the ways in which groups lie, and (p,) which way each plan has.
+
+        Plans of two accelerators lie in two ways, as they are on other networks, and so do those with the optimizer in
+        two places or with other expansion memory, as they need other hosts, servers and memory.
+        """
+        degrees = {name: np.broadcast_to(degree, len(self)) for name, degree in self.placed_degrees.items()}
+        elsewhere = [np.broadcast_to(each, len(self)) for each in (self.plans.optimizer, self.plans.expansion)]
+        keys = np.stack([*degrees.values(), self.order, self.npu, *elsewhere])
+        rows, kind = np.unique(keys, axis=1, return_inverse=True)
+        orders = np.array([[ORDER.index(group) for group in order] for order in self.orders]).T
+        return dict(zip(degrees, rows, strict=False)), orders[:, rows[len(degrees)]], kind.ravel()
+
+    @property
+    def placed_degrees(self) -> dict[str, IntArray]:
+        """(p,) NPUs of the groups that say where all others lie."""
+        plans = self.plans
+        return dict(zip((*ORDER, EXPERT), (plans.tp, plans.cp, plans.dp, plans.pp, plans.ep), strict=True))
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """Each plan in the notation, with every option that differs among them."""
+        return tuple(map(self.text, range(len(self))))
+
+    @cached_property
+    def _places(self) -> dict[tuple[int, frozenset[str]], int]:
+        return {
+            (npu, frozenset(text.split())): n
+            for n, (npu, text) in enumerate(zip(self.npu.tolist(), self.texts, strict=True))
+        }
+
+    def find(self, text: str, npu: int = 0) -> int:
+        """Return the place of a plan in the notation, whose parts may stand in any order; -1 where there is none.
+
+        A plan whose groups lie in an order that the table leaves out is the one that lies alike.
+        """
+        parts = frozenset(text.split())
+        written = next((order for order, name in enumerate(self.orders) if order_text(name) in parts), None)
+        if written is None:
+            return self._places.get((npu, parts), -1)
+        rest = parts - {order_text(self.orders[written])}
+        places = (self._places.get((npu, rest | {order_text(order)}), -1) for order in self.orders)
+        return next((n for n in places if n >= 0 and self.alike[written, n]), -1)
+
+    @cached_property
+    def alike(self) -> BoolArray:
+        """(o, p) whether the groups of each plan would lie in each of the orders as they do in its own."""
+        found = np.ones((len(self.orders), len(self)), dtype=np.bool_)
+        for row, order in zip(found, self.orders, strict=True):
+            for own, other in enumerate(self.orders):
+                mine = np.flatnonzero(self.order == own)
+                row[mine] = lie_alike(self.plans.select(mine), order, other)
+        return found
+
+
+def lie_alike(plans: Plans, one: Sequence[str], other: Sequence[str]) -> BoolArray:
+    """Return (p,) whether the groups of more than one NPU lie in one order as they do in another."""
+    found = np.ones(len(plans), dtype=np.bool_)
+    for inner, outer in combinations(one, 2):
+        if other.index(inner) > other.index(outer):
+            found &= (getattr(plans, inner) == 1) | (getattr(plans, outer) == 1)
+    return found
+
+
+def order_text(order: Sequence[str]) -> str:
+    """Return an order of groups in the notation."""
+    return f"order-{'-'.join(order)}"

@@ -1,0 +1,1 @@
+"""Training steps: their time, memory and offloading."""

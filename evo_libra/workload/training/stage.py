@@ -1,0 +1,137 @@
+"""A stage of a pipeline: its layers' compute and communication together, for one microbatch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evo_libra.arrays import BoolArray, FloatArray
+from evo_libra.collective import Collective, Dispatch
+from evo_libra.workload.step.layer import PartTraffic, layer_time, part_traffic, reduced_bytes
+from evo_libra.workload.step.memory import layers_of_stage
+from evo_libra.workload.step.plans import FULL, Plans
+from evo_libra.workload.step.races import CONTEXT, EXPERT, TENSOR, StepChain, Traffic
+from evo_libra.workload.step.training_setup import Setup
+from evo_libra.workload.models.layer import LayerTime, LayerTraffic, layer_time, layer_traffic
+from evo_libra.workload.plans.plans import FULL, Plans
+from evo_libra.workload.training.memory import layers_of_stage
+from evo_libra.workload.training.races import CONTEXT, EXPERT, TENSOR, StepChain, Traffic
+from evo_libra.workload.training.training_setup import Setup
+
+
+@dataclass(frozen=True)
+class Pass:
+    """A forward or a backward pass, recomputation included; every array is (n,).
+
+    Attributes
+    ----------
+    compute : seconds.
+    products : seconds of the linear layers within.
+    reduced : all-reduces of the tensor parallel group.
+    """
+
+    compute: FloatArray
+    products: FloatArray
+    reduced: FloatArray
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The longest stage.
+
+    Attributes
+    ----------
+    layers : (n,) how many it has.
+    forward, backward : its passes.
+    weights : (n,) seconds of the gradients of weights.
+    gathered : (n,) what sequence parallelism gathers again in the backward pass, as a number of all-reduces.
+    reduced_bytes : (n,) bytes of an all-reduce.
+    other : traffic of the context and expert parallel groups.
+    """
+
+    layers: FloatArray
+    forward: Pass
+    backward: Pass
+    weights: FloatArray
+    gathered: FloatArray
+    reduced_bytes: FloatArray
+    other: tuple[Traffic, ...]
+
+
+def stage_of(setup: Setup, plans: Plans) -> Stage:
+    """Return the longest stage under each plan."""
+    counts = layers_of_stage(setup.decoder, plans)
+    parts = setup.decoder.stack.parts(counts)
+    time, sent = layer_time(setup, plans, parts), [part_traffic(setup, plans, part) for _, part in parts]
+    again = 1.0 * (plans.recompute == FULL)
+    pairs = sum((count * one.reduces for (count, _), one in zip(parts, sent, strict=True)), np.zeros(1))
+    forward = Pass(time.forward, time.products.forward, pairs)
+    products = time.products.backward + again * time.products.forward
+    backward = Pass(time.backward + time.recomputed, products, pairs * (1.0 + again))
+    other = tuple(
+        found for (count, _), one in zip(parts, sent, strict=True) for found in _other(count, one, 2.0 + again)
+    )
+    gathered = np.where(plans.sequence_parallel, 0.5 * pairs, 0.0)
+    layers = sum(counts, np.zeros(1))
+    return Stage(layers, forward, backward, time.products.weights, gathered, reduced_bytes(setup, plans), other)
+
+
+def _other(layers: FloatArray, sent: PartTraffic, passes: FloatArray) -> list[Traffic]:
+    """Return what some layers send in context and expert parallel groups in a microbatch's passes."""
+    found = list[Traffic]()
+    if sent.context.any():
+        gathers = layers * (1.0 + passes)
+        found.append(Traffic("context", CONTEXT, Collective.ALL_GATHER, sent.context, gathers))
+    if sent.per_token:
+        found.append(Traffic("expert", EXPERT, Dispatch(sent.per_token), sent.expert, 2.0 * layers * passes))
+    return found
+
+
+@dataclass(frozen=True)
+class TensorTraffic:
+    """How the tensor parallel communication of a microbatch runs.
+
+    Attributes
+    ----------
+    alone : what compute waits for, one operation after the other.
+    forward, backward : chains of the passes whose communication compute can hide.
+    """
+
+    alone: tuple[Traffic, ...]
+    forward: tuple[StepChain, ...]
+    backward: tuple[StepChain, ...]
+
+
+def tensor_traffic(setup: Setup, plans: Plans, stage: Stage) -> TensorTraffic:
+    """Return the tensor parallel communication of a microbatch.
+
+    With overlap a product is cut into as many pieces as the group has NPUs, and hides the communication of all but one
+    of them. Without it, a stack may gather again beside the gradients of weights.
+    """
+
+    def reduced(operations: FloatArray) -> tuple[Traffic, ...]:
+        return _reduced(stage.reduced_bytes, operations, plans.sequence_parallel)
+
+    hidden = np.where(plans.overlap_tp, 1.0 - 1.0 / plans.tp, 0.0)
+    beside = ~plans.overlap_tp & plans.sequence_parallel & setup.stack.hides_gather
+    of_backward = stage.backward.reduced + stage.gathered
+    everything = stage.forward.reduced + of_backward
+    alone = reduced(everything * (1.0 - hidden) - np.where(beside, stage.gathered, 0.0))
+    forward: tuple[StepChain, ...] = ()
+    backward: tuple[StepChain, ...] = ()
+    if plans.overlap_tp.any():
+        window = np.where(plans.overlap_tp, stage.forward.products, 0.0)
+        forward = (StepChain(stage.forward.compute - window, reduced(hidden * stage.forward.reduced)),)
+    if plans.overlap_tp.any() or beside.any():
+        window = np.where(plans.overlap_tp, stage.backward.products, np.where(beside, stage.weights, 0.0))
+        operations = np.where(beside, stage.gathered, hidden * of_backward)
+        backward = (StepChain(stage.backward.compute - window, reduced(operations)),)
+    return TensorTraffic(alone, forward, backward)
+
+
+def _reduced(size: FloatArray, operations: FloatArray, split: BoolArray) -> tuple[Traffic, ...]:
+    """Return all-reduces of a tensor parallel group; sequence parallelism scatters and gathers in their place."""
+    whole, parts = np.where(split, 0.0, operations), np.where(split, operations, 0.0)
+    kinds = ((Collective.ALL_REDUCE, whole), (Collective.REDUCE_SCATTER, parts), (Collective.ALL_GATHER, parts))
+    return tuple(Traffic("tensor", TENSOR, kind, size, count) for kind, count in kinds if count.any())

@@ -1,0 +1,252 @@
+"""Time of a training step under parallelisation plans."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evo_libra.arrays import FloatArray
+from evo_libra.collective import Collective, NextStage, PushPull
+from evo_libra.workload.step.expansion import Accesses, expansions_of, seconds_of
+from evo_libra.workload.step.layer import matrix_time, share_of
+from evo_libra.workload.step.memory import Parameters, checkpoints, expanded, memory, parameters, stage_activations
+from evo_libra.workload.step.offload import WEIGHT, OffloadStreams, Stream, offload_streams, on_npu
+from evo_libra.workload.step.plans import FULL, NETWORK, Plans
+from evo_libra.workload.plans.plans import FULL, NETWORK, Plans
+from evo_libra.workload.training.expansion import Accesses, expansions_of, seconds_of
+from evo_libra.workload.training.memory import Parameters, checkpoints, expanded, memory, parameters, stage_activations
+from evo_libra.workload.training.offload import WEIGHT, OffloadStreams, Stream, offload_streams, on_npu
+from evo_libra.workload.training.races import (
+    DATA,
+    EXPANSION,
+    EXPERT_DATA,
+    PIPELINE,
+    TENSOR,
+    StepChain,
+    StepRace,
+    StepTime,
+    Traffic,
+)
+from evo_libra.workload.training.stage import Stage, TensorTraffic, stage_of, tensor_traffic
+from evo_libra.workload.training.training_setup import Setup
+
+_NONE, _ONE = np.zeros(1), np.ones(1)
+Kinds = Sequence[tuple[Collective, FloatArray]]
+"""Collectives with their (n,) bytes per weight."""
+
+
+def step_time(setup: Setup, plans: Plans) -> StepTime:
+    """Return the time of a training step under each plan.
+
+    A pipeline runs 1F1B, interleaved where a plan has virtual stages (Narayanan et al. 2021, section 2.2): the slowest
+    stage sets the pace of all microbatches, and the pipeline fills and drains once.
+    """
+    stage, held = stage_of(setup, plans), parameters(setup, plans)
+    tensor, data = tensor_traffic(setup, plans, stage), data_traffic(setup, plans, held, stage)
+    micro, fill = plans.microbatches(setup.global_batch), (plans.pp - 1) / plans.vp
+    owned = owned_weights(plans, held)
+    update = np.where(on_npu(plans), owned, 0.0) if setup.offload else owned
+    plain = {"head": micro * head_time(setup, plans), "optimizer": setup.kernels.moved(30.0 * update)}
+    waiting = [StepRace((StepChain(_NONE, (sent,)),), micro, fill) for sent in (*tensor.alone, *stage.other)]
+    waiting += _pipeline_waits(setup, plans, micro, fill)
+    streams = streams_of(setup, plans, held).beside(expansion_streams(setup, plans))
+    races = _passes(setup, plans, stage, tensor, data, streams, micro, fill)
+    if streams.update:
+        waiting.append(StepRace((StepChain(_NONE), *_beside(streams.update)), _ONE, name="update"))
+    return StepTime(plain, (*races, *waiting, *data.waiting))
+
+
+def owned_weights(plans: Plans, held: Parameters) -> FloatArray:
+    """Return (n,) weights that an NPU, or its host, updates."""
+    return np.where(plans.zero >= 1, held.sharded, held.all)
+
+
+def streams_of(setup: Setup, plans: Plans, held: Parameters) -> OffloadStreams:
+    """Return the streams of hosts and servers beside the passes; none where the optimizer is on the NPUs.
+
+    Servers have the weights of every stage, each as large as the first one.
+    """
+    if setup.offload is None:
+        return OffloadStreams()
+    npus = plans.tp * plans.cp * plans.dp * plans.pp
+    served = held.dense * (npus / held.dense_copies) + held.experts * (npus / held.expert_copies)
+    return offload_streams(setup.offload, plans, owned_weights(plans, held), served, checkpoints(setup, plans))
+
+
+def expansion_streams(setup: Setup, plans: Plans) -> OffloadStreams:
+    """Return the accesses to expansion memory beside the passes and in the update; none without such memory.
+
+    A pass reads weights, the forward pass once and the backward pass once more and again where it recomputes. It writes
+    activations forwards and reads them backwards, and adds to gradients. The update reads and writes states and
+    weights, and reads gradients.
+    """
+    if not setup.expansions:
+        return OffloadStreams()
+    used = memory(setup, plans)
+    in_flight = np.maximum(used["activations"], _TINY)
+    one = stage_activations(setup, plans) / in_flight
+    accesses = {
+        "states": Accesses(0.0, 0.0, 2.0),
+        "gradients": Accesses(0.0, 2.0, 1.0),
+        "weights": Accesses(1.0, 1.0 + (plans.recompute == FULL), 1.0),
+        "activations": Accesses(one, one, 0.0),
+    }
+    bandwidth = expansions_of(setup.expansions, plans.expansion)[1]
+    parts = seconds_of(expanded(setup, plans, used), accesses, bandwidth)
+    return OffloadStreams(*((Stream(EXPANSION, seconds),) for seconds in parts))
+
+
+_TINY = 1e-300
+
+
+def _beside(streams: Sequence[Stream]) -> list[StepChain]:
+    return [StepChain(stream.seconds, name=stream.name) for stream in streams]
+
+
+def head_time(setup: Setup, plans: Plans) -> FloatArray:
+    """Return (n,) seconds of the output head and the loss, which the last stage has."""
+    kernels, tokens, share, head = setup.kernels, plans.tokens(setup.sequence), share_of(plans), setup.decoder.head
+    (product,) = [matrix_time(kernels, matrix, tokens, setup.head_precision) for matrix in head.matrices(share)]
+    moved = kernels.moved(tokens * sum(head.moved(share)))
+    time = setup.stack.compute * (product.forward + product.backward + moved)
+    return time / plans.pp if setup.balanced else time
+
+
+@dataclass(frozen=True)
+class DataTraffic:
+    """Gradients and weights of the data parallel group, and of the copies of experts.
+
+    Attributes
+    ----------
+    waiting : what nothing hides.
+    forward, backward : what a pass hides; empty where no plan overlaps.
+    count : (n,) passes of a step that do.
+    served : what servers and NPUs send each other beside each pass.
+    """
+
+    waiting: tuple[StepRace, ...]
+    forward: tuple[Traffic, ...]
+    backward: tuple[Traffic, ...]
+    count: FloatArray
+    served: tuple[StepChain, ...] = ()
+
+
+def data_traffic(setup: Setup, plans: Plans, held: Parameters, stage: Stage) -> DataTraffic:
+    """Return the reduce-scatter of gradients and the all-gathers of weights, without ZeRO the all-reduce of gradients.
+
+    ZeRO's stage 3 runs all of them with each microbatch, and gathers once more for the backward pass. The backward pass
+    hides the reduce-scatter and what it gathers, the forward pass its own all-gather, but for one layer's share.
+    """
+    groups = _copied(held)
+    if setup.offload is not None:
+        # Servers send and receive what NPUs would exchange.
+        groups = [(group, np.where(plans.optimizer == NETWORK, 0.0, of)) for group, of in groups]
+    each = plans.zero == 3  # noqa: PLR2004 - ZeRO's stage
+    count = np.where(each, plans.microbatches(setup.global_batch), _ONE)
+    before = ((Collective.ALL_GATHER, np.where(plans.zero >= 1, 2.0, 0.0)),)
+    after = (
+        (Collective.ALL_REDUCE, np.where(plans.zero == 0, float(setup.gradient_bytes), 0.0)),
+        (Collective.REDUCE_SCATTER, np.where(plans.zero >= 1, float(setup.gradient_bytes), 0.0)),
+        (Collective.ALL_GATHER, np.where(each, 2.0, 0.0)),
+    )
+
+    def sent(kinds: Kinds, share: FloatArray) -> tuple[Traffic, ...]:
+        return tuple(
+            Traffic("data", group, kind, bytes_per_weight * of, share)
+            for kind, bytes_per_weight in kinds
+            for group, of in groups
+            if bytes_per_weight.any()
+        )
+
+    alone, served = np.where(plans.overlap_dp, 1.0 / stage.layers, 1.0), _served(setup, plans, held)
+    waiting = tuple(StepRace((StepChain(_NONE, sent(kinds, alone)),), count) for kinds in (before, after))
+    if not plans.overlap_dp.any():
+        return DataTraffic(waiting, (), (), _NONE, served)
+    hidden = np.where(plans.overlap_dp, count, 0.0)
+    return DataTraffic(waiting, sent(before, 1.0 - alone), sent(after, 1.0 - alone), hidden, served)
+
+
+def _copied(held: Parameters) -> list[tuple[str, FloatArray]]:
+    """Return the groups that hold copies of weights, with the (n,) weights."""
+    return [(DATA, held.dense), *([(EXPERT_DATA, held.experts)] if held.experts.any() else [])]
+
+
+def _served(setup: Setup, plans: Plans, held: Parameters) -> tuple[StepChain, ...]:
+    """Return the weights that come from servers with a pass, beside which gradients go there in the backward pass."""
+    if setup.offload is None or setup.offload.server is None:
+        return ()
+    sent = tuple(
+        Traffic("data", group, PushPull(), WEIGHT * of, np.where(plans.optimizer == NETWORK, 1.0, 0.0))
+        for group, of in _copied(held)
+    )
+    return (StepChain(_NONE, sent),)
+
+
+def _passes(
+    setup: Setup,
+    plans: Plans,
+    stage: Stage,
+    tensor: TensorTraffic,
+    data: DataTraffic,
+    streams: OffloadStreams,
+    micro: FloatArray,
+    fill: FloatArray,
+) -> list[StepRace]:
+    """Return the forward and backward passes, each beside the communication that it hides.
+
+    A pass that hides data parallel traffic offers the part of its compute that the stack can use for that.
+    """
+    messages, found = _overlapped_messages(setup, plans), list[StepRace]()
+    for name, run, chains, beside, of_pass in (
+        ("forward", stage.forward, tensor.forward, data.forward, streams.forward),
+        ("backward", stage.backward, tensor.backward, data.backward, streams.backward),
+    ):
+        alone = (StepChain(run.compute), *chains)
+        # While the pipeline fills and drains, hosts and servers have the time to send ahead.
+        common = (*alone, *data.served, *_beside(of_pass))
+        # Communication of one kind waits for that of another: a slow network is slow for their sum.
+        before = tuple(sent for chain in chains for sent in chain.traffic)
+        with_messages = (*common, StepChain(_NONE, (*before, *messages))) if messages else common
+        ahead = bool(messages) or len(common) > len(alone)
+        if ahead:
+            found.append(StepRace(alone, _NONE, fill))
+        found.append(StepRace(with_messages, micro - data.count, _NONE if ahead else fill, name))
+        if data.count.any():
+            unused = (1.0 - setup.stack.hides_data) * run.compute
+            ends = (StepChain(unused, beside), StepChain(_NONE, (*before, *messages, *beside)))
+            found.append(StepRace((*with_messages, *ends), data.count, name=name))
+    return found
+
+
+def _overlapped_messages(setup: Setup, plans: Plans) -> tuple[Traffic, ...]:
+    overlapped = plans.overlap_pp & (plans.vp > 1) & (plans.pp > 1)
+    if not overlapped.any():
+        return ()
+    whole = 2.0 * plans.tokens(setup.sequence) * setup.decoder.hidden
+    count = np.where(overlapped, plans.vp, 0.0)
+    return (Traffic("pipeline", PIPELINE, NextStage(), whole / plans.tp, count),)
+
+
+def _pipeline_waits(setup: Setup, plans: Plans, micro: FloatArray, fill: FloatArray) -> list[StepRace]:
+    """Return the activations between stages that nothing hides, and the gradients of a tied embedding.
+
+    Each NPU of a tensor parallel group sends its part, and the receivers gather the parts (Narayanan et al. 2021,
+    section 4.1) unless sequence parallelism keeps them apart. Interleaved schedules can overlap what they send.
+    """
+    model, both = setup.decoder, np.where(plans.pp > 1, 2.0 * plans.vp, 0.0)
+    whole = 2.0 * plans.tokens(setup.sequence) * model.hidden
+    gathers = np.where(plans.sequence_parallel, 0.0, both)
+    messages = Traffic("pipeline", PIPELINE, NextStage(), whole / plans.tp, both)
+    parts = Traffic("pipeline", TENSOR, Collective.ALL_GATHER, whole + setup.half_message, gathers)
+    exposed = np.where(plans.overlap_pp & (plans.vp > 1), 0.0, micro)
+    found = [
+        StepRace((StepChain(_NONE, (messages,)),), exposed, fill),
+        StepRace((StepChain(_NONE, (parts,)),), micro, fill),
+    ]
+    if model.tied:
+        gradients = setup.gradient_bytes * model.vocabulary * model.hidden / plans.tp
+        tied = Traffic("pipeline", PIPELINE, NextStage(), gradients, np.where(plans.pp > 1, 2.0, 0.0))
+        found.append(StepRace((StepChain(_NONE, (tied,)),), _ONE))
+    return found

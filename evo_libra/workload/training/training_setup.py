@@ -1,0 +1,68 @@
+"""What is trained, on what, and with which software: the numbers of a step that its plan leaves open."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from evo_libra.network.catalog.accelerator import Accelerator
+from evo_libra.workload.models.decoder import Decoder
+from evo_libra.workload.models.kernels import Kernels
+from evo_libra.workload.models.stacks import STACKS, Stack
+from evo_libra.workload.training.expansion import Expansion
+from evo_libra.workload.training.offload import Offload
+
+GEMM_OF_ISOLATED = 0.875
+"""Rate of products within a step over that of isolated kernels (clocks, gaps); fitted to published training rows."""
+
+MEMORY_OF_PEAK = 0.543
+"""Memory bandwidth that element-wise kernels reach, over the data sheet's; fitted to published training rows."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A model, an accelerator, and how one trains the other.
+
+    Attributes
+    ----------
+    sequence : tokens of a sequence.
+    global_batch : sequences of a step.
+    precision : of linear layers, as the accelerator names it; attention and element-wise work have 16 bits.
+    head_precision : of the output head.
+    gradient_bytes : of an accumulated gradient, 2 or 4.
+    fused_attention : attention that never writes its scores to memory.
+    dropout : whether masks of dropout are kept.
+    half_message : bytes at which a collective of the tensor parallel group reaches half of its bandwidth.
+    balanced : stages at the ends have a layer less, so that embedding and head do not slow the pipeline.
+    uneven : stages may have a layer more than others; the longest ones set the pace.
+    gemm_factor, memory_factor : the two fitted constants.
+    weight_bytes : as for `Kernels`.
+    offload : what plans may move the optimizer to; None where all of them leave it on the NPUs.
+    expansions : choices of expansion memory, the least first; empty where there is none.
+    usable : bytes of an NPU's own memory that plans may use, where there is expansion memory.
+    """
+
+    decoder: Decoder
+    accelerator: Accelerator
+    sequence: int
+    global_batch: int
+    precision: str = "bf16"
+    head_precision: str = "bf16"
+    gradient_bytes: int = 4
+    fused_attention: bool = True
+    balanced: bool = False
+    uneven: bool = False
+    stack: Stack = STACKS["any"]
+    dropout: bool = False
+    half_message: float = 0.0
+    gemm_factor: float = GEMM_OF_ISOLATED
+    memory_factor: float = MEMORY_OF_PEAK
+    weight_bytes: float | None = None
+    offload: Offload | None = None
+    expansions: tuple[Expansion, ...] = ()
+    usable: float = math.inf
+
+    @property
+    def kernels(self) -> Kernels:
+        """Times of kernels within the step."""
+        return Kernels(self.accelerator, self.gemm_factor, self.memory_factor, self.gradient_bytes, self.weight_bytes)

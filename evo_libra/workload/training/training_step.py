@@ -1,0 +1,181 @@
+"""A step of training under one plan as a workload of a problem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from math import gcd, prod
+
+import numpy as np
+
+from evo_libra.arrays import FloatArray
+from evo_libra.network.catalog.accelerator import Accelerator
+from evo_libra.workload.models.layers.sublayer import WHOLE
+from evo_libra.workload.layers.workload import IterationSize
+from evo_libra.workload.models.decoder import Decoder
+from evo_libra.workload.parallelism import ALL, Layout
+from evo_libra.workload.plans.placement import ORDER
+from evo_libra.workload.plans.plan_rules import plan_text, plan_values
+from evo_libra.workload.plans.plans import Plans
+from evo_libra.workload.training.advice import fitting_npus, fitting_option
+from evo_libra.workload.training.memory import expanded, memory, memory_on_npu
+from evo_libra.workload.training.races import CONTEXT, DATA, EXPERT, EXPERT_DATA, PIPELINE, TENSOR, StepTime, Traffic
+from evo_libra.workload.training.recommender_step import RecommenderSetup, recommender_memory, recommender_step
+from evo_libra.workload.training.step_time import step_time
+from evo_libra.workload.training.training_setup import Setup
+
+
+@dataclass(frozen=True)
+class TrainingStep:
+    """A training step, compiled.
+
+    Attributes
+    ----------
+    time : of a step; its arrays are (1,).
+    memory : bytes of an accelerator's own memory by class; `expanded` : those in its expansion memory.
+    degrees : NPUs of each process group; `layouts` : how the groups lie, the innermost first.
+    parallelism : the degrees that the plan says, and `plan` the whole plan in the notation.
+    size : how much a step is.
+    tokens : of a step, None for a recommendation model; `samples` : sequences or samples of a step.
+    training_tokens : of the whole training, where that is known.
+    flop : floating-point operations that a language model asks for in a step.
+    accelerator : what it runs on.
+    planned : what is trained how under which plan; None for a recommendation model.
+    advise : returns what would fit so many bytes of an accelerator's memory, as a sentence without an end.
+    """
+
+    name: str
+    time: StepTime
+    memory: Mapping[str, float]
+    degrees: Mapping[str, int]
+    layouts: Mapping[str, Layout]
+    parallelism: Mapping[str, int]
+    plan: str
+    size: IterationSize
+    samples: int
+    tokens: float | None
+    training_tokens: float | None
+    flop: float | None
+    accelerator: Accelerator
+    planned: tuple[Setup, Plans] | None
+    advise: Callable[..., str]
+    expanded: Mapping[str, float] = field(default_factory=dict)
+
+    @cached_property
+    def compute(self) -> float:
+        """Seconds of a step on a network that costs no time."""
+        return float(self.time(lambda _: np.zeros(1))[0])
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Process groups of more than one NPU that something is sent in, in order of appearance."""
+        return tuple(dict.fromkeys(sent.group for sent, _ in self.traffic()))
+
+    def traffic(self) -> Iterator[tuple[Traffic, float]]:
+        """Return what is sent, with how many operations of it an NPU runs in a step; it runs none in the bubble."""
+        return self.time.sent_by(self.degrees)
+
+    @property
+    def total_memory(self) -> float:
+        """Bytes of an accelerator."""
+        return sum(self.memory.values())
+
+
+def training_step(
+    name: str,
+    setup: Setup,
+    plan: Plans,
+    order: Sequence[str] = ORDER,
+    *,
+    training_tokens: float | None = None,
+    auto: bool = False,
+) -> TrainingStep:
+    """Return the step of a language model under a single plan that divides what it must.
+
+    Parameters
+    ----------
+    order : of the groups on the network, the innermost first.
+    training_tokens : of the whole training.
+    auto : whether sequence parallelism follows the tensor parallel group; advice about memory then does.
+    """
+    value = plan_values(plan)
+    used = memory_on_npu(setup, plan)
+    away = expanded(setup, plan, memory(setup, plan))
+    micro = value["micro_batch"]
+    each = setup.global_batch // value["dp"]
+    return TrainingStep(
+        name,
+        step_time(setup, plan),
+        _first(used),
+        group_degrees(value),
+        layouts_of(value, order),
+        {group: value[group] for group in ("tp", "cp", "pp", "vp", "ep", "dp")},
+        plan_text(plan),
+        IterationSize(setup.decoder.layers, setup.sequence, each, value["dp"], micro),
+        setup.global_batch,
+        float(setup.global_batch) * setup.sequence,
+        training_tokens,
+        model_flop(setup.decoder, setup.sequence) * setup.global_batch * setup.sequence,
+        setup.accelerator,
+        (setup, plan),
+        partial(fitting_option, setup, plan, auto=auto),
+        _first(away),
+    )
+
+
+def _first(classes: Mapping[str, FloatArray]) -> dict[str, float]:
+    return {kind: float(np.ravel(bytes_)[0]) for kind, bytes_ in classes.items()}
+
+
+def group_degrees(degrees: Mapping[str, int]) -> dict[str, int]:
+    """Return the NPUs of every process group that traffic may name, from the degrees of a plan."""
+    inside = degrees["tp"] * degrees["cp"] * degrees["dp"]
+    return {
+        **{group: degrees[group] for group in (TENSOR, CONTEXT, PIPELINE, EXPERT, "dp")},
+        DATA: degrees["cp"] * degrees["dp"],
+        EXPERT_DATA: inside // degrees["ep"],
+        ALL: inside * degrees["pp"],
+    }
+
+
+def recommender_training_step(name: str, setup: RecommenderSetup, npus: int) -> TrainingStep:
+    """Return the step of a recommendation model, whose tables and batch all NPUs share."""
+    used = {kind: float(np.ravel(bytes_)[0]) for kind, bytes_ in recommender_memory(setup, npus).items()}
+    return TrainingStep(
+        name, recommender_step(setup, npus), used, {ALL: npus}, {ALL: ()}, {"dp": npus}, f"dp{npus}",
+        IterationSize(None, None, setup.global_batch // npus, npus), setup.global_batch, None, None, None,
+        setup.accelerator, None, partial(fitting_npus, setup, npus),
+    )  # fmt: skip
+
+
+def layouts_of(degrees: Mapping[str, int], order: Sequence[str]) -> dict[str, Layout]:
+    """Return how the groups of a plan lie, the innermost first, in an order of tensor, context, data and pipeline.
+
+    An expert parallel group takes the innermost NPUs of a stage, and its copies take the rest. The pipeline parts the
+    NPUs of a stage only where it has several stages.
+    """
+    dense = tuple((group, degrees[group]) for group in order)
+    place = order.index(PIPELINE) if degrees[PIPELINE] > 1 else len(order)
+    inside, outside = (prod(degree for _, degree in part) for part in (dense[:place], dense[place + 1 :]))
+    inner = gcd(degrees[EXPERT], inside)
+    outer = degrees[EXPERT] // inner
+    routed = (
+        (EXPERT, inner), (EXPERT_DATA, inside // inner), (PIPELINE, degrees[PIPELINE]),
+        (EXPERT, outer), (EXPERT_DATA, outside // outer),
+    )  # fmt: skip
+    found = dict.fromkeys((*ORDER, DATA), dense)
+    return {**found, EXPERT: routed, EXPERT_DATA: routed, ALL: ()}
+
+
+def model_flop(model: Decoder, sequence: int) -> float:
+    """Return the floating-point operations that training asks for, per token.
+
+    Six for each weight of a product that a token passes, and three times the causal work among tokens, as Llama 3
+    counts (arXiv 2407.21783, table 4). Work that is computed again does not count.
+    """
+    embedding = 0 if model.tied else model.vocabulary * model.hidden
+    kinds = [
+        sum(float(core.work) for part in kind for core in part.cores(WHOLE, sequence)) for kind in model.stack.kinds
+    ]
+    return 6.0 * (model.active_parameters - embedding) + 3.0 * sum(kinds[kind] for kind in model.stack.order)

@@ -1,0 +1,126 @@
+"""All plans of a training step that a search may choose, as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.workload.layers.iteration_time import Merging
+from evo_libra.workload.layers.workload import IterationSize
+from evo_libra.workload.plans.plan_rules import plan_mistakes, plan_text
+from evo_libra.workload.plans.plan_table import PlanTable, order_text
+from evo_libra.workload.plans.plans import PLACEMENTS, RECOMPUTE, Plans
+from evo_libra.workload.plans.tabulated import TabulatedTime, joined, tabulated_time
+from evo_libra.workload.training.memory import memory_on_npu
+from evo_libra.workload.training.step_time import step_time
+from evo_libra.workload.training.training_setup import Setup
+from evo_libra.workload.training.training_step import TrainingStep, training_step
+
+OF_PLANS = ("tp", "cp", "pp", "vp", "ep", "micro_batch", "zero", "recompute", "sequence_parallel", "overlap_tp",
+            "overlap_pp", "overlap_dp", "optimizer", "expansion")  # fmt: skip
+"""Options of a plan that may be open; precision and order beside them."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingTable(PlanTable):
+    """Plans of a training step.
+
+    Attributes
+    ----------
+    training_tokens : of the whole training.
+    """
+
+    setups: tuple[Setup, ...]
+    training_tokens: float | None = None
+
+    @cached_property
+    def precisions(self) -> tuple[str, ...]:
+        """The precisions of the setups."""
+        return tuple(dict.fromkeys(setup.precision for setup in self.setups))
+
+    @property
+    def size(self) -> IterationSize:
+        setup = self.setups[0]
+        return IterationSize(setup.decoder.layers, setup.sequence, global_batch=setup.global_batch)
+
+    @property
+    def tokens(self) -> FloatArray:
+        return np.full(1, float(self.setups[0].global_batch) * self.setups[0].sequence)
+
+    @cached_property
+    def memory(self) -> FloatArray:
+        return np.concatenate([
+            np.zeros(len(part)) + sum(memory_on_npu(self.setups[index], self.plans.select(part)).values())
+            for index, part in self.parts
+        ])  # fmt: skip
+
+    def time(self, merging: Merging) -> TabulatedTime:
+        steps = [step_time(self.setups[index], self.plans.select(part)) for index, part in self.parts]
+        step = joined(steps, [len(part) for _, part in self.parts])
+        return tabulated_time(step, self.degrees, merging, len(self))
+
+    @cached_property
+    def options(self) -> dict[str, IntArray]:
+        found = {name: np.asarray(getattr(self.plans, name), dtype=np.int64) for name in OF_PLANS}
+        if not self._split_open:
+            del found["sequence_parallel"]
+        precision = np.array([self.precisions.index(setup.precision) for setup in self.setups])
+        return {**found, "order": self.order, "precision": precision[self.setup]}
+
+    @cached_property
+    def _split_open(self) -> bool:
+        """Whether sequence parallelism is more than a consequence of tensor parallelism."""
+        return bool((self.plans.sequence_parallel != (self.plans.tp > 1)).any()) and _differ(
+            self.plans.sequence_parallel
+        )
+
+    def text(self, n: int) -> str:
+        place = int(self.plans.expansion[n])
+        parts = [plan_text(self.plans.select(np.array([n])))]
+        if self._split_open:
+            parts.append("sp" if self.plans.sequence_parallel[n] else "nosp")
+        flags = [name for name in ("tp", "pp", "dp") if _differ(getattr(self.plans, f"overlap_{name}"))]
+        parts += [f"overlap-{name}" for name in flags if getattr(self.plans, f"overlap_{name}")[n]]
+        parts += [order_text(self.orders[self.order[n]])] if len(self.orders) > 1 else []
+        parts += [self.setups[self.setup[n]].precision] if len(self.precisions) > 1 else []
+        parts += [text for one in self.setups[self.setup[n]].expansions[place : place + 1] if (text := one.text)]
+        return " ".join(parts)
+
+    def value_of(self, option: str, value: int) -> str:
+        if option == "recompute":
+            return RECOMPUTE[value]
+        if option == "optimizer":
+            return PLACEMENTS[value]
+        if option == "expansion":
+            return self.setups[0].expansions[value].text or "none"
+        if option == "order":
+            return "-".join(self.orders[value])
+        if option == "precision":
+            return self.precisions[value]
+        return ("off", "on")[value] if option.startswith(("overlap", "sequence")) else str(value)
+
+    def memory_of(self, n: int) -> dict[str, float]:
+        used = memory_on_npu(self.setups[self.setup[n]], self.plans.select(np.array([n])))
+        return {kind: float(np.ravel(bytes_)[0]) for kind, bytes_ in used.items()}
+
+    def mistakes_of(self, n: int, plan: Plans) -> Iterator[tuple[str, str]]:
+        return plan_mistakes(self.setups[self.setup[n]], plan)
+
+    def step(self, plan: int) -> TrainingStep:
+        return _step(self, plan)
+
+
+@lru_cache(maxsize=4096)
+def _step(table: TrainingTable, plan: int) -> TrainingStep:
+    one = table.plans.select(np.array([plan]))
+    setup, order = table.setups[table.setup[plan]], table.orders[table.order[plan]]
+    found = training_step(table.name, setup, one, order, training_tokens=table.training_tokens)
+    return replace(found, plan=table.text(plan))
+
+
+def _differ(values: np.ndarray) -> bool:
+    return bool((values != values[:1]).any())

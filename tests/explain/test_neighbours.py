@@ -1,0 +1,106 @@
+"""Steps away from a design, its slack, its shadow prices, and where it stands."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from evo_libra import load_problem, search
+from evo_libra.explain.neighbours import neighbour_rows, neighbours, shadow_price, slack
+from evo_libra.explain.standing import beaten_by, standing
+from evo_libra.front.front import Front
+from evo_libra.problem.problem import Problem
+
+CASES = {
+    "gpt3-4k": "FC(4)@chiplet:250_FC(8)@package:125_RI(4)@node:60_SW(32)@pod:20",
+    "dense-1k": "SW(8)@nvlink4:300_SW(128)@optics-400g:50",
+    "mixtral-8x7b-256": "SW(8)@nvlink4:450_CL(32)@optics-400g:50 | pp8x4 ep8 dp32 mb1 zero2 order-tp-cp-dp-pp",
+}
+
+
+def load(name: str) -> Problem:
+    found = load_problem(name)
+    assert isinstance(found, Problem)
+    return found
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_steps_are_designs_with_the_figures_of_evaluate(name: str) -> None:
+    problem, design = load(name), CASES[name]
+    found = neighbours(problem, design)
+    assert len({one.design for one in found}) == len(found) > 3
+    assert any(one.dimension is not None and "GB/s" in one.change for one in found)
+    for one in found:
+        evaluation = problem.evaluate(one.design)
+        assert one.design != design
+        assert bool(one.broken) == bool(evaluation.violation[0] > 0)
+        values = dict(zip((o.column for o in problem.objectives), evaluation.objectives[:, 0], strict=True))
+        scales = {o.column: o.scale for o in problem.objectives}
+        assert one.values == {column: float(value) / scales[column] for column, value in values.items()}
+        inside = "GB/s" in one.change or one.dimension is None
+        assert inside or problem.sections.recognise(problem.read(one.design))[1].all()
+
+
+def test_steps_of_whole_ports_are_the_next_ones() -> None:
+    problem = load("dense-1k")
+    changes = [one.change for one in neighbours(problem, CASES["dense-1k"])]
+    assert "dim 0: 325 GB/s instead of 300" in changes
+    assert "dim 0: 275 GB/s instead of 300" in changes
+    assert "dim 1: 100 GB/s instead of 50" in changes
+
+
+def test_percent_of_steps_are_of_the_design() -> None:
+    problem, design = load("gpt3-4k"), CASES["gpt3-4k"]
+    time, cost = problem.evaluate(design).objectives[:, 0]
+    values = {"time_ms": time * 1e3, "cost_usd": cost}
+    for row in neighbour_rows(neighbours(problem, design), values):
+        assert row["cost_usd"] == pytest.approx(cost * (1 + row["cost_usd_percent"] / 100), rel=1e-9)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_slack_and_shadow_prices_are_changes_of_the_time(name: str) -> None:
+    problem = load(name)
+    one = problem.read(CASES[name])
+    time = problem.time(one)[0]
+
+    def time_with(d: int, factor: float) -> float:
+        bandwidth = one.bandwidth.copy()
+        bandwidth[d] *= factor
+        return float(problem.time(replace(one, bandwidth=bandwidth))[0])
+
+    lost, saved = slack(problem, one), shadow_price(problem, one)
+    for d in np.flatnonzero(one.npus[:, 0] > 1).tolist():
+        assert time_with(d, 1 - lost[d]) <= time * (1 + 1e-9)
+        assert time_with(d, 1 - lost[d] - 0.1 * (1 - lost[d])) > time or lost[d] > 0.99
+        more = (time - time_with(d, 1.001)) / (0.001 * one.bandwidth[d, 0])
+        assert saved[d] == pytest.approx(more, abs=1e-9 * time / one.bandwidth[d, 0])
+        if lost[d] > 0.01:
+            assert saved[d] == pytest.approx(0.0, abs=1e-9 * time / one.bandwidth[d, 0])
+
+
+@pytest.fixture(scope="module")
+def front() -> Front:
+    return search(load("gpt3-4k"), evaluations=1000)
+
+
+def test_a_design_of_a_front_stands_between_its_neighbours(front: Front) -> None:
+    row = len(front) // 2
+    faster, cheaper = standing(front, row)
+    assert faster.startswith(f"#{row - 1}, the next faster design, is")
+    assert "faster" in faster
+    assert faster.endswith("more expensive")
+    assert cheaper.startswith(f"#{row + 1}, the next cheaper design, is")
+    assert cheaper.endswith("cheaper")
+    assert standing(front, 0)[0] == "no design on the front is faster"
+
+
+def test_what_beats_a_design_is_counted_and_named(front: Front) -> None:
+    middle = front.frame.row(len(front) // 2, named=True)
+    worse = {"time_ms": middle["time_ms"] * 1.5, "cost_usd": middle["cost_usd"] * 1.5}
+    (sentence,) = beaten_by(front, worse)
+    count = int(((front.frame["time_ms"] <= worse["time_ms"]) & (front.frame["cost_usd"] <= worse["cost_usd"])).sum())
+    assert sentence.startswith(f"{count:,} of {len(front):,} designs on the front are better; #")
+    better = {name: middle[name] * 0.5 for name in worse}
+    assert beaten_by(front, better) == ["nothing on the front is as good in every objective"]

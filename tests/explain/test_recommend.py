@@ -1,0 +1,189 @@
+"""Recommendations: what they choose, and that their sentences say the figures of the front."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evo_libra import load_problem, search
+from evo_libra.errors import InfeasibleError, InputError
+from evo_libra.explain.candidates import STEP, Candidates, candidates_of, step
+from evo_libra.explain.reasons import compared_with
+from evo_libra.explain.recommend import (
+    CHEAPEST,
+    KNEE,
+    NEAR,
+    NEAR_FASTEST,
+    WITHIN,
+    knee,
+    recommend,
+    recommendation_rows,
+)
+from evo_libra.front.front import Front
+
+
+@pytest.fixture(scope="module")
+def front() -> Front:
+    return search(load_problem("gpt3-4k"), evaluations=4000)
+
+
+def curve(power: float, count: int = 60) -> Candidates:
+    """Return designs whose cost falls with a power of the time, of two kinds of network in turn."""
+    time = np.geomspace(100.0, 1000.0, count)
+    figures = {"time_ms": time, "cost_usd": 1e6 * (time / 100.0) ** -power}
+    return Candidates(np.arange(count) + 7, np.arange(count) % 2, figures, ("time_ms", "cost_usd"))
+
+
+def figures_in(text: str) -> list[float]:
+    """Return the figures of a sentence in order, money in USD; ids are none."""
+    size = {"kUSD": 1e3, "MUSD": 1e6}
+    found = re.findall(r"(?<![#\w.])(\d[\d,]*\.?\d*(?:e[-+]\d+)?)(?: ([kM]USD))?", text)
+    return [float(number.replace(",", "")) * size.get(unit, 1.0) for number, unit in found]
+
+
+def test_the_knee_is_furthest_from_the_line_between_the_ends(front: Front) -> None:
+    values = front.frame.select(front.objectives).to_numpy().T
+    logs = np.log(values)
+    scaled = (logs - logs.min(axis=1, keepdims=True)) / np.ptp(logs, axis=1, keepdims=True)
+    distance = (1.0 - scaled.sum(axis=0)) / np.sqrt(2.0)
+    assert knee(values) == distance.argmax()
+    assert 0 < knee(values) < len(front) - 1
+
+
+@given(st.lists(st.tuples(st.floats(1.0, 1e6), st.floats(1.0, 1e6)), min_size=1, max_size=20), st.floats(1e-3, 1e3))
+def test_the_knee_does_not_depend_on_units(points: list[tuple[float, float]], factor: float) -> None:
+    values = np.array(points).T
+    first, other = knee(values), knee(values * np.array([[factor], [1.0]]))
+    logs = np.log(values)
+    span = np.ptp(logs, axis=1, keepdims=True)
+    total = np.divide(logs - logs.min(axis=1, keepdims=True), span, out=np.zeros_like(logs), where=span > 1e-9).sum(0)
+    assert total[first] == pytest.approx(total[other], abs=1e-6)
+
+
+def test_a_step_is_a_tenth_of_the_time_at_least_and_the_cheapest() -> None:
+    found = curve(1.0)
+    time, cost = found.figures["time_ms"], found.figures["cost_usd"]
+    ahead, back = step(found, 30, to_faster=True), step(found, 30, to_faster=False)
+    assert ahead is not None
+    assert back is not None
+    there = np.flatnonzero(time <= time[30] * (1 - STEP))
+    assert cost[ahead.row] == cost[there].min()
+    assert ahead.usd_per_ms == pytest.approx((cost[ahead.row] - cost[30]) / (time[30] - time[ahead.row]))
+    assert back.share == pytest.approx(1 - time[30] / time[back.row])
+    assert step(found, 0, to_faster=True) is None
+    assert step(found, 59, to_faster=False) is None
+
+
+def test_the_price_of_time_is_that_of_the_table(front: Front) -> None:
+    found = candidates_of(front)
+    (one,) = [one for one in recommend(found) if KNEE in one.kinds]
+    assert one.faster is not None
+    assert one.slower is not None
+    rows = front.frame
+    cost, time = rows["cost_usd"].to_list(), rows["time_ms"].to_list()
+    percent, usd, ratio, last = figures_in(one.reason)
+    assert percent == pytest.approx(100 * (1 - time[one.faster.row] / time[one.row]), rel=1e-2)
+    assert usd == pytest.approx(cost[one.faster.row] - cost[one.row], rel=1e-2)
+    assert last == pytest.approx(100 * (1 - time[one.row] / time[one.slower.row]), rel=1e-2)
+    ahead = (cost[one.faster.row] - cost[one.row]) / (time[one.row] - time[one.faster.row])
+    behind = (cost[one.row] - cost[one.slower.row]) / (time[one.slower.row] - time[one.row])
+    assert ratio == pytest.approx(ahead / behind, rel=1e-2)
+
+
+def test_near_the_fastest_it_is_the_cheapest(front: Front) -> None:
+    found = candidates_of(front)
+    (one,) = [one for one in recommend(found) if NEAR_FASTEST in one.kinds]
+    near = front.frame.filter(pl.col("time_ms") <= front.frame["time_ms"].min() * (1 + NEAR))  # type: ignore[operator]
+    assert front.frame["cost_usd"][one.row] == near["cost_usd"].min()
+    slower, cheaper = figures_in(one.reason)[-2:]
+    mine, best = front.frame.row(one.row, named=True), front.frame.row(0, named=True)
+    assert slower == pytest.approx(100 * (mine["time_ms"] / best["time_ms"] - 1), rel=0.01)
+    assert cheaper == pytest.approx(100 * (1 - mine["cost_usd"] / best["cost_usd"]), rel=0.01)
+
+
+def test_limits_choose_the_best_within_and_say_what_the_next_one_breaks(front: Front) -> None:
+    limit = 2e6
+    first = recommend(candidates_of(front, {"cost_usd": limit}))[0]
+    assert WITHIN in first.kinds
+    kept = front.frame.filter(pl.col("cost_usd") <= limit)
+    assert front.frame["time_ms"][first.row] == kept["time_ms"].min()
+    assert "nothing within cost <= 2 MUSD is faster" in first.reason
+    stated = figures_in(first.reason.split(";")[1])[-1]
+    broken = front.frame.filter(pl.col("time_ms") < front.frame["time_ms"][first.row])["cost_usd"][-1]
+    assert stated == pytest.approx(broken, rel=1e-3)
+    assert stated > limit
+    cheapest = recommend(candidates_of(front, {"time_ms": 1000.0}))[0]
+    assert CHEAPEST in cheapest.kinds
+    within = front.frame.filter(pl.col("time_ms") <= 1000.0)
+    assert front.frame["cost_usd"][cheapest.row] == within["cost_usd"].min()
+
+
+def test_nothing_within_the_limits_is_said_with_what_there_is(front: Front) -> None:
+    with pytest.raises(InfeasibleError, match="nothing on the front keeps cost <= 1 USD; the least cost is"):
+        recommend(candidates_of(front, {"cost_usd": 1.0}))
+    with pytest.raises(InputError, match="power_kW is no objective of the front: time_ms, cost_usd"):
+        candidates_of(front, {"power_kW": 1.0})
+
+
+@given(st.floats(0.2, 5.0), st.integers(3, 80))
+def test_a_runner_up_is_another_network_and_what_it_loses_is_computed(power: float, count: int) -> None:
+    found = curve(power, count)
+    for one in recommend(found):
+        assert one.runner_up is not None
+        assert found.network[one.runner_up] != found.network[one.row]
+        assert one.loses == compared_with(found.of(one.runner_up), found.of(one.row))
+
+
+def test_words_of_a_difference_have_a_side() -> None:
+    mine = {"time_ms": 90.0, "cost_usd": 120.0, "power_kW": 50.0}
+    other = {"time_ms": 100.0, "cost_usd": 120.0, "power_kW": 40.0}
+    assert compared_with(mine, other) == "10 % faster, as cheap, 25 % more power"
+    assert compared_with(other, mine) == "11.1 % slower, as cheap, 20 % less power"
+
+
+def test_one_design_and_other_objectives_have_a_recommendation() -> None:
+    frame = pl.DataFrame({"id": [0, 1], "hops": [2.0, 1.0], "area_mm2": [3.0, 9.0]})
+    (one,) = recommend(candidates_of(Front(frame, ("hops", "area_mm2"))))
+    assert one.kinds == (KNEE,)
+    assert one.runner_up is None
+    assert figures_in(one.reason) == [100.0, 0.0]
+    (alone,) = recommend(candidates_of(Front(frame[:1], ("hops", "area_mm2"))))
+    assert alone.row == 0
+
+
+def test_rows_have_units_and_places_by_id(front: Front) -> None:
+    found = candidates_of(front)
+    for one, row in zip(recommend(found), recommendation_rows(found, recommend(found)), strict=True):
+        mine = front.frame.row(one.row, named=True)
+        assert (row["id"], row["time_ms"], row["cost_usd"]) == (mine["id"], mine["time_ms"], mine["cost_usd"])
+        assert row["reason"] == one.reason
+
+
+def test_time_per_token_is_bought_for_the_price_of_tokens() -> None:
+    """Whatever time and money are called, the same designs are recommended, for the same reasons in other words."""
+    one = curve(1.5)
+    names = {"tpot_ms": "time_ms", "cost_per_Mtoken_usd": "cost_usd"}
+    other = Candidates(
+        one.ids, one.network, {name: one.figures[column] for name, column in names.items()}, tuple(names)
+    )  # fmt: skip
+    for mine, theirs in zip(recommend(other), recommend(one), strict=True):
+        assert (mine.kinds, mine.row, mine.faster, mine.slower, mine.runner_up) == (
+            theirs.kinds, theirs.row, theirs.faster, theirs.slower, theirs.runner_up,
+        )  # fmt: skip
+        assert figures_in(mine.reason) == figures_in(theirs.reason)
+    first = recommend(other)[0]
+    assert "% of tpot" in first.reason
+    assert "USD per Mtoken" in first.reason
+    assert recommendation_rows(other, [first])[0]["steps_are_of"] == ["tpot_ms", "cost_per_Mtoken_usd"]
+
+
+def test_many_percent_are_a_factor() -> None:
+    assert compared_with({"cost_usd": 2e6}, {"cost_usd": 1e5}) == "20 times as expensive"
+    assert compared_with({"tpot_ms": 5e6, "power_kW": 2e6}, {"tpot_ms": 1e3, "power_kW": 1e5}) == (
+        "5,000 times as long in tpot, 20 times as much power"
+    )

@@ -1,0 +1,203 @@
+"""What files of models say and is not computed: refused, or named with the size of its effect."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evo_libra.errors import InputError
+from evo_libra.files.source import parse_source
+from evo_libra.workload.models.attention_windows import Window
+from evo_libra.workload.models.hugging_face import Configuration, configuration_of
+from evo_libra.workload.training.training_step import model_flop
+
+LLAMA = {
+    "model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336, "num_attention_heads": 32,
+    "num_hidden_layers": 32, "num_key_value_heads": 8, "max_position_embeddings": 32768, "vocab_size": 32000,
+    "hidden_act": "silu",
+}  # fmt: skip
+MISTRAL = {**LLAMA, "model_type": "mistral"}
+
+
+def read(config: dict[str, Any]) -> Configuration:
+    return configuration_of(parse_source(json.dumps(config), "config.json"))
+
+
+def refusal(config: dict[str, Any]) -> str:
+    with pytest.raises(InputError) as error:
+        read(config)
+    assert len(error.value.mistakes) == 1
+    assert error.value.mistakes[0].line == 1
+    return str(error.value)
+
+
+def test_the_effect_of_a_window_is_that_by_hand() -> None:
+    """Mistral 7B at 32,768 tokens: 6 x 7.11e9 FLOP of weights, 3 x 32 x 256 x 32,768 of attention a layer.
+
+    A window of 4,096 tokens leaves 2 / 8 - 1 / 64 = 15 / 64 of the 25.77e9 of all 32 layers: 42.67e9 + 25.77e9 over
+    42.67e9 + 6.04e9 is 1.405.
+    """
+    (sentence,) = read({**MISTRAL, "sliding_window": 4096}).omissions(32768)
+    assert sentence.startswith("config.json:1:")
+    assert "sliding_window: attention in a window of 4,096 tokens, in 32 of 32 layers, is computed as full" in sentence
+    assert sentence.endswith(", with 40.5 % more FLOP for 32,768 tokens")
+
+
+def test_a_cache_of_windows_is_that_by_hand() -> None:
+    """52 of 62 layers keep 1,024 of 8,192 tokens: 62 over 10 + 52 / 8 layers is 3.758, 276 % more."""
+    kinds = ["full_attention" if (at + 1) % 6 == 0 else "sliding_attention" for at in range(62)]
+    model = {**LLAMA, "num_hidden_layers": 62, "sliding_window": 1024, "layer_types": kinds}
+    (sentence,) = read(model).omissions(8192, served=True)
+    assert "in 52 of 62 layers" in sentence
+    assert " and 276 % more cache for 8,192 tokens" in sentence
+
+
+def test_the_effect_of_prediction_layers_is_that_by_hand() -> None:
+    """A layer of 32, of 218.1e6 weights and 3 x 32 x 256 x 4,096 FLOP, with 2 x 4,096^2 weights and the head again."""
+    (sentence,) = read({**LLAMA, "num_nextn_predict_layers": 1}).omissions(4096)
+    layer = 6 * (2 * 4096 * (4096 + 1024) + 3 * 4096 * 14336 + 2 * 4096) + 3 * 32 * 256 * 4096
+    ends, head = 6 * (2 * 4096**2 + 32000 * 4096), 6 * (32000 * 4096 + 4096)
+    expected = 100 * (layer + ends) / (32 * layer + head)
+    assert "num_nextn_predict_layers: found 1; " in sentence
+    assert f"it takes {expected:.3g} % more FLOP" in sentence
+
+
+@pytest.mark.parametrize("config", [
+    {**MISTRAL, "sliding_window": None},
+    {**MISTRAL, "sliding_window": 4096},
+    {**MISTRAL, "sliding_window": 8192},
+    {**LLAMA, "model_type": "qwen2", "sliding_window": 128, "use_sliding_window": False, "max_window_layers": 0},
+    {**LLAMA, "model_type": "qwen2", "sliding_window": 128, "max_window_layers": 0},
+    {**LLAMA, "model_type": "qwen3", "sliding_window": 128, "use_sliding_window": True, "max_window_layers": 32},
+    {**LLAMA, "layer_types": ["full_attention"] * 32, "sliding_window": 128},
+    {**LLAMA, "model_type": "smollm3", "no_rope_layers": [1, 1, 1, 0] * 8, "sliding_window": 128},
+    {**LLAMA, "attn_layer_period": None, "mamba_d_state": 0, "attention_bias": False, "rope_theta": 1e4},
+    {**LLAMA, "attn_config": {"attn_type": "multihead_attention", "attn_impl": "flash"}, "model_type": "mpt"},
+], ids=str)  # fmt: skip
+def test_what_has_no_effect_passes_without_a_word(config: dict[str, Any]) -> None:
+    assert read(config).omissions(4096) == []
+
+
+@pytest.mark.parametrize(("config", "layers", "tokens"), [
+    ({**MISTRAL}, 32, 4096),
+    ({**LLAMA, "sliding_window": 512}, 32, 512),
+    ({**MISTRAL, "use_sliding_window": None}, 32, 4096),
+    ({**LLAMA, "model_type": "phi3", "sliding_window": 2047}, 32, 2047),
+    ({**LLAMA, "model_type": "starcoder2", "sliding_window": 4096}, 32, 4096),
+    ({**LLAMA, "model_type": "gemma2"}, 16, 4096),
+    ({**LLAMA, "model_type": "gemma3_text", "sliding_window": 1024}, 27, 1024),
+    ({**LLAMA, "model_type": "gemma3_text", "sliding_window": 1024, "sliding_window_pattern": 4}, 24, 1024),
+    ({**LLAMA, "model_type": "gemma3_text", "sliding_window": 512, "_sliding_window_pattern": 2}, 16, 512),
+    ({**LLAMA, "model_type": "qwen2", "use_sliding_window": True, "max_window_layers": 21}, 11, 4096),
+    ({**LLAMA, "model_type": "qwen2_moe", "use_sliding_window": True, "max_window_layers": 21}, 11, 4096),
+    ({**LLAMA, "model_type": "qwen3_moe", "use_sliding_window": True, "sliding_window": 99}, 32, 99),
+    ({**LLAMA, "model_type": "llama4_text"}, 24, 8192),
+    ({**LLAMA, "model_type": "llama4_text", "attention_chunk_size": 64, "no_rope_layers": [1, 0] * 16}, 16, 64),
+    ({**LLAMA, "model_type": "smollm3", "use_sliding_window": True, "sliding_window": 64}, 8, 64),
+    ({**LLAMA, "model_type": "gpt_neo"}, 16, 256),
+    ({**LLAMA, "model_type": "gpt_neo", "attention_types": [[["global", "local", "local", "local"], 8]]}, 24, 256),
+    ({**LLAMA, "model_type": "gpt_neo", "attention_layers": ["local"] * 32, "window_size": 8}, 32, 8),
+    ({**LLAMA, "sliding_window": 128, "layer_types": ["sliding_attention", "full_attention"] * 16}, 16, 128),
+    ({**LLAMA, "attention_chunk_size": 64, "layer_types": ["chunked_attention"] * 32}, 32, 64),
+    ({**LLAMA, "model_type": "gemma3_text", "_sliding_window_pattern": 6, "sliding_window": 64,
+      "layer_types": ["sliding_attention"] * 30 + ["full_attention"] * 2}, 30, 64),
+    ({**LLAMA, "model_type": "gpt_oss", "num_local_experts": 4, "num_experts_per_tok": 2, "experts_per_token": 2},
+     16, 128),
+], ids=str)  # fmt: skip
+def test_every_class_has_windows_in_its_own_layers(config: dict[str, Any], layers: int, tokens: int) -> None:
+    """Layers and defaults are those of the configurations of Hugging Face's transformers."""
+    found = read(config)
+    assert [(one.layers, one.tokens) for one in found.windows] == [(layers, tokens)]
+    assert found.omissions(tokens) == []
+    assert len(found.omissions(tokens + 1)) == 1
+
+
+@pytest.mark.parametrize(("changes", "words"), [
+    ({"attn_layer_period": 8}, "attn_layer_period: found 8; it describes layers that are not computed"),
+    ({"mamba_d_state": 16}, "mamba_d_state: found 16"),
+    ({"full_attention_interval": 4}, "full_attention_interval: found 4"),
+    ({"linear_num_value_heads": 32}, "linear_num_value_heads: found 32"),
+    ({"index_topk": 2048}, "index_topk: found 2048"),
+    ({"hybrid_override_pattern": "M-M*"}, "hybrid_override_pattern: found 'M-M*'"),
+    ({"num_kv_shared_layers": 10}, "num_kv_shared_layers: found 10"),
+    ({"hidden_size_per_layer_input": 256}, "hidden_size_per_layer_input: found 256"),
+    ({"attention_of_my_own": "twisted"}, "attention_of_my_own: found 'twisted'"),
+    ({"sliding_windo": 512}, "did you mean 'sliding_window'?"),
+    ({"attention_chunk_size": 64}, "attention_chunk_size: found 64"),
+    ({"add_cross_attention": True}, "add_cross_attention: found True"),
+    ({"attn_config": {"attn_type": "multiquery_attention"}}, "attn_config: found {'attn_type'"),
+    ({"layer_types": ["linear_attention", "full_attention"] * 16},
+     "layer_types: found linear_attention in 16 of 32 layers, which is not computed; allowed: full_attention"),
+    ({"layer_types": ["full_attention"] * 31}, "layer_types: found ['full_attention'"),
+    ({"layer_types": "mamba"}, "layer_types: found 'mamba'; a list of 32 is needed"),
+    ({"layer_types": ["sliding_attention"] * 32}, "the key `sliding_window` is required, tokens of a window"),
+    ({"use_sliding_window": "yes", "sliding_window": 8}, "use_sliding_window: found 'yes'; true or false is needed"),
+    ({"sliding_window": 0}, "sliding_window: found 0; a whole number from 1"),
+    ({"model_type": "gpt_neo", "attention_types": [["global", "x"]]}, "attention_types: found [['global', 'x']]"),
+    ({"model_type": "llama4_text", "no_rope_layers": [1, 0]}, "no_rope_layers: found [1, 0]; a list of 32"),
+    ({"num_hidden_layers": 10**9}, "num_hidden_layers: found 1000000000; models of up to 10,000 layers are read"),
+], ids=str)  # fmt: skip
+def test_what_makes_another_model_is_refused_in_one_sentence(changes: dict[str, Any], words: str) -> None:
+    found = refusal({**LLAMA, **changes})
+    assert found.startswith("config.json:1:")
+    assert words in found
+
+
+def test_a_refused_key_can_be_turned_off() -> None:
+    assert "null leaves it out" in refusal({**LLAMA, "index_topk": 2048})
+    assert read({**LLAMA, "index_topk": None}).model == read(LLAMA).model
+
+
+def test_keys_that_are_not_known_are_listed() -> None:
+    (sentence,) = read({**LLAMA, "n_group": 8, "colour": "blue"}).omissions(4096)
+    assert sentence.endswith("keys that are not known and not read: n_group, colour")
+
+
+def test_the_other_models_of_a_file_are_listed_and_not_refused() -> None:
+    whole = {"model_type": "llava", "text_config": LLAMA, "vision_config": {"hidden_size": 8}, "window_size": 7}
+    (sentence,) = read(whole).omissions(4096)
+    assert sentence.endswith("not read: vision_config, window_size")
+
+
+def test_a_shared_all_reduce_is_named() -> None:
+    (sentence,) = read({**LLAMA, "model_type": "falcon", "parallel_attn": True}).omissions(4096)
+    assert "parallel_attn: attention and feed-forward block share an all-reduce" in sentence
+
+
+@given(st.integers(1, 300), st.integers(1, 300), st.booleans())
+def test_a_window_has_the_scores_that_a_count_has(tokens: int, sequence: int, chunked: bool) -> None:  # noqa: FBT001 - drawn
+    """A token at a place p of n has min(p, W) scores, or p mod W of a chunk; half a score is that of the continuum."""
+    first = [at // tokens * tokens if chunked else max(at - tokens, 0) for at in range(sequence)]
+    counted = sum(at - start + 0.5 for at, start in enumerate(first))
+    exact = Window("key", tokens, 1, chunked=chunked).scores(sequence)
+    assert exact == pytest.approx(counted / (sequence**2 / 2), abs=1.0 / sequence)
+
+
+@given(st.integers(1, 10**6), st.integers(1, 10**6))
+def test_longer_sequences_lose_more_to_a_window(tokens: int, sequence: int) -> None:
+    window = Window("key", tokens, 1)
+    assert 0 < window.scores(2 * sequence) <= window.scores(sequence) <= 1
+    assert window.scores(tokens) == 1
+
+
+def test_attention_is_what_grows_with_the_sequence() -> None:
+    """The effect of windows rests on it: FLOP of weights at no sequence, those of attention in proportion."""
+    model = read(LLAMA).model
+    weights = model_flop(model, 0)
+    assert model_flop(model, 8192) - weights == pytest.approx(2 * (model_flop(model, 4096) - weights), rel=1e-12)
+
+
+def test_gpt_oss_has_the_weights_that_its_model_card_prints() -> None:
+    """116.83e9 in all, of which a token passes 5.13e9 beside the embedding."""
+    found = read({
+        "model_type": "gpt_oss", "hidden_size": 2880, "intermediate_size": 2880, "head_dim": 64, "vocab_size": 201088,
+        "num_attention_heads": 64, "num_key_value_heads": 8, "num_hidden_layers": 36, "num_local_experts": 128,
+        "num_experts_per_tok": 4, "sliding_window": 128, "tie_word_embeddings": False, "hidden_act": "silu",
+    })  # fmt: skip
+    assert found.model.parameters == pytest.approx(116.83e9, rel=0.005)
+    assert found.model.active_parameters - 201088 * 2880 == pytest.approx(5.13e9, rel=0.005)
+    assert [(one.layers, one.tokens) for one in found.windows] == [(18, 128)]

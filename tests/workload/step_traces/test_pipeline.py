@@ -1,0 +1,67 @@
+"""Pipelines: the formula of a step against an execution of its schedule."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evo_libra.collective import Collective
+from evo_libra.timing.collectives.phase import FULLY_CONNECTED, Implementation, Link, Overheads
+from evo_libra.timing.collectives.system import System
+from evo_libra.timing.machine import ComputeModel, Machine, MemoryKind, RemoteMemory
+from evo_libra.timing.traces.execute import execute
+from evo_libra.workload.step_traces.pipeline import pipeline_traces, schedule
+
+FORWARD, BACKWARD = 100, 230
+
+
+def machine(npus: int, bandwidth: float) -> Machine:
+    """Return NPUs that are connected with all others, without latency."""
+    link = Link(np.array([FULLY_CONNECTED]), np.array([npus]), np.array([bandwidth]), np.zeros(1))
+    rows = {collective: [Implementation.read("direct")] for collective in Collective}
+    system = System(rows, 1, 1, shrinking=True, overheads=Overheads(0.0, 0.0))
+    return Machine([link], system, ComputeModel(), RemoteMemory(MemoryKind.PER_NPU, 250.0, 80.0, 2))
+
+
+def simulated(stages: int, chunks: int, microbatches: int, message: int, bandwidth: float) -> float:
+    traces = pipeline_traces(stages, chunks, microbatches, forward=FORWARD, backward=BACKWARD, message=message)
+    return float(execute(traces, {}, machine(stages, bandwidth)).finish.max()) * 1e-3
+
+
+@given(st.integers(2, 8), st.integers(1, 3), st.integers(1, 4))
+@settings(max_examples=40)
+def test_the_formula_is_the_time_of_the_schedule_where_messages_cost_nothing(stages: int, chunks: int, m: int) -> None:
+    microbatches = m * stages
+    of_stage = chunks * (FORWARD + BACKWARD)
+    formula = microbatches * of_stage + (stages - 1) * of_stage / chunks
+    assert simulated(stages, chunks, microbatches, 1, 1e18) == pytest.approx(formula, rel=1e-9)
+
+
+@given(st.integers(2, 6), st.integers(1, 3), st.integers(1, 4), st.floats(1.0, 60.0))
+@settings(max_examples=40)
+def test_with_messages_that_are_waited_for_the_formula_is_a_bound(
+    stages: int, chunks: int, m: int, seconds: float
+) -> None:
+    microbatches, size = m * stages, 2**20
+    found = simulated(stages, chunks, microbatches, size, size / seconds * 1e6)
+    of_stage, messages = chunks * (FORWARD + BACKWARD), chunks * 2 * seconds
+    formula = microbatches * (of_stage + messages) + (stages - 1) * (of_stage + messages) / chunks
+    compute = microbatches * of_stage + (stages - 1) * of_stage / chunks
+    assert compute <= found * (1 + 1e-9)
+    assert found <= formula * (1 + 1e-9)
+
+
+@given(st.integers(1, 8), st.integers(1, 4), st.integers(1, 4))
+def test_every_pass_of_every_microbatch_runs_once(stages: int, chunks: int, m: int) -> None:
+    for stage in range(stages):
+        steps = schedule(stage, stages, chunks, m * stages)
+        assert len(set(steps)) == len(steps) == 2 * chunks * m * stages
+        before = {(step.chunk, step.microbatch): place for place, step in enumerate(steps) if step.forward}
+        assert all(before[s.chunk, s.microbatch] < place for place, s in enumerate(steps) if not s.forward)
+
+
+def test_an_interleaved_schedule_needs_whole_groups_of_microbatches() -> None:
+    with pytest.raises(ValueError, match="a multiple of 4 microbatches"):
+        schedule(0, 4, 2, 6)
