@@ -7,14 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from evo_libra.arrays import FloatArray
-from evo_libra.workload.serving.decoding import step_share
-from evo_libra.workload.serving.serving_plans import ServingPlans, with_split_experts
-from evo_libra.workload.serving.serving_setup import RESERVED, ServingSetup
-from evo_libra.workload.step.kernels import Array
-from evo_libra.workload.step.memory import layers_of_stage, parameters
-from evo_libra.workload.step.plans import Plans
-from evo_libra.workload.models.layer import kv_heads
+from evo_libra.workload.models.kernels import Array
 from evo_libra.workload.plans.plans import Plans
+from evo_libra.workload.serving.decoding import step_share
 from evo_libra.workload.serving.serving_plans import ServingPlans, with_split_experts
 from evo_libra.workload.serving.serving_setup import RESERVED, ServingSetup
 from evo_libra.workload.training.memory import layers_of_stage, parameters

@@ -7,15 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from evo_libra.arrays import FloatArray
-from evo_libra.workload.models.layers.sublayer import Matrix, Share, StepWork, Sublayer
-from evo_libra.workload.serving.serving_plans import with_split_experts
-from evo_libra.workload.serving.serving_setup import ServingSetup
-from evo_libra.workload.step.kernels import Array
-from evo_libra.workload.step.plans import Plans
-from evo_libra.workload.models.decoder import Experts
 from evo_libra.workload.models.kernels import Array
-from evo_libra.workload.models.layer import attention_widths, kv_heads
+from evo_libra.workload.models.layers.sublayer import Matrix, Share, StepWork, Sublayer
 from evo_libra.workload.plans.plans import Plans
+from evo_libra.workload.serving.serving_plans import with_split_experts
 from evo_libra.workload.serving.serving_setup import ServingSetup
 
 

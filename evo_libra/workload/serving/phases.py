@@ -10,6 +10,8 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.collective import Collective, Dispatch, NextStage
+from evo_libra.workload.models.layer import layer_time
+from evo_libra.workload.plans.plans import Plans
 from evo_libra.workload.serving.cache import (
     Layers,
     cache_bytes,
@@ -19,10 +21,6 @@ from evo_libra.workload.serving.cache import (
     serving_memory,
 )
 from evo_libra.workload.serving.decoding import head_step, part_step, sequences
-from evo_libra.workload.models.layer import layer_time
-from evo_libra.workload.plans.plans import Plans
-from evo_libra.workload.serving.cache import cache_of_prompt, prompt_memory, serving_memory
-from evo_libra.workload.serving.decoding import head_step, layer_step, sequences
 from evo_libra.workload.serving.serving_plans import ServingPlans, with_split_experts
 from evo_libra.workload.serving.serving_setup import ServingSetup
 from evo_libra.workload.serving.tiers import Away

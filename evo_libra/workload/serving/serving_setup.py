@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass, replace
 
 from evo_libra.network.catalog.accelerator import Accelerator
-from evo_libra.workload.models.layers.sublayer import Cell
 from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.models.kernels import Kernels
+from evo_libra.workload.models.layers.sublayer import Cell
 from evo_libra.workload.serving.ends import UNCOUNTED, Ends
 from evo_libra.workload.serving.lengths import Lengths
 from evo_libra.workload.serving.stacks import ATTENTION, SERVING_STACKS, ServingStack

@@ -17,11 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from evo_libra.arrays import FloatArray
+from evo_libra.workload.plans.plans import Plans
 from evo_libra.workload.serving.cache import Layers
 from evo_libra.workload.serving.decoding import step_share
-from evo_libra.workload.plans.plans import Plans
-from evo_libra.workload.serving.cache import cache_per_token
-from evo_libra.workload.serving.decoding import experts_read
 from evo_libra.workload.serving.serving_plans import with_split_experts
 from evo_libra.workload.serving.serving_setup import ServingSetup
 from evo_libra.workload.training.expansion import spilled

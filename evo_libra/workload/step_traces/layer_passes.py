@@ -9,12 +9,14 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.collective import Collective
+from evo_libra.workload.models.layer import (
+    PartTraffic,
+    layer_time,
+    one_layer,
+    part_traffic,
+    reduced_bytes,
+)
 from evo_libra.workload.models.stack import DecoderLayer
-from evo_libra.workload.step.layer import PartTraffic, layer_time, one_layer, part_traffic, reduced_bytes
-from evo_libra.workload.step.plans import FULL, Plans
-from evo_libra.workload.step.races import CONTEXT, EXPERT, TENSOR
-from evo_libra.workload.step.training_setup import Setup
-from evo_libra.workload.models.layer import LayerTraffic, layer_time, layer_traffic
 from evo_libra.workload.plans.plans import FULL, Plans
 from evo_libra.workload.training.races import CONTEXT, EXPERT, TENSOR
 from evo_libra.workload.training.training_setup import Setup

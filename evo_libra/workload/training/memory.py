@@ -8,16 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evo_libra.arrays import FloatArray
-from evo_libra.workload.models.stack import Counted
-from evo_libra.workload.step.decoder import Decoder
-from evo_libra.workload.step.expansion import expansions_of, spilled
-from evo_libra.workload.step.kernels import Array
-from evo_libra.workload.step.layer import one_layer, share_of
-from evo_libra.workload.step.offload import GRADIENT, WEIGHT, in_window, on_npu
-from evo_libra.workload.step.plans import FULL, NONE, Plans
-from evo_libra.workload.step.training_setup import Setup
 from evo_libra.workload.models.decoder import Decoder
-from evo_libra.workload.models.layer import attention_widths, kv_heads
+from evo_libra.workload.models.kernels import Array
+from evo_libra.workload.models.layer import one_layer, share_of
+from evo_libra.workload.models.stack import Counted
 from evo_libra.workload.plans.plans import FULL, NONE, Plans
 from evo_libra.workload.training.expansion import expansions_of, spilled
 from evo_libra.workload.training.offload import GRADIENT, WEIGHT, in_window, on_npu

@@ -8,12 +8,12 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray
 from evo_libra.collective import Collective, Dispatch
-from evo_libra.workload.step.layer import PartTraffic, layer_time, part_traffic, reduced_bytes
-from evo_libra.workload.step.memory import layers_of_stage
-from evo_libra.workload.step.plans import FULL, Plans
-from evo_libra.workload.step.races import CONTEXT, EXPERT, TENSOR, StepChain, Traffic
-from evo_libra.workload.step.training_setup import Setup
-from evo_libra.workload.models.layer import LayerTime, LayerTraffic, layer_time, layer_traffic
+from evo_libra.workload.models.layer import (
+    PartTraffic,
+    layer_time,
+    part_traffic,
+    reduced_bytes,
+)
 from evo_libra.workload.plans.plans import FULL, Plans
 from evo_libra.workload.training.memory import layers_of_stage
 from evo_libra.workload.training.races import CONTEXT, EXPERT, TENSOR, StepChain, Traffic

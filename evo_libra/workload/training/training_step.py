@@ -11,9 +11,9 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.network.catalog.accelerator import Accelerator
-from evo_libra.workload.models.layers.sublayer import WHOLE
 from evo_libra.workload.layers.workload import IterationSize
 from evo_libra.workload.models.decoder import Decoder
+from evo_libra.workload.models.layers.sublayer import WHOLE
 from evo_libra.workload.parallelism import ALL, Layout
 from evo_libra.workload.plans.placement import ORDER
 from evo_libra.workload.plans.plan_rules import plan_text, plan_values

@@ -13,10 +13,9 @@ from random_serving import DENSE, FREE, LATENT, ROUTED, SEEDS, Seconds, random_p
 
 from evo_libra.arrays import FloatArray
 from evo_libra.network.catalog.accelerators import accelerator
-from evo_libra.workload.serving.cache import cache_bytes, serving_memory
 from evo_libra.workload.models.decoder import Experts, decoder
 from evo_libra.workload.plans.plans import Plans, one_plan
-from evo_libra.workload.serving.cache import cache_per_token, serving_memory
+from evo_libra.workload.serving.cache import cache_bytes, serving_memory
 from evo_libra.workload.serving.phases import phases_of
 from evo_libra.workload.serving.served_times import served_times, times_in_order
 from evo_libra.workload.serving.serving_plans import ServingPlans

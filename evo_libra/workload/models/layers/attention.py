@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evo_libra.workload.models.kernels import Array
 from evo_libra.workload.models.layers.sublayer import Attention, Cell, Core, Matrix, Share, StepWork, Sublayer
-from evo_libra.workload.step.kernels import Array
 
 
 @dataclass(frozen=True)

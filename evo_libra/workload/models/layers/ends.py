@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from evo_libra.workload.models.kernels import Array
 from evo_libra.workload.models.layers.sublayer import Matrix, Share, Sublayer
-from evo_libra.workload.step.kernels import Array
 
 
 @dataclass(frozen=True)

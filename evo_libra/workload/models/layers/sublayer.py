@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from evo_libra.arrays import FloatArray
-from evo_libra.workload.step.kernels import Array, Kernels, scaled
+from evo_libra.workload.models.kernels import Array, Kernels, scaled
 
 
 @dataclass(frozen=True)
