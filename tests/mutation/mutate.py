@@ -40,7 +40,18 @@ sys.path.insert(0, str(Path(__file__).parent))
 from mutants import Mutant, mutate, sites
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("timing", "workload", "network", "bandwidth", "problem", "front", "optimality", "explain", "searching")
+ROOMS = (
+    "timing",
+    "workload",
+    "network",
+    "bandwidth",
+    "problem",
+    "front",
+    "optimality",
+    "explain",
+    "searching",
+    "validation/roce",
+)
 TEXTS = ("problem/file/", "timing/input_files/", "network/catalog/", "conformance.py", "sample_problem.py")
 """Parts of paths of what reads files and what tests a user's own parts, which are no formulas."""
 COPIED = ("evo_libra", "tests", "problems", "experiments", "docs", "pyproject.toml", "README.md", "CHANGELOG.md")
@@ -159,7 +170,7 @@ def _tests_of(path: str) -> list[str]:
 
 def _draw(rooms: list[str], seed: int) -> Iterator[Mutant]:
     """Yield the mutants of rooms in random order, without those that are equivalent."""
-    equivalent = {(one["module"], one["function"], one["before"], one["after"]) for one in equivalents()}
+    equivalent = {(one["module"], one["function"], one["before"], one.get("after")) for one in equivalents()}
     paths = [
         path.relative_to(ROOT / "evo_libra") for room in rooms for path in (ROOT / "evo_libra" / room).rglob("*.py")
     ]
@@ -170,7 +181,8 @@ def _draw(rooms: list[str], seed: int) -> Iterator[Mutant]:
     random.Random(seed).shuffle(places)  # noqa: S311 - no secret
     for path, site in places:
         mutant = mutate(path, trees[path], site)
-        if (path, mutant.function, mutant.before, mutant.after) not in equivalent:
+        line = path, mutant.function, mutant.before
+        if not {(*line, mutant.after), (*line, None)} & equivalent:
             yield mutant
 
 

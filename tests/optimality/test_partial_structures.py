@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
 
+from evo_libra import load_problem
+from evo_libra.optimality import partial_structures
 from evo_libra.optimality.branch_and_bound import BoundProgress, _Queue
 from evo_libra.optimality.ideal_bandwidth import empty_ideal
-from evo_libra.optimality.partial_structures import Budgets, PartialStructures
+from evo_libra.optimality.partial_structures import Budgets, PartialStructures, further
+from evo_libra.problem.problem import Problem
 
 COST = np.array([1.0, 2.0, 4.0, 16.0])
 
@@ -70,6 +76,45 @@ def test_one_dimension_stands_for_those_that_are_open() -> None:
     assert open_.tolist() == [0, 2]
     assert whole.tolist() == [[4, 8, 16], [4, 2, 1], [1, 1, 1]]
     assert nodes.npus.tolist() == places.tolist()
+
+
+def test_each_way_to_go_on_is_a_structure_with_one_more_dimension() -> None:
+    known = {(0, 8, -1): ([0, 1], [2, 8]), (1, 4, 1): ([2], [4])}
+    ways: Any = SimpleNamespace(of=lambda *state: tuple(map(np.array, known[state])))
+    nodes = structures(3)
+    nodes = replace(
+        nodes, npus=np.array([[2, 1, 2], [1, 1, 1], [1, 1, 1]]), technology=np.array([[1, 0, 1], [1, 0, 1], [1, 0, 1]]),
+        depth=np.array([1, 0, 1]), left=np.array([4, 8, 4]), last=np.array([1, -1, 1]), group=np.array([7, 8, 9]),
+    )  # fmt: skip
+    found = further(ways, nodes)
+    # The second one, which has no dimension yet, has two ways to go on, the others one.
+    assert found.npus.tolist() == [[2, 8, 2, 2], [1, 1, 4, 4], [1, 1, 1, 1]]
+    assert found.technology.tolist() == [[0, 1, 1, 1], [0, 1, 2, 2], [0, 1, 2, 2]]
+    assert (found.depth.tolist(), found.left.tolist(), found.last.tolist()) == (
+        [1, 1, 2, 2],
+        [4, 1, 1, 1],
+        [0, 1, 2, 2],
+    )
+    assert found.group.tolist() == [8, 8, 7, 9]
+
+
+@pytest.mark.parametrize(
+    ("constraint", "usd"),
+    [
+        ("cost >= 3 MUSD", 3e6 * (1.0 - 1e-6)),
+        ("cost == 3 MUSD", 3e6 * (1.0 - 1e-6)),
+        ("cost <= 3 MUSD", 0.0),
+        ("time >= 1 s", 0.0),
+    ],
+)
+def test_a_least_cost_is_asked_for_but_for_rounding(constraint: str, usd: float) -> None:
+    problem = load_problem("gpt3-4k", [f"constraints=['{constraint}']"])
+    assert isinstance(problem, Problem)
+    assert partial_structures._required_cost(problem) == pytest.approx(usd, rel=1e-9)  # noqa: SLF001 - a formula
+
+
+def test_none_of_no_structures_is_promising() -> None:
+    assert len(structures(1).select(np.empty(0, dtype=np.int64)).promising(Budgets(COST, np.ones(4)))) == 0
 
 
 def test_structures_wait_by_their_scores() -> None:
