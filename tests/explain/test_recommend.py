@@ -86,13 +86,14 @@ def test_the_price_of_time_is_that_of_the_table(front: Front) -> None:
     assert one.slower is not None
     rows = front.frame
     cost, time = rows["cost_usd"].to_list(), rows["time_ms"].to_list()
-    percent, usd, ratio, last = figures_in(one.reason)
+    percent, usd, ahead, behind = figures_in(one.reason)
+    assert f"(#{found.ids[one.faster.row]})" in one.reason
     assert percent == pytest.approx(100 * (1 - time[one.faster.row] / time[one.row]), rel=1e-2)
     assert usd == pytest.approx(cost[one.faster.row] - cost[one.row], rel=1e-2)
-    assert last == pytest.approx(100 * (1 - time[one.row] / time[one.slower.row]), rel=1e-2)
-    ahead = (cost[one.faster.row] - cost[one.row]) / (time[one.row] - time[one.faster.row])
-    behind = (cost[one.row] - cost[one.slower.row]) / (time[one.slower.row] - time[one.row])
-    assert ratio == pytest.approx(ahead / behind, rel=1e-2)
+    assert ahead == pytest.approx(usd / (time[one.row] - time[one.faster.row]), rel=1e-2)
+    assert behind == pytest.approx(
+        (cost[one.row] - cost[one.slower.row]) / (time[one.slower.row] - time[one.row]), rel=1e-2
+    )
 
 
 def test_near_the_fastest_it_is_the_cheapest(front: Front) -> None:
@@ -177,7 +178,7 @@ def test_time_per_token_is_bought_for_the_price_of_tokens() -> None:
         )  # fmt: skip
         assert figures_in(mine.reason) == figures_in(theirs.reason)
     first = recommend(other)[0]
-    assert "% of tpot" in first.reason
+    assert "% of the tpot" in first.reason
     assert "USD per Mtoken" in first.reason
     assert recommendation_rows(other, [first])[0]["steps_are_of"] == ["tpot_ms", "cost_per_Mtoken_usd"]
 
