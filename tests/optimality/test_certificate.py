@@ -37,7 +37,7 @@ def test_a_certificate_by_hand() -> None:
     # The front has 4 s for 1 USD and 2 s for 3 USD, as good as the ideal. Just below 3 USD it still takes 4 s, where
     # the ideal takes 3 s: a factor of 4/3.
     designs = _Designs(np.array([4.0, 2.0]), np.array([1.0, 3.0]), np.array([1, 0]))
-    found = _certificate(problem(), designs, BOUNDS, 5, 6, 7)
+    found = _certificate(problem(), designs, BOUNDS, looked=5, waiting=6, solved=7)
     np.testing.assert_allclose([*found.factor, found.largest_factor, found.at_cost], [1.0, 1.0, 4.0 / 3.0, 3.0])
     assert (found.fastest, found.looked, found.waiting, found.solved) == (2.0, 5, 6, 7)
     # On axes from 0 to 1 the front is (1, 0) and (0, 1): 1.1^2 - 1. No front has more than one of 3 s for 1 USD and
@@ -51,7 +51,7 @@ def test_a_certificate_by_hand() -> None:
 def test_a_slow_design_has_its_own_factor() -> None:
     # 5 s for 1 USD instead of 4 s; 3 s for 2.5 USD, as the ideal; nothing reaches 2 s: 3 / 2 at any higher cost.
     designs = _Designs(np.array([5.0, 3.0]), np.array([1.0, 2.5]), np.array([0, 1]))
-    found = _certificate(problem(), designs, BOUNDS, 0, 0, 0)
+    found = _certificate(problem(), designs, BOUNDS, looked=0, waiting=0, solved=0)
     np.testing.assert_allclose(found.factor, [1.25, 1.0])
     # Just below 2.5 USD the front takes 5 s and the ideal 3 s.
     np.testing.assert_allclose([found.largest_factor, found.at_cost], [5.0 / 3.0, 2.5])
@@ -63,6 +63,17 @@ def test_what_is_slower_than_the_time_limit_is_no_design() -> None:
     assert _time_limit(limited) > 2.5
     assert _time_limit(problem("constraints=['time >= 2.5 s']")) == np.inf
     designs = _Designs(np.array([2.0]), np.array([3.0]), np.array([0]))
-    found = _certificate(limited, designs, BOUNDS, 0, 0, 0)
+    found = _certificate(limited, designs, BOUNDS, looked=0, waiting=0, solved=0)
     # 3 s for 1 USD is left out: what remains is 2 s for 2 USD.
     np.testing.assert_allclose(found.max_hypervolume, 1.1 * (1.1 - np.log(2.0) / np.log(3.0)))
+
+
+def test_levels_reach_from_the_cheapest_design_to_beyond_the_axes() -> None:
+    designs = _Designs(np.array([9.0, 5.0]), np.array([2.0, 4.0]), np.array([0, 1]))
+    cost, time = certificate._branch_levels(problem(), designs, 1.0, 1024.0)  # noqa: SLF001 - a rule of its own
+    # The reference point, at 1.1, is 1024 x 1024^0.1 = 2048 USD; at the last level every budget is enough.
+    np.testing.assert_allclose([cost[0], cost[-2], cost[-1]], [1.0, 2048.0, problem().pricing.max_cost()])
+    assert {2.0, 4.0} <= set(cost.tolist())
+    assert np.isinf(time[cost < 2.0]).all()
+    assert (time[(cost >= 2.0) & (cost < 4.0)] == 9.0).all()
+    assert (time[cost >= 4.0] == 5.0).all()
