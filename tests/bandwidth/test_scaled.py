@@ -32,6 +32,21 @@ def test_units_of_a_budget_of_two_patterns() -> None:
     assert part.count.tolist() == [5.0]
 
 
+def test_what_is_not_there_has_the_unit_1() -> None:
+    # A dimension that is held at 0, and a row that says nothing.
+    program = one(
+        [[1.0, 0.0]], high=[np.inf, 0.0], rows=[[1.0, 1.0], [0.0, 0.0]], limit=[1.0, 0.0],
+        equality=np.zeros(2, dtype=np.bool_),
+    )  # fmt: skip
+    part = scaled(program)
+    np.testing.assert_allclose(part.unit_b[:, 0], [0.855, 1.0])
+    np.testing.assert_allclose([part.row_scale[1, 0], part.limit[1, 0]], [1.0, 0.0])
+    assert part.rows[1, :, 0].tolist() == [0.0, 0.0]
+    # Of two budgets the tighter one counts.
+    two = scaled(one([[1.0]], rows=[[1.0], [1.0]], limit=[4.0, 2.0], equality=np.zeros(2, dtype=np.bool_)))
+    np.testing.assert_allclose(two.unit_b[0], 0.9 * 0.95 * 2.0)
+
+
 def test_the_left_sides_of_the_stack() -> None:
     part = scaled(replace(PROGRAM, high=np.array([[5.0], [np.inf]]), low=np.array([[0.1], [0.0]])))
     s, b = np.array([[0.5], [0.25]]), np.array([[2.0], [1.0]])
