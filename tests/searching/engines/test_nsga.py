@@ -22,6 +22,7 @@ from evo_libra.front.staircase import stable_order
 from evo_libra.problem.file.registry import load_problem
 from evo_libra.problem.protocol import Genome
 from evo_libra.searching.conformance import SampleProblem
+from evo_libra.searching.engine import Arrays
 from evo_libra.searching.engines import niching, nsga, survival
 from evo_libra.searching.engines.niching import Niches, Scale, chosen_by_niche, nearest, reference_directions, rescale
 from evo_libra.searching.engines.survival import (
@@ -406,14 +407,23 @@ def test_designs_of_eight_generations_are_kept_beside_the_memory() -> None:
 
 
 def test_what_is_left_when_children_repeat_is_sampled() -> None:
-    # All children of one design without mutation are that design, so that the last tries sample the genome.
+    # All children of one design without mutation are that design: six tries are children, and the seventh is a sample.
+    tries: list[int] = []
+
+    class Counted(nsga.Nsga):
+        def _children(self, arrays: Arrays, pairs: int, random: np.random.Generator) -> FloatArray:
+            tries.append(pairs)
+            return super()._children(arrays, pairs, random)
+
     genome = Genome(("x",), np.zeros(1), np.ones(1), np.zeros(1, dtype=np.bool_))
-    engine = nsga.Nsga(Crowding(), Operators(crossover=0.0, mutation=0.0))
+    engine = Counted(Crowding(), Operators(crossover=0.0, mutation=0.0))
     state = engine.start(genome, 2, 10, 0)
     same = np.full((1, 10), 0.5)
     state = engine.tell(state, same, np.ones((2, 10)), np.zeros(10))
     genes, state = engine.ask(state)
     assert genes.shape == (1, 10)
     assert len(np.unique(genes)) == 10
+    # Pairs for 10 designs and 3 % more; after a try without a new one, for four times as many.
+    assert tries == [6, *[21] * 5]
     # Next to none of the tries was new: a quarter is the least share that is reckoned with.
     assert 0.25 <= state.arrays["share"] <= 1.0
