@@ -206,7 +206,8 @@ def _print(mutant: Mutant, verdict: str, test: str, seconds: float) -> None:
     if verdict == CAUGHT:
         print(f"{verdict} {place} by {test} in {seconds:.0f} s", flush=True)
     else:
-        print(f"{verdict} {place} {test}\n  - {mutant.before}\n  + {mutant.after}", flush=True)
+        why = f", as {test} fails without the mutation, too" if test else ""
+        print(f"{verdict} {place}{why}\n  - {mutant.before}\n  + {mutant.after}", flush=True)
 
 
 def _print_rates(counts: Counter[tuple[str, str]]) -> None:
