@@ -22,7 +22,7 @@ from evo_libra.timing.traces.durations import durations, ring_ends
 def machine(compute: ComputeModel | None = None, *, splits: int = 1, endpoint: float = 5.0) -> Machine:
     links = [Link(np.array([block]), np.array([npus]), np.array([rate]), np.array([10.0]))
              for block, npus, rate in ((RING, 4, 1e9), (SWITCH, 2, 0.5e9))]  # fmt: skip
-    rows = dict.fromkeys(Collective, [Implementation.read("ring")] * 2)
+    rows = {kind: [Implementation.read("ring")] * 2 for kind in Collective}
     system = System(rows, splits, 1, shrinking=True, overheads=Overheads(endpoint, 2.0))
     return Machine(links, system, compute or ComputeModel(), RemoteMemory(MemoryKind.PER_NODE, 7.0, 3.0, 4))
 

@@ -60,6 +60,13 @@ def test_a_gathered_chunk_ends_where_the_load_is_least() -> None:
     assert orders(wide) == [[0, 1], [0, 1]]
 
 
+def test_a_gathered_chunk_counts_what_it_gathers_before_the_last_dimension() -> None:
+    # Dimension 1 has r times the bandwidth: chunk 0 adds 1 to it and 2 / r to dimension 0, by place. The difference of
+    # 1 - 2 / r, over the 2 NPUs of dimension 1, is a sixteenth of a chunk at r = 2.286.
+    for ratio, second in ((2.3, [1, 0]), (2.28, [0, 1])):
+        assert orders(planned(Scheduler.OFFLINE_GREEDY, AG, 2 * MIB, MIB, [2, 2], [1.0, ratio]))[1] == second
+
+
 def test_the_last_chunk_of_a_greedy_scheduler_has_what_is_left() -> None:
     assert planned(Scheduler.OFFLINE_GREEDY, AR, 2.5 * MIB, MIB, [2, 2], [1.0, 1.0]).size[:, 0].tolist() == [
         MIB, MIB, MIB / 2,
