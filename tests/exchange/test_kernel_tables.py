@@ -61,8 +61,8 @@ def test_the_longest_time_and_the_largest_size_are_read() -> None:
 
 
 @pytest.mark.parametrize(("head", "words"), [
-    ("gemm_dtype,m,n,latency", "has no column k;"),
-    ("gemm_dtype,m,n,k,k,latency", "a column comes twice"),
+    ("gemm_dtype,m,n,latency", r"t.csv:1: has no column k;"),
+    ("gemm_dtype,m,n,k,k,latency", r"t.csv:1: a column comes twice"),
 ])  # fmt: skip
 def test_wrong_columns_are_refused(head: str, words: str) -> None:
     with pytest.raises(InputError, match=words):

@@ -77,6 +77,10 @@ def test_times_are_microseconds_and_buses_gigabytes_per_second() -> None:
     assert (found.ranks, found.rows) == (2, (NcclRow(1000, 6.25e-5, 3e9), NcclRow(2000, 1.25e-4, 3.5e9)))
 
 
+def test_a_size_has_up_to_18_digits() -> None:
+    assert read_nccl_tests(ROW.format("1" * 18, 1, 1), "t").rows[0].size == int("1" * 18)
+
+
 def test_large_messages_have_30_mb_and_more() -> None:
     text = "\n".join(ROW.format(size, 1.0, 1.0) for size in (29_999_999, 30_000_000))
     assert [row.size for row in large_messages(read_nccl_tests(text, "t"))] == [30_000_000]
@@ -92,6 +96,7 @@ def test_the_bus_of_a_file_is_the_median_of_large_messages() -> None:
 @pytest.mark.parametrize(("row", "words"), [
     (ROW.format(1000, 0, 1.0), "t:1: time: found 0; a time above 0"),
     (ROW.format(1000, "x", 1.0), "time: found 'x'"),
+    (ROW.format("1" * 19, 1, 1), "found 13 columns"),  # a size has up to 18 digits
     (f"{ROW.format(1000, 1, 1)}\n{ROW.format(1000, 1, 1)}", "a size comes twice"),
     ("1000 1 float", "found 3 columns"),
     ("# nothing", "no row of nccl-tests was found"),

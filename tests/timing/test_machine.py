@@ -100,6 +100,16 @@ def test_a_listed_group_is_a_ring_over_its_members_with_ten_ns_before_a_message(
     assert set(found.tolist()) == {1000.0, 10 + 2 * 830 + 600}
 
 
+def test_a_listed_group_of_one_dimension_runs_its_algorithm() -> None:
+    # Direct on links of 1 B/ns, 2 of 4 NPUs: 3 x 10 + 2 (100 + 10) + 3 x 50 ns for messages of 100 B.
+    link = Link(np.array([FULLY_CONNECTED]), np.array([4]), np.array([1e9]), np.array([10.0]))
+    rows = {kind: [Implementation.read("direct")] for kind in Collective}
+    of = Machine([link], System(rows, 1, 1, shrinking=True, overheads=Overheads(5.0, 2.0)))
+    nodes = [[collective_node(1, "", CollectiveType.ALL_REDUCE, 200, group="1")] if npu in (0, 1) else
+             [compute_node(1, "", duration=1)] for npu in range(4)]  # fmt: skip
+    assert set(durations(compile_program(nodes, {"1": (0, 1)}, of), of).tolist()) == {1000.0, 400.0}
+
+
 def test_members_of_a_ring_end_when_the_messages_of_those_before_them_have_come() -> None:
     # Member i ends at the latest of start of i - k and the links between, k = 0 to the steps. Starts 0, 10, 0; links of
     # 5 ns (0 to 1), 7 and 2 ns.
