@@ -46,7 +46,7 @@ def test_links_to_a_gpu_are_added_up() -> None:
     ((to(1, 2), to(0, 3)), "GPUs 0 and 1 do not agree"),
     ((to(0, 2),), "GPUs 0 and 0 do not agree"),
     ((to(7, 2),), "neither a GPU of the file nor a switch"),
-    ((SWITCH.format(37),), "nvlink.count: found '37'; a whole number up to 36"),
+    ((SWITCH.format(37),), r"node.xml:1:39: nvlink.count: found '37'; a whole number up to 36"),
     ((), "no GPU was found"),
 ])  # fmt: skip
 def test_servers_that_are_not_read(gpus: tuple[str, ...], words: str) -> None:
@@ -65,6 +65,26 @@ def test_more_links_than_a_gpu_has_are_those_of_switches() -> None:
     assert matrix("NV6", 4) == GpuNode(4, {(a, b): 6 for a in range(4) for b in range(4) if a != b}, 0, None, ())
     assert matrix("NV9", 4) == GpuNode(4, {}, 9, None, ())
     assert matrix("NV18", 2) == GpuNode(2, {(0, 1): 18, (1, 0): 18}, 0, None, ())
+
+
+@pytest.mark.parametrize(("lines", "words"), [
+    (["a", "GPU0 GPU1", "GPU0 X NV4"], "topo.txt:2: GPU1: the row of GPU1 is missing"),
+    (["GPU0 GPU0", "GPU0 X NV4"], "topo.txt:1: a name comes twice in the header"),
+    (["GPU0 GPU1", "GPU0 X NV4", "GPU0 X NV4"], "topo.txt:3: GPU0: this row comes twice"),
+    (["GPU0 GPU1", "", "GPU0 X"], "topo.txt:3: GPU0: found 1 cells; 2 are needed"),
+    (["GPU0 GPU1", "GPU0 X NV4", "GPU1 NV5 X"], "topo.txt:2: GPU0.GPU1: found NV4; the other direction"),
+    (["GPU0 GPU1", "GPU0 X NV0", "GPU1 NV0 X"], "GPU0.GPU1: found NV0; the other direction has to say the same"),
+    (["GPU0 GPU1", "GPU0 X X", "GPU1 NV4 X"], "topo.txt:2: GPU0.GPU1: found 'X'"),
+    (["nothing"], "no header with GPU0 was found"),
+])  # fmt: skip
+def test_matrices_that_are_not_read(lines: list[str], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        read_gpu_matrix("\n".join(lines), "topo.txt")
+
+
+def test_a_matrix_has_interfaces_and_columns_of_affinity() -> None:
+    text = "GPU0 GPU1 mlx5_0 CPU Affinity\nGPU0 X NV4 PIX 0-47 0\nGPU1 NV4 X SYS 0-47 0\nmlx5_0 PIX SYS X\nLegend: GPU0"
+    assert read_gpu_matrix(text, "topo.txt") == GpuNode(2, {(0, 1): 4, (1, 0): 4}, 0, None, (None,))
 
 
 ROW = "{} 1 float sum -1 {} 2.0 {} 0 9.0 9.0 9.0 0"

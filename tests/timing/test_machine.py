@@ -167,3 +167,11 @@ def test_seconds_of_computations() -> None:
     assert computing_seconds(program, TraceAccelerator()).tolist() == pytest.approx([3e-6])
     assert computing_seconds(program, TraceAccelerator(scale=0.5)).tolist() == pytest.approx([1.5e-6])
     assert computing_seconds(program, TraceAccelerator(5e9, 2e9)).tolist() == pytest.approx([250e-9])
+    for given in ({"operations": 0, "size": 500}, {"operations": 1000, "size": 0}, {"size": 500}):
+        lacking = compile_program([[compute_node(1, "", duration=3, **given)]], {}, 2)
+        with pytest.raises(InputError, match="needs num_ops and tensor_size above 0"):
+            computing_seconds(lacking, TraceAccelerator(5e9, 2e9))
+        assert computing_seconds(lacking, TraceAccelerator()).tolist() == pytest.approx([3e-6])
+    memory = compile_program([[load_node(1, "", 100)]], {}, 2)
+    with pytest.raises(InputError, match="uses remote memory"):
+        computing_seconds(memory, TraceAccelerator())
