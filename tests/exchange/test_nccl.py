@@ -101,6 +101,16 @@ def test_a_size_has_up_to_18_digits() -> None:
     assert read_nccl_tests(ROW.format("1" * 18, 1, 1), "t").rows[0].size == int("1" * 18)
 
 
+def test_lines_of_words_are_no_rows() -> None:
+    row = ROW.format(1000, 1, 1)
+    text = (
+        f"{row.replace('1000', 'Avg')}\n{row}\nsize count type redop root time algbw busbw wrong time algbw busbw wrong"
+    )
+    assert [one.size for one in read_nccl_tests(text, "t").rows] == [1000]
+    with pytest.raises(InputError, match="t:1: size: found '1x'; bytes are needed"):
+        read_nccl_tests(row.replace("1000 1", "1x a"), "t")
+
+
 def test_large_messages_have_30_mb_and_more() -> None:
     text = "\n".join(ROW.format(size, 1.0, 1.0) for size in (29_999_999, 30_000_000))
     assert [row.size for row in large_messages(read_nccl_tests(text, "t"))] == [30_000_000]
