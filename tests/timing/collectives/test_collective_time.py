@@ -43,6 +43,14 @@ def test_other_collectives_take_each_dimension_once() -> None:
     assert ns(A2A, 800) == 1295 + 430
 
 
+def test_trees_take_one_chunk() -> None:
+    # 5 + 3 (810 + 5) + 810 + 5 on one dimension, see `evo_libra.timing.collectives.phase`.
+    tree = replace(SYSTEM, implementations={AR: [Implementation.read("doubleBinaryTree")]})
+    assert collective_time(AR, 800, LINKS[:1], tree).tolist() == [5 + 3 * 815 + 815]
+    with pytest.raises(ValueError, match="doubleBinaryTree with several chunks"):
+        collective_time(AR, 800, LINKS[:1], replace(tree, splits=2))
+
+
 def test_dimensions_that_take_no_part_are_passed_over() -> None:
     assert ns(AR, 800, involved=[True, False]) == 5 + 6 * 215
     assert ns(AR, 800, involved=[False, True]) == 5 + 2 * 425
