@@ -55,7 +55,8 @@ def test_traffic_of_structures_is_looked_up() -> None:
 
 
 def test_a_budget_is_spent_on_the_slowest_dimension() -> None:
-    # Node 2 x pod 2 with rings at 8 and 12 USD: 1/2 and 1/4 byte. Both times are alike at b0 = 2 b1: 70 USD buy 8 x 5 + 12 x 2.5, the cap of node; 56 USD buy 8 x 4 + 12 x 2.
+    # Node 2 x pod 2 with rings at 8 and 12 USD: 1/2 and 1/4 byte. Both times are alike at b0 = 2 b1: 70 USD buy
+    # 8 x 5 + 12 x 2.5, the cap of node; 56 USD buy 8 x 4 + 12 x 2.
     designs = pricing().topologies(np.array([1, 1]), np.zeros((2, 2), np.int64))
     found = allocate(traffic(), (), designs, np.array([70.0, 56.0]))
     assert found.T.tolist() == [pytest.approx([5.0, 2.5], rel=1e-6), pytest.approx([4.0, 2.0], rel=1e-6)]

@@ -71,6 +71,14 @@ def test_a_group_has_its_share_of_the_bandwidth() -> None:
     assert half.tolist() == pytest.approx([6 * 210e-9])
 
 
+def test_levels_of_trees_see_to_the_bandwidth_themselves() -> None:
+    # 4 NPUs under one switch of FRED, 5 ns a link: scatter and gather 3 (100 + 10) ns each, whatever the share.
+    design = designs(("fred-c", 4, 1e9))
+    for share in (None, np.array([[0.5]])):
+        found = fidelity().seconds(AR, 400, np.array([[4]]), design, share=share)
+        assert found.tolist() == pytest.approx([660e-9])
+
+
 def test_a_torus_is_a_ring_for_each_axis() -> None:
     # 2 x 2 with half of 2 B/ns each: scatter 200 + 10; all-reduce of 200 B 2 (100 + 10); gather 200 + 10.
     assert seconds(designs(("torus-2d", 4, 2e9)), [4]) == pytest.approx(640e-9)
