@@ -103,7 +103,9 @@ def nearest(genes: PlanGenes, *codes: int) -> int:
 def test_genes_are_places_of_values_of_plans_that_fit() -> None:
     # tp 4 fits nowhere, and pp differs nowhere else: one gene of two places.
     some = plans(tp=[1, 2, 4], pp=[1, 1, 2], large=[0, 0, 1])
-    assert [(gene.name, gene.upper) for gene in some.genes()] == [("tp", 1.0)]
+    assert [(gene.name, gene.lower, gene.upper, gene.ordered) for gene in some.genes()] == [("tp", 0.0, 1.0, True)]
+    # The genes of the second workload are named by its place.
+    assert [gene.name for gene in PlanGenes(some.table, 1).genes()] == ["tp[1]"]
     assert some.fitting.tolist() == [True, True, False]
     assert some.codes(np.array([1, 0])).tolist() == [[1, 0]]
 
