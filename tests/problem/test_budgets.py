@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -43,6 +47,13 @@ def test_budgets_that_make_a_difference() -> None:
     # At least 4 NPUs with 1 B/s at 2 USD. At most: node 4 at 5 B/s 40 USD; node 2 x pod 2, whose 1/4 byte outside needs
     # 2.5 B/s for the time of 1/2 at 5 B/s, 40 + 2.5 x 80 USD; pod 4 at 6 B/s and 20 USD 480.
     assert useful_budgets(pricing(), traffic(), 4, ()) == pytest.approx((8.0, 480.0))
+
+
+def test_budgets_of_a_space_without_a_table() -> None:
+    # 4 NPUs with 1 B/s at 2 USD, and both dimensions with 6 B/s at 20 USD; four decades where there is no least.
+    unknown: Any = SimpleNamespace(space=SimpleNamespace(table=None))
+    assert useful_budgets(pricing(), unknown, 4, ()) == pytest.approx((8.0, 960.0))
+    assert useful_budgets(replace(pricing(), low=np.zeros((2, 2))), unknown, 4, ()) == pytest.approx((0.096, 960.0))
 
 
 def test_traffic_of_structures_is_looked_up() -> None:
