@@ -11,10 +11,48 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError, unknown
-from evo_libra.problem.constraint_units import UNITS, units_of
 from evo_libra.problem.constraints import BANDWIDTH, Constraint
 from evo_libra.problem.figures import TotalCostOfOwnership
 from evo_libra.problem.objectives import MEASURES, PLAIN, unit_of
+
+_SIZES: dict[str, dict[str, float]] = {
+    "bandwidth": {"TB/s": 1e12, "GB/s": 1e9, "MB/s": 1e6},
+    "cost": {"USD": 1.0, "kUSD": 1e3, "MUSD": 1e6},
+    "time": {"s": 1.0, "ms": 1e-3, "us": 1e-6},
+    "power": {"W": 1.0, "kW": 1e3, "MW": 1e6},
+    "cost of tokens": {"USD/Mtoken": 1.0},
+    "cost of trillions of tokens": {"USD/Ttoken": 1.0, "kUSD/Ttoken": 1e3, "MUSD/Ttoken": 1e6},
+    "energy": {"J": 1.0, "kJ": 1e3, "MJ": 1e6},
+    "throughput": {"token/s": 1.0, "ktoken/s": 1e3, "Mtoken/s": 1e6},
+    "rate": {"iteration/s": 1.0, "iteration/h": 1 / 3600, "iteration/day": 1 / 86400},
+    "share": {"%": 1e-2},
+    "memory": {"GB": 1e9, "MB": 1e6, "TB": 1e12},
+    "time times cost": {"USD s": 1.0, "kUSD s": 1e3, "MUSD s": 1e6},
+}
+UNITS = {unit: (kind, size) for kind, sizes in _SIZES.items() for unit, size in sizes.items()}
+"""Units of constraints: the kind of each unit, and its size in SI."""
+
+
+def units_of(kind: str) -> str:
+    """Return the units of one kind, as sentences list them.
+
+    >>> units_of("power")
+    'W, kW, MW'
+    """
+    return ", ".join(_SIZES[kind])
+
+
+def unit_in(text: str, kind: str) -> tuple[str, float]:
+    """Return the last unit of a kind that a constraint is written with, and its size in SI; the first one for none.
+
+    >>> unit_in("memory <= 76 GB", "memory"), unit_in("bw[0] >= bw[1]", "bandwidth")
+    (('GB', 1000000000.0), ('TB/s', 1000000000000.0))
+    """
+    sizes = _SIZES[kind]
+    found = re.findall("|".join(rf"(?<![A-Za-z/]){re.escape(unit)}(?![A-Za-z/])" for unit in sizes), text)
+    unit = found[-1] if found else next(iter(sizes))
+    return unit, sizes[unit]
+
 
 _LONG = "|".join(re.escape(name) for name in (*MEASURES, *UNITS) if not re.fullmatch(r"[A-Za-z/]+", name))
 _TOKEN = re.compile(
@@ -153,7 +191,7 @@ def parse_constraint(
     sides, relations, texts = parser.chain()
     pairs = zip(pairwise(sides), relations, pairwise(texts), strict=True)
     return tuple(
-        _constraint(parser, left, right, relation, f"{first} {relation} {second}", tco)
+        _constraint(parser, left, right=right, relation=relation, text=f"{first} {relation} {second}", tco=tco)
         for (left, right), relation, (first, second) in pairs
     )
 
@@ -174,8 +212,9 @@ def _constraint(
     if owned and tco is None:
         raise parser.error("the total cost of ownership needs the key 'tco': years, usd_per_kWh and pue")
     return Constraint(
-        text, present[0], relation == "==", tuple(dimension.tolist()), tuple(technology.tolist()),
-        objectives.get(present[0], 0.0), limit, relation == ">=", tco=tco if owned else None,
+        text=text, quantity=present[0], equality=relation == "==", dimension=tuple(dimension.tolist()),
+        technology=tuple(technology.tolist()), objective=objectives.get(present[0], 0.0), limit=limit,
+        at_least=relation == ">=", tco=tco if owned else None,
     )  # fmt: skip
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -18,7 +17,7 @@ from pydantic import Field, RootModel
 from evo_libra.arrays import GIGA, TERA
 from evo_libra.errors import InputError, Mistake, unknown
 from evo_libra.files.mistakes import KeyPath
-from evo_libra.files.source import Source, StrictModel, read_source, validate
+from evo_libra.files.source import Source, StrictModel, packaged, validate
 from evo_libra.files.yaml_reader import format_key
 from evo_libra.network.catalog.accelerator import (
     ALL,
@@ -27,6 +26,7 @@ from evo_libra.network.catalog.accelerator import (
     BusConstants,
     DecodeConstants,
     GemmConstants,
+    Positive,
     covering_key,
     leaves,
 )
@@ -37,16 +37,10 @@ ACCELERATORS_FILE = Path(__file__).parent / "accelerators.yaml"
 Precision = Literal["bf16", "fp8", "fp4", "int8"]
 PRECISIONS: tuple[Precision, ...] = ("bf16", "fp8", "fp4", "int8")
 
-_MEGA = 1e6
-_MICRO = 1e-6
 _PARTS = "parts-2024"
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9.-]*$"
 _YEAR = re.compile(r"\b(19|20)[0-9]{2}\b")
-_MAX = 1e12
 
-Positive = Annotated[float, Field(gt=0, le=_MAX)]
-Share = Annotated[float, Field(gt=0, le=1)]
-Time = Annotated[float, Field(ge=0, le=_MAX)]
 Count = Annotated[int, Field(ge=1, le=100_000)]
 TechnologyName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9.-]*$")]
 
@@ -58,48 +52,15 @@ class MemorySpec(StrictModel):
     bandwidth_GBps: Positive | None = Field(None, description="GB/s by the data sheet; needed as the capacity is")
 
 
-class GemmSpec(StrictModel):
-    """Constants of matrix products in one precision as a file writes them."""
-
-    plateau: Share = Field(description="share of the peak rate that large products reach")
-    fixed_us: Time = Field(description="time of a product in a training step beyond its roofline")
-    quantisation: Time = Field(0.0, description="bytes of memory traffic per element of the input that is quantised")
-    isolated_us: Time | None = Field(
-        None, description="time beyond the roofline of a large product that is measured alone"
-    )
-
-
-class DecodeSpec(StrictModel):
-    """Constants of products with few rows as a file writes them."""
-
-    bandwidth: Share = Field(description="share of the memory bandwidth that they reach")
-    fixed_us: Time = Field(description="time of a product beyond its memory traffic")
-
-
-class AttentionSpec(StrictModel):
-    """Constants of fused attention as a file writes them."""
-
-    plateau: Share = Field(description="share of the 16-bit peak rate that long sequences reach forwards")
-    half_tokens: Time = Field(description="tokens at which half of the plateau is reached")
-    backward: Share = Field(description="rate backwards over the rate forwards")
-
-
 class KernelsSpec(StrictModel):
     """Kernel constants as a file writes them."""
 
-    bf16: GemmSpec | None = Field(None, description="products in bf16")
-    fp8: GemmSpec | None = Field(None, description="products in fp8")
-    fp4: GemmSpec | None = Field(None, description="products in fp4")
-    int8: GemmSpec | None = Field(None, description="products in int8")
-    decode: DecodeSpec | None = Field(None, description="products with few rows, as in decoding")
-    attention: AttentionSpec | None = Field(None, description="fused attention")
-
-
-class BusSpec(StrictModel):
-    """How collectives use a link technology, as a file writes it."""
-
-    efficiency: Positive = Field(description="bytes per second of a large collective over the wire rate")
-    half_message_MB: Time = Field(description="size of a collective that runs at half of that")
+    bf16: GemmConstants | None = Field(None, description="products in bf16")
+    fp8: GemmConstants | None = Field(None, description="products in fp8")
+    fp4: GemmConstants | None = Field(None, description="products in fp4")
+    int8: GemmConstants | None = Field(None, description="products in int8")
+    decode: DecodeConstants | None = Field(None, description="products with few rows, as in decoding")
+    attention: AttentionConstants | None = Field(None, description="fused attention")
 
 
 class AcceleratorSpec(StrictModel):
@@ -116,7 +77,7 @@ class AcceleratorSpec(StrictModel):
     port_GBps: dict[TechnologyName, Positive] = Field(
         default_factory=dict, description=f"GB/s of a port in one direction; that of {_PARTS} when left out"
     )
-    bus: dict[TechnologyName, BusSpec] = Field(default_factory=dict, description="how collectives use the ports")
+    bus: dict[TechnologyName, BusConstants] = Field(default_factory=dict, description="how collectives use the ports")
     power_W: Positive | None = Field(None, description="power under load")
     price_usd: Positive | tuple[Positive, Positive] | None = Field(
         None, description="price of a piece, or its lowest and highest price"
@@ -137,7 +98,7 @@ class _Catalogue(RootModel[dict[Annotated[str, Field(pattern=_NAME)], Accelerato
 
 def load_accelerators() -> dict[str, Accelerator]:
     """Return every accelerator that comes with the package, by name."""
-    return dict(_catalogue())
+    return {name: _accelerator_of(name, spec) for name, spec in load_accelerator_specs().items()}
 
 
 def accelerator(name: str) -> Accelerator:
@@ -147,9 +108,10 @@ def accelerator(name: str) -> Accelerator:
     ------
     InputError : there is none of that name.
     """
-    if name not in _catalogue():
-        raise InputError(unknown("accelerator", name, _catalogue()))
-    return _catalogue()[name]
+    specs = load_accelerator_specs()
+    if name not in specs:
+        raise InputError(unknown("accelerator", name, specs))
+    return _accelerator_of(name, specs[name])
 
 
 def read_accelerator(name: str, entry: AcceleratorSpec | Mapping[str, Any]) -> Accelerator:
@@ -173,7 +135,7 @@ def read_accelerator(name: str, entry: AcceleratorSpec | Mapping[str, Any]) -> A
 
 def load_accelerator_specs() -> dict[str, AcceleratorSpec]:
     """Return every accelerator that comes with the package as its file says it, by name."""
-    return dict(_specs())
+    return packaged(_Catalogue, ACCELERATORS_FILE).root
 
 
 def figures_of(spec: AcceleratorSpec) -> dict[str, tuple[object, str]]:
@@ -183,32 +145,13 @@ def figures_of(spec: AcceleratorSpec) -> dict[str, tuple[object, str]]:
     return {key: (value, sources.get(covering_key(key, sources) or "", "")) for key, value in leaves(given)}
 
 
-@lru_cache(maxsize=1)
-def _specs() -> dict[str, AcceleratorSpec]:
-    source = read_source(ACCELERATORS_FILE)
-    specs = validate(_Catalogue, source).root
-    mistakes = [
-        source.mistake((name, *key), message)
-        for name, spec in specs.items()
-        for key, message in (*_unsourced(spec), *_impossible(spec))
-    ]
-    if mistakes:
-        raise InputError(mistakes)
-    return specs
-
-
-@lru_cache(maxsize=1)
-def _catalogue() -> dict[str, Accelerator]:
-    return {name: _accelerator_of(name, spec) for name, spec in _specs().items()}
-
-
 def _extended(name: str, own: AcceleratorSpec) -> AcceleratorSpec:
     """Return an entry together with its base; its own figures keep their own sources."""
     if own.base is None:
         return own
-    if own.base not in _specs():
-        raise InputError(Mistake(unknown("accelerator", own.base, _specs()), name, key="base"))
-    base = _specs()[own.base].model_dump(exclude_none=True)
+    if own.base not in load_accelerator_specs():
+        raise InputError(Mistake(unknown("accelerator", own.base, load_accelerator_specs()), name, key="base"))
+    base = load_accelerator_specs()[own.base].model_dump(exclude_none=True)
     data = own.model_dump(exclude_none=True, exclude_unset=True, exclude={"base", "source", "sources", "name"})
     sources = {key: source for key, (_, source) in figures_of(own).items() if source}
     return AcceleratorSpec.model_validate(_merged(base, data | {"sources": sources}))
@@ -278,7 +221,6 @@ def _impossible(spec: AcceleratorSpec) -> list[tuple[KeyPath, str]]:
     return found
 
 
-@lru_cache(maxsize=1)
 def _catalogue_rates() -> dict[str, float]:
     return {name: kit.port_GBps for name, kit in load_parts_spec(_PARTS).technologies.items()}
 
@@ -288,30 +230,10 @@ def _accelerator_of(name: str, spec: AcceleratorSpec) -> Accelerator:
     assert memory.capacity_GB is not None  # noqa: S101 - `_impossible` has checked
     assert memory.bandwidth_GBps is not None  # noqa: S101 - the same
     return Accelerator(
-        name,
-        {precision: rate * TERA for precision, rate in spec.peak_TFLOPS.items()},
-        memory.capacity_GB * GIGA,
-        memory.bandwidth_GBps * GIGA,
-        {precision: _gemm_of(it) for precision in PRECISIONS if (it := getattr(kernels, precision)) is not None},
-        None if kernels.decode is None else _decode_of(kernels.decode),
-        None if kernels.attention is None else _attention_of(kernels.attention),
-        spec.ports,
-        {port: (spec.port_GBps.get(port) or _catalogue_rates()[port]) * GIGA for port in spec.ports},
-        {port: BusConstants(bus.efficiency, bus.half_message_MB * _MEGA) for port, bus in spec.bus.items()},
-        spec.power_W,
-        _price_of(spec),
-        _sources_of(spec),
-    )
-
-
-def _gemm_of(spec: GemmSpec) -> GemmConstants:
-    isolated = None if spec.isolated_us is None else spec.isolated_us * _MICRO
-    return GemmConstants(spec.plateau, spec.fixed_us * _MICRO, spec.quantisation, isolated)
-
-
-def _decode_of(spec: DecodeSpec) -> DecodeConstants:
-    return DecodeConstants(spec.bandwidth, spec.fixed_us * _MICRO)
-
-
-def _attention_of(spec: AttentionSpec) -> AttentionConstants:
-    return AttentionConstants(spec.plateau, spec.half_tokens, spec.backward)
+        name=name, peak={precision: rate * TERA for precision, rate in spec.peak_TFLOPS.items()},
+        memory_capacity=memory.capacity_GB * GIGA, memory_bandwidth=memory.bandwidth_GBps * GIGA,
+        gemm={precision: it for precision in PRECISIONS if (it := getattr(kernels, precision)) is not None},
+        decode=kernels.decode, attention=kernels.attention, ports=spec.ports,
+        port_bandwidth={port: (spec.port_GBps.get(port) or _catalogue_rates()[port]) * GIGA for port in spec.ports},
+        bus=spec.bus, power=spec.power_W, price=_price_of(spec), sources=_sources_of(spec),
+    )  # fmt: skip

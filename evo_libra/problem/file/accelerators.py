@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -54,13 +53,13 @@ class AcceleratorLoader:
     def _npu(self, path: KeyPath, given: str | AcceleratorSpec) -> Accelerator:
         from evo_libra.network.catalog.accelerators import (  # noqa: PLC0415 - tables of layers do not need it
             accelerator,
-            load_accelerators,
+            load_accelerator_specs,
             read_accelerator,
         )
 
         if isinstance(given, str):
-            if given not in load_accelerators():
-                raise self.fail(path, unknown("accelerator", given, load_accelerators()))
+            if given not in load_accelerator_specs():
+                raise self.fail(path, unknown("accelerator", given, load_accelerator_specs()))
             return accelerator(given)
         try:
             return read_accelerator(format_key(path), given)
@@ -86,7 +85,7 @@ class AcceleratorLoader:
 
     def identity(self) -> dict[str, Any]:
         """Return the figures of the accelerators, which make a problem another one."""
-        figures = [asdict(npu) for npu in self.npus]
+        figures = [npu.figures() for npu in self.npus]
         return {"accelerator": figures[0] if len(figures) == 1 else figures} if figures else {}
 
     def check_memory(self) -> None:

@@ -10,9 +10,8 @@ from evo_libra.chakra.read import read_traces, trace_files
 from evo_libra.chakra.trace import Kind, Node
 from evo_libra.errors import InputError
 from evo_libra.files.mistakes import KeyPath
-from evo_libra.problem.file.mistakes import Gather, ProblemFile
+from evo_libra.problem.file.mistakes import Gather, ProblemFile, trace_mistakes
 from evo_libra.problem.file.spec import WorkloadSpec
-from evo_libra.problem.file.workload_mistakes import trace_mistakes
 from evo_libra.timing.trace_time import TraceAccelerator, TracedWorkload, TraceFiles, traced_workload
 
 
@@ -41,7 +40,7 @@ class TraceLoader:
         files = TraceFiles(
             prefix.resolve(), None if spec.groups is None else (self.file.folder / spec.groups).resolve()
         )
-        return traced_workload(name, traces, read, npus, accelerator, files)
+        return traced_workload(name, traces, groups=read, npus=npus, accelerator=accelerator, files=files)
 
     def _nodes(self, path: KeyPath, prefix: Path) -> list[tuple[Node, ...]]:
         try:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from evo_libra.network.catalog.parts import PartsSpec
+    from evo_libra.network.catalog.technologies import Catalog
 
 
 _FILES = (".yaml", ".yml", ".json")
@@ -40,24 +41,23 @@ def catalog(name: str | None = None, *, as_json: Json = False) -> int:
 
 def _everything() -> dict[str, Any]:
     from evo_libra.network.blocks.registry import BLOCKS
-    from evo_libra.network.catalog.accelerators import load_accelerators
-    from evo_libra.network.catalog.parts import parts_names
-    from evo_libra.network.catalog.technologies import catalog_names
+    from evo_libra.network.catalog.accelerators import load_accelerator_specs
+    from evo_libra.network.catalog.parts import load_parts_spec, parts_names
+    from evo_libra.network.catalog.technologies import catalog_names, load_catalog
     from evo_libra.problem.file.registry import problem_names
-    from evo_libra.searching.automatic import AUTO
-    from evo_libra.searching.registry import engine_names
+    from evo_libra.searching.registry import AUTO, engine_names
     from evo_libra.workload.layers.language_models import load_models
     from evo_libra.workload.models.decoder import load_decoders
     from evo_libra.workload.models.recommender import trainable_recommenders
 
     return {
-        "catalogs": {name: _linear(name) for name in catalog_names()},
-        "parts_catalogs": {name: _parts(name) for name in parts_names()},
+        "catalogs": {name: _linear(load_catalog(name)) for name in catalog_names()},
+        "parts_catalogs": {name: _parts(load_parts_spec(name)) for name in parts_names()},
         "blocks": {block.name: block.code for block in BLOCKS},
         "models": {key: model.model_dump(mode="json") for key, model in load_models().items()},
         "language_models": {name: _decoder(name) for name in load_decoders()},
         "recommendation_models": {name: _recommender(name) for name in trainable_recommenders()},
-        "accelerators": {name: _accelerator(name) for name in load_accelerators()},
+        "accelerators": {name: _accelerator(name) for name in load_accelerator_specs()},
         **{name: _listed(name) for name in _LISTS},
         "problems": problem_names(),
         "engines": [AUTO, *engine_names()],
@@ -65,13 +65,13 @@ def _everything() -> dict[str, Any]:
 
 
 def _one(name: str) -> dict[str, Any]:
-    from evo_libra.network.catalog.accelerators import load_accelerators
-    from evo_libra.network.catalog.parts import is_parts, parts_names
-    from evo_libra.network.catalog.technologies import catalog_names, load_catalog
+    from evo_libra.network.catalog.accelerators import load_accelerator_specs
+    from evo_libra.network.catalog.parts import load_any, parts_names
+    from evo_libra.network.catalog.technologies import Catalog, catalog_names
     from evo_libra.workload.models.decoder import load_decoders
     from evo_libra.workload.models.recommender import trainable_recommenders
 
-    if name in load_accelerators():
+    if name in load_accelerator_specs():
         return {"accelerators": {name: _accelerator(name)}}
     if name in load_decoders():
         return {"language_models": {name: _decoder(name)}}
@@ -82,27 +82,26 @@ def _one(name: str) -> dict[str, Any]:
     known = [*catalog_names(), *parts_names()]
     if not name.endswith(_FILES) and name not in known:
         lists = [*known, *_LISTS]
-        near = suggestion(name, [*lists, *load_accelerators(), *load_decoders(), *trainable_recommenders()])
+        near = suggestion(name, [*lists, *load_accelerator_specs(), *load_decoders(), *trainable_recommenders()])
         raise InputError(
             f"unknown catalogue '{name}'; allowed: {', '.join(known)}, the path of a .yaml file, or an accelerator, "
             f"language model, recommendation model, {', '.join(f'`{one}`' for one in _LISTS[:-1])} or `{_LISTS[-1]}`, "
             f"as `evo-libra catalog` lists{near}"
         )
-    if is_parts(name):
-        found = _parts(name)
-        return {"parts_catalogs": {found["name"]: found}}
-    catalog = load_catalog(name)
-    return {"catalogs": {catalog.name: _linear(name)}}
+    found = load_any(name)
+    if isinstance(found, Catalog):
+        return {"catalogs": {found.name: _linear(found)}}
+    return {"parts_catalogs": {found.name: _parts(found)}}
 
 
 def _listed(name: str) -> dict[str, Any]:
     """Return a list as its file has it."""
-    from evo_libra.network.catalog.designs import load_design_specs
+    from evo_libra.network.catalog.designs import reference_designs
     from evo_libra.network.catalog.failures import load_failure_specs
     from evo_libra.network.catalog.hosts import load_hosts
 
     loaders: dict[str, Callable[[], Mapping[str, BaseModel]]] = {
-        "designs": load_design_specs, "hosts": load_hosts, "failures": load_failure_specs
+        "designs": reference_designs, "hosts": load_hosts, "failures": load_failure_specs
     }  # fmt: skip
     specs = loaders[name]()
     return {each: spec.model_dump(mode="json", exclude_none=name == "hosts") for each, spec in specs.items()}
@@ -129,34 +128,25 @@ def _decoder(name: str) -> dict[str, Any]:
 
 def _recommender(name: str) -> dict[str, Any]:
     """Return the hyper-parameters of a recommendation model, and its numbers of weights."""
-    from dataclasses import asdict
-
     from evo_libra.workload.models.recommender import recommender
 
     found = recommender(name)
-    shape = {key: value for key, value in asdict(found).items() if key not in ("name", "source")}
+    shape = found.model_dump(exclude={"name", "source"})
     weights = {"embedding_parameters": found.known_rows * found.embedding, "mlp_parameters": found.mlp_weights}
     return {**shape, **weights, "source": " ".join(found.source.split())}
 
 
-def _linear(name: str) -> dict[str, Any]:
-    from evo_libra.network.catalog.technologies import load_catalog
-
-    catalog = load_catalog(name)
+def _linear(catalog: Catalog) -> dict[str, Any]:
     technologies = {t.name: _technology_json(t) for t in catalog.technologies}
     return {"source": " ".join(catalog.source.split()), "technologies": technologies}
 
 
-def _parts(name: str) -> dict[str, Any]:
+def _parts(spec: PartsSpec) -> dict[str, Any]:
     """Return a catalogue of parts as its file has it, with what it extends; prices are low, value and high."""
-    from evo_libra.network.catalog.parts import load_parts, load_parts_spec
-
-    spec = load_parts_spec(name)
-    order = load_parts(name).technologies
     return {
         "name": spec.name,
         "source": " ".join(spec.source.split()),
-        "technologies": {each: spec.technologies[each].model_dump(mode="json") for each in order},
+        "technologies": {each: kit.model_dump(mode="json") for each, kit in spec.technologies.items()},
         "parts": {each: _part_json(spec, each) for each in sorted(spec.parts)},
     }
 

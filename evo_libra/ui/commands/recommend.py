@@ -10,7 +10,7 @@ from evo_libra.errors import InputError, counted
 from evo_libra.network.transport import approximation
 from evo_libra.quantities import money_text
 from evo_libra.ui.commands.shared import Json, MovedProblem, RunName, TrustCode, app
-from evo_libra.ui.tables.named_runs import given_of, origin_of_result, run_folder
+from evo_libra.ui.tables.named_runs import given_of, problem_of_result, run_folder
 from evo_libra.ui.tables.output import new_console, print, print_folded, print_json
 
 if TYPE_CHECKING:
@@ -68,13 +68,13 @@ def recommend(
     picks = recommended(found)
     sure = _certainty(built, front, seconds)
     beyond = {} if built is None else first_beyond_links(built, front, picks)
-    rows = _rows(front, found, picks, built, sure, folder.read_references(), beyond)
+    rows = _rows(front, found, picks=picks, problem=built, sure=sure, points=folder.read_references(), beyond=beyond)
     label = approximation(front.frame["design"].to_list() if "design" in front.frame.columns else ())
     if as_json:
         head = {"result": str(folder.path), "limits": limits, "designs": len(front), **label}
         print_json({**head, "recommended": rows, **sure})
     else:
-        _show(front, found, picks, rows, sure, beyond)
+        _show(front, found, picks=picks, rows=rows, sure=sure, beyond=beyond)
         print_folded(*label.values())
     return 0
 
@@ -95,13 +95,12 @@ def _limits(asked: Mapping[str, str | None]) -> dict[str, float]:
 
 def _problem(folder: Any, name: str | None, *, trust_code: bool) -> Problem | None:  # noqa: ANN401 - the folder of a run
     """Return the problem of a run; None for one written in Python, of whose designs nothing but the front is known."""
-    from evo_libra.experiment.run.origin import build
     from evo_libra.experiment.store.folder import MANIFEST
     from evo_libra.problem.problem import Problem
 
     if folder.read_json(MANIFEST).get("source", {}).get("data", "") is None:
         return None
-    found = build(origin_of_result(folder, name, given_of(folder), trust_code=trust_code))
+    _, found = problem_of_result(folder, name, given_of(folder), trust_code=trust_code)
     return found if isinstance(found, Problem) else None
 
 
