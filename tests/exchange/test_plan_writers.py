@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from evo_libra.exchange import deepspeed_writer, megatron_writer
+from evo_libra.exchange import deepspeed, megatron_writer
 from evo_libra.exchange.hugging_face import READERS
 from evo_libra.exchange.registry import read_text_as
 from evo_libra.exchange.writer import Written
@@ -122,7 +122,7 @@ def test_what_megatron_lm_has_no_word_for(given: dict[str, Any], words: str, mon
 
 
 def config(monkeypatch: pytest.MonkeyPatch, **given: Any) -> dict[str, Any]:
-    return dict(json.loads(str(written(deepspeed_writer, monkeypatch, **given).content)))
+    return dict(json.loads(str(written(deepspeed, monkeypatch, **given).content)))
 
 
 def test_a_configuration_of_deepspeed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,7 +143,7 @@ def test_a_configuration_of_deepspeed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_deepspeed_leaves_to_the_script(monkeypatch: pytest.MonkeyPatch) -> None:
     def left(**given: Any) -> list[str]:
-        return [sentence.partition(":")[0] for sentence in written(deepspeed_writer, monkeypatch, **given).left]
+        return [sentence.partition(":")[0] for sentence in written(deepspeed, monkeypatch, **given).left]
 
     assert left() == ["tensor parallelism of 2"]
     assert left(tp=1, cp=2, pp=3, ep=4) == [

@@ -10,7 +10,7 @@ import pytest
 from evo_libra.arrays import Population, no_plans
 from evo_libra.network.blocks import Kit, Part, Range
 from evo_libra.network.blocks.registry import BLOCK_NAMES
-from evo_libra.network.catalog.failures import HOUR, YEAR, Failures
+from evo_libra.network.catalog.failures import HOUR, YEAR
 from evo_libra.problem.constraint_parser import parse_constraint
 from evo_libra.problem.constraints import Constraint
 from evo_libra.problem.fault_table import summed
@@ -121,8 +121,10 @@ def test_the_useful_share_of_a_network() -> None:
     # Each piece fails once in 1e6 s for 10 s: 12 links and 8 NICs are units that spares take the place of, 3 switches
     # stop the job and are waited for; 4 NPUs fail alike.
     kinds = ("link", "nic", "switch", "npu", "host", "software")
-    failures = Failures(dict.fromkeys(kinds, 1e-6 * YEAR), dict.fromkeys(kinds, 10 / HOUR))
-    faults = Faults(failures, checkpoint=20.0, interval=1000.0, restart=300.0, host=4, spares=(0, 4))
+    faults = Faults(
+        per_year=dict.fromkeys(kinds, 1e-6 * YEAR), repair_h=dict.fromkeys(kinds, 10 / HOUR), checkpoint_s=20.0,
+        interval_s=1000.0, restart_s=300.0, host_npus=4, spares=(0, 4),
+    )  # fmt: skip
     network = NetworkFaults(pricing(), faults)
     one = design(6.0)
     found = summed(network.by_item(pricing().built(one), one.bandwidth)).sum(axis=1)[:, 0]

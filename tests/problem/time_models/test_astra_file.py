@@ -11,10 +11,10 @@ from evo_libra.errors import InputError
 from evo_libra.files.source import Source
 from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.network.catalog.technologies import Catalog, Technology
-from evo_libra.problem.file.fidelity import astra_fidelity
 from evo_libra.problem.file.spec import TimeSpec
-from evo_libra.problem.file.time import fidelity_of
+from evo_libra.problem.file.time import reader_of
 from evo_libra.problem.file.workloads import normalised_weights
+from evo_libra.problem.time_models.astra_file import astra_fidelity
 from evo_libra.timing.fidelity import Fidelity
 from evo_libra.timing.names import ALGORITHMS, SCHEDULERS, Policy, Scheduler
 
@@ -25,8 +25,8 @@ CATALOG = Catalog("by-hand", "by hand", (
 ))  # fmt: skip
 
 
-def made(**keys: Any) -> Fidelity:
-    return astra_fidelity(TimeSpec.model_validate({"model": "astra", **keys}), CATALOG, SOURCE)
+def made(usual: str = "baseline", **keys: Any) -> Fidelity:
+    return astra_fidelity(TimeSpec.model_validate({"model": "astra", **keys}), CATALOG, SOURCE, scheduler=usual)
 
 
 def test_defaults_are_those_of_astra_sim() -> None:
@@ -44,7 +44,8 @@ def test_defaults_are_those_of_astra_sim() -> None:
     ({"chunks": 8}, "chunks", (8,)),
     ({"chunks": (8, 2, 8)}, "chunks", (8, 2)),
     ({"scheduler": "round-robin"}, "schedulers", (SCHEDULERS.index("round-robin"),)),
-    ({"model": "themis"}, "schedulers", (SCHEDULERS.index("offline-greedy"),)),
+    ({"usual": "offline-greedy"}, "schedulers", (SCHEDULERS.index("offline-greedy"),)),
+    ({"usual": "offline-greedy", "scheduler": "baseline"}, "schedulers", (0,)),
     ({"policy": "smallest-first"}, "policy", Policy.SMALLEST_FIRST),
     ({"active_chunks": 4}, "active", 4),
     ({"collective_optimization": "baseline"}, "shrinking", False),
@@ -80,9 +81,8 @@ def test_policies_go_with_schedulers() -> None:
 
 
 def test_libras_time_has_no_keys() -> None:
-    assert fidelity_of(TimeSpec(model="libra"), CATALOG, SOURCE) is None
-    with pytest.raises(InputError, match="LIBRA's time has bandwidth only"):
-        fidelity_of(TimeSpec(model="libra", chunks=4), CATALOG, SOURCE)
+    with pytest.raises(InputError, match="LIBRA's time has bandwidth only; this key belongs to astra and themis"):
+        reader_of(TimeSpec(model="libra", chunks=4), CATALOG, SOURCE)
 
 
 def test_weights_make_up_for_compute_times() -> None:
