@@ -13,8 +13,7 @@ import numpy as np
 
 from evo_libra import Problem, load_problem
 from evo_libra.arrays import IntArray
-from evo_libra.files.source import read_source
-from evo_libra.network.catalog.parts import parts_files
+from evo_libra.network.catalog.parts import load_parts_spec
 from evo_libra.problem.pricing.hardware import Hardware
 from evo_libra.problem.pricing.parts import BillOfMaterials
 from evo_libra.problem.pricing.pricing import Pricing
@@ -78,7 +77,7 @@ def without_shares(problem: Problem) -> Problem:
 def edited(problem: str, folder: Path, edit: Callable[[dict[str, Any]], None]) -> Problem:
     """Return a problem with an edited copy of its catalogue."""
     named = str(load_direct(problem).spec["fabric"]["catalog"])
-    catalog: Any = read_source(parts_files(named)[0]).data
+    catalog: Any = load_parts_spec(named).model_dump(mode="json", exclude_unset=True)
     edit(catalog)
     path = folder / f"{problem}-edited.yaml"
     path.write_text(json.dumps(catalog))
@@ -111,7 +110,7 @@ def variants(name: str, folder: Path) -> dict[str, Problem]:
     """Return the problem with one effect off at a time."""
     problem = load_direct(name)
     found = {"shares": without_shares(problem), "whole parts": _FractionalProblem(**_fields(problem))}
-    if problem.time.fidelity is not None:
+    if problem.time.predicts_astra_sim:
         found["latency and chunks"] = load_direct(name, ["time=libra"])
     found["domain sizes"] = edited(name, folder, without_domain_sizes)
     names = {technology.name for technology in problem.catalog.technologies}

@@ -14,8 +14,8 @@ import math
 import re
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from typing import TYPE_CHECKING, TypeVar
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
@@ -91,6 +91,16 @@ def read_source(path: Path) -> Source:
         if UNREADABLE.search(text) and (other := refusal_of_bytes(path, text.encode())):
             raise InputError(Mistake(other, str(path))) from None
         raise
+
+
+@cache
+def _packaged(model: type[BaseModel], path: Path) -> BaseModel:
+    return validate(model, read_source(path))
+
+
+def packaged(model: type[M], path: Path) -> M:
+    """Return a data file of the package as a model; a process reads it once, as it does not change meanwhile."""
+    return cast("M", _packaged(model, path))
 
 
 def parse_source(text: str, file: str) -> Source:

@@ -84,8 +84,7 @@ class Designs:
         return replace(problem.pricing.topologies(self.structure, block), plan=self.plan)
 
     def _population(self, problem: Problem, built: Topologies) -> Population:
-        fidelity = problem.time.fidelity
-        schedule = None if fidelity is None else fidelity.schedule(self.collectives, built.block)
+        schedule = problem.time.schedules.schedule(self.collectives, built.block)
         spares = self.spares if self.spares.any() else None
         return Population(
             npus=built.npus, block=built.block, technology=built.technology, bandwidth=self.bandwidth,
@@ -183,8 +182,7 @@ def spares_of(problem: Problem) -> tuple[int, ...]:
 
 def _choices(problem: Problem) -> list[int]:
     """Return the number of choices of each gene of how collectives run."""
-    fidelity = problem.time.fidelity
-    return [] if fidelity is None else [highest + 1 for _, highest in fidelity.genes(len(problem.choices))]
+    return [highest + 1 for _, highest in problem.time.schedules.genes(len(problem.choices))]
 
 
 def count_schedules(problem: Problem) -> int:

@@ -32,7 +32,6 @@ from evo_libra.problem.sections.topology import BlockSection, StructureSection
 from evo_libra.problem.space import CountedStructures, Space
 from evo_libra.problem.space_rules import unbuildable_dimensions
 from evo_libra.problem.steps import StructureSteps
-from evo_libra.problem.time_models.kinds import PlanTable
 from evo_libra.problem.time_models.loops import Times, no_times
 from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.problem.written_designs import Notation
@@ -219,12 +218,12 @@ class Problem:
         spare NPUs they have the fewest.
         """
         draft = Draft(structure=structure, block=block, bandwidth=bandwidth, budget=budget, spares=spares)
-        if plan is not None or self.time.fidelity is not None:
+        schedules = self.time.schedules
+        if plan is not None or schedules.scheduled:
             networks = self.pricing.topologies(structure, block)
             draft = replace(draft, topologies=networks if plan is None else replace(networks, plan=plan))
-        if self.time.fidelity is not None and collectives is not None:
-            schedule = self.time.fidelity.schedule(collectives, draft.networks.block)
-            draft = replace(draft, schedule=schedule)
+        if schedules.scheduled and collectives is not None:
+            draft = replace(draft, schedule=schedules.schedule(collectives, draft.networks.block))
         return self.sections.encode(draft)
 
     def evaluate_genes(self, genes: FloatArray) -> Evaluation:
@@ -327,8 +326,8 @@ class Problem:
         if self.training is None or not self.time.tables:
             return self.training
         memory, tokens = self.training.memory, self.training.tokens
-        loops = [loop for loop in self.time.loops if isinstance(loop.workload, PlanTable)]
-        for loop, table, plan in zip(loops, self.time.tables, designs.plans, strict=True):
+        for loop, plan in zip(self.time.open_loops, designs.plans, strict=True):
+            table = loop.workload
             memory = np.maximum(memory, columns(table.memory, plan))
             if tokens is not None and len(table.tokens) > 1:
                 tokens = tokens + loop.weight * columns(table.tokens, plan)

@@ -21,10 +21,10 @@ from evo_libra.experiment.execution.job import Job
 from evo_libra.experiment.execution.search_loop import planned_run
 from evo_libra.experiment.execution.worker import perform
 from evo_libra.experiment.file.expansion import load_experiment
-from evo_libra.experiment.run.origin import build_to_check, origin_of
+from evo_libra.experiment.run.origin import build, origin_of
 from evo_libra.experiment.run.spec import spec_of
 from evo_libra.experiment.store.folder import MANIFEST, RunFolder
-from evo_libra.experiment.store.stored_runs import spec_as_run
+from evo_libra.experiment.store.stored_runs import rebuild_run
 from evo_libra.explain.explain import explain
 from evo_libra.explain.rescore import rescore
 from evo_libra.files.integrity import canonical_hash
@@ -175,7 +175,7 @@ def check_result(folder: RunFolder, problem: Problem) -> None:
     assert canonical_hash(problem.identity()) == canonical_hash(manifest["problem"])
     # As a tool leaves it that sorts keys: what has an order has it in a list.
     sorted_again = spec_of(json.loads(json.dumps(manifest, sort_keys=True))).origin
-    rebuilt = build_to_check(replace(sorted_again, folder=spec_as_run(folder).origin.folder))
+    rebuilt = build(replace(sorted_again, folder=rebuild_run(folder)[0].origin.folder))
     assert isinstance(rebuilt, Problem)
     assert canonical_hash(rebuilt.identity()) == canonical_hash(manifest["problem"])
     if len(front):

@@ -94,7 +94,7 @@ def test_draws_are_those_of_the_seed_and_of_the_distribution(problem: Problem) -
 
 
 def test_without_ranges_all_scenarios_are_alike(tmp_path: Path) -> None:
-    text = (Path(load_problem.__code__.co_filename).parents[2] / "network/catalog/parts-2024.yaml").read_text()
+    text = (Path(load_problem.__code__.co_filename).parents[2] / "network/catalog/per_part/parts-2024.yaml").read_text()
     fixed = re.sub(r"\{low: [^,}]*, value: ([^,}]*), high: [^}]*\}", r"\1", text)
     assert fixed != text
     (tmp_path / "fixed.yaml").write_text(fixed)

@@ -17,7 +17,7 @@ from evo_libra.network.bill import fits
 from evo_libra.network.blocks import Kit
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.network.catalog.accelerators import load_accelerators
-from evo_libra.network.catalog.parts import is_parts, load_parts
+from evo_libra.network.catalog.parts import PartsSpec, load_any, load_parts
 from evo_libra.network.catalog.technologies import Technology, load_catalog
 from evo_libra.network.fabric import Dimension, Fabric, parse_fabric
 
@@ -48,7 +48,7 @@ class Words:
     @cached_property
     def kits(self) -> dict[tuple[str, str], Kit]:
         """The kits of a catalogue of parts by technology and block; none of a catalogue of prices."""
-        if not is_parts(self.fabric["catalog"], self.folder):
+        if not isinstance(load_any(self.fabric["catalog"], self.folder), PartsSpec):
             return {}
         found = load_parts(self.fabric["catalog"], self.folder).kits
         return {(kit.technology, BLOCK_NAMES[kit.block]): kit for kit in found}

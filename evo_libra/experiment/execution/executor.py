@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from evo_libra.errors import InputError
 from evo_libra.experiment.execution.job import ONE_THREAD, Job, Report, Undelivered
 from evo_libra.experiment.run.record import program
 
@@ -115,12 +116,15 @@ def _wait(others: Sequence[Future[Any]], seconds: float) -> None:
 
 def run_epoch(run: Mapping[str, Any], planned_by: str, epoch: Epoch) -> Epoch | None:
     """Return an epoch of a run once it has been run; None where the program or the problem is another one."""
-    from evo_libra.experiment.execution.search_loop import epoch_runner_of  # noqa: PLC0415 - as in `run_task`
-    from evo_libra.experiment.run.origin import build, digest_of  # noqa: PLC0415 - the same
+    from evo_libra.experiment.execution.prepared import OF_THIS_PROCESS  # noqa: PLC0415 - as in `run_task`
+    from evo_libra.experiment.execution.search_loop import epoch_runner_of  # noqa: PLC0415 - the same
     from evo_libra.experiment.run.spec import RunSpec  # noqa: PLC0415 - the same
 
     spec = RunSpec.of(run)
     if planned_by != program():
         return None
-    problem = build(spec.origin)
-    return epoch_runner_of(spec, problem)(epoch) if digest_of(problem) == spec.problem_digest else None
+    try:
+        problem = OF_THIS_PROCESS.of(spec).problem
+    except InputError:
+        return None
+    return epoch_runner_of(spec, problem)(epoch)

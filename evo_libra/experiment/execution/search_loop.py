@@ -37,19 +37,20 @@ Place: TypeAlias = "Callable[[RunSpec], Archipelago]"
 Names = str | Path | Sequence[str | Path]
 
 
-def planned_run(origin: Origin, folder: Path | None = None, *, run_code: bool = True, **settings: Any) -> RunSpec:  # noqa: ANN401 - see `run_of`
-    """Return a run of a problem, checked; the settings are as for `run_of`.
+def planned_run(
+    origin: Origin, problem: SearchProblem | None = None, folder: Path | None = None, *, run_code: bool = True,
+    **settings: Any,  # noqa: ANN401 - see `run_of`
+) -> RunSpec:  # fmt: skip
+    """Return a run of a problem, checked; the problem and the settings are as for `run_of`.
 
-    Besides, ``start_from`` says where earlier fronts are, relative to the folder. Without `run_code`, the code of a
-    problem or an engine that is named as ``module:object`` is refused.
+    Besides, ``start_from`` says where earlier fronts are, relative to the folder. Without `run_code`, the code of an
+    engine that is named as ``module:object`` is refused.
     """
     start: Names = settings.pop("start_from", None) or ()
-    if origin.data is None and not run_code:
-        refuse_code(code_of(origin.name), "it")
-    spec = run_of(origin, **settings, start_from=start)
+    problem = problem or build(origin)
+    spec = run_of(origin, problem, **settings, start_from=start)
     if not run_code:
         refuse_code(code_of("", spec.engine), "it", EngineError)
-    problem = build(origin)
     if start:
         paths = [(folder or Path()) / one for one in ((start,) if isinstance(start, (str, Path)) else start)]
         digest = _digest(genes_from(problem, paths))

@@ -13,17 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from evo_libra.arrays import FloatArray
 from evo_libra.errors import EvoLibraError, InputError, counted
-from evo_libra.experiment.execution.references import keep_references
+from evo_libra.experiment.execution.prepared import Prepared
 from evo_libra.experiment.execution.search_loop import Place, Start, in_this_process, snapshots
-from evo_libra.experiment.run.origin import build, build_to_check, digest_of
+from evo_libra.experiment.run.origin import text_of
 from evo_libra.experiment.run.record import RunFigures
 from evo_libra.experiment.run.spec import RunSpec, manifest_of, spec_of
 from evo_libra.experiment.store.folder import DONE, FRONT, MANIFEST, PLOT, REFERENCES, RunFolder
-from evo_libra.experiment.store.messages import Progress, log, tell, tell_progress
+from evo_libra.experiment.store.messages import Progress, tell, tell_progress
 from evo_libra.experiment.store.search_state import Record, designs_files, failure_rows, write_checkpoint
-from evo_libra.files.integrity import canonical_hash, checksum
+from evo_libra.files.integrity import checksum
 from evo_libra.front.archive import Archive, even_steps
 from evo_libra.front.front import Front, front_of
 from evo_libra.front.indicators import hypervolume
@@ -31,8 +30,6 @@ from evo_libra.optimality.scope import scope_of
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import NO_FAILURES, SearchProblem
 from evo_libra.searching.engine import EXHAUSTED, GAP, SECONDS, Engine
-from evo_libra.searching.evaluation.parallel import ExpensiveProblem, SlowProblem
-from evo_libra.searching.evaluation.usable import evaluate
 from evo_libra.searching.loop import Snapshot
 from evo_libra.searching.registry import load_engine
 
@@ -42,44 +39,6 @@ PROGRESS_SECONDS = 0.5
 """Time between two notes of the progress."""
 LOST = "lost"
 """Why a run stops whose claim somebody else has taken over."""
-_SAMPLE, _SEED = 128, 0
-
-Scale = tuple[FloatArray, FloatArray]
-
-
-def scale_of(problem: SearchProblem) -> Scale | None:
-    """Return the ideal and the nadir point of the best of 128 designs drawn at random, the same for every run.
-
-    Runs of one problem are measured alike whatever their engine and seed; a front that is better than the sample has a
-    hypervolume above 1. The designs are not counted as evaluations. None when none of them is feasible, they have no
-    extent in an objective, or a design takes long to evaluate.
-    """
-    if isinstance(problem, (ExpensiveProblem, SlowProblem)):
-        return None
-    genes = problem.genome.sample(np.random.Generator(np.random.PCG64(_SEED)), _SAMPLE)
-    evaluation = evaluate(problem, genes)
-    best = Archive.empty(len(problem.genome), len(problem.objectives))
-    best = best.add(genes, evaluation.objectives, evaluation.violation)
-    if not len(best):
-        return None
-    ideal, nadir = best.objectives.min(axis=1), best.objectives.max(axis=1)
-    return (ideal, nadir) if (nadir > ideal).all() else None
-
-
-_SCALES: dict[str, Scale | None] = {}
-
-
-def prepare(spec: RunSpec) -> tuple[SearchProblem, Scale | None]:
-    """Return a run's problem and its scale. Raises an InputError where the problem is not the one that was planned."""
-    problem, digest = build(spec.origin), spec.problem_digest
-    if digest_of(problem) != digest:
-        raise InputError(
-            f"the problem '{spec.name}' is another one here than where it was planned: a catalogue, a workload file or "
-            "its code differs"
-        )
-    if digest not in _SCALES:
-        _SCALES[digest] = scale_of(problem)
-    return problem, _SCALES[digest]
 
 
 @dataclass(frozen=True)
@@ -111,11 +70,12 @@ class Surroundings:
 
 
 def run_search(
-    spec: RunSpec, problem: SearchProblem, folder: RunFolder, start: Start, scale: Scale | None, around: Surroundings
+    spec: RunSpec, problem: SearchProblem, folder: RunFolder, start: Start, ready: Prepared, around: Surroundings
 ) -> Outcome:
     """Search, and keep front, manifest, events and checkpoint in a folder: everything but the mark that it is done.
 
-    The folder is claimed and made ready; it raises what `RunFolder` does. The scale is for the hypervolume.
+    The folder is claimed and made ready; it raises what `RunFolder` does. The problem that is searched may be the one
+    that is ready in worker processes.
     """
     manifest = manifest_of(spec, problem, around.command, folder.path)
     for name in (FRONT, PLOT, REFERENCES, DONE):
@@ -124,8 +84,8 @@ def run_search(
     record = Record(folder, problem, last.evaluations if last else 0) if spec.keep == "designs" else None
     loop = snapshots(spec, problem, last, observe=record, place=around.place)
     folder.write_json(MANIFEST, {**manifest, "status": "running"}, sync=False)
-    keep_references(folder, spec, problem)
-    journal = _Journal(spec, problem, folder, start=start, scale=scale, around=around, record=record)
+    ready.keep_references(folder)
+    journal = _Journal(spec, problem, folder, start=start, ready=ready, around=around, record=record)
     with closing(loop):
         for snapshot in loop:
             last = snapshot
@@ -172,7 +132,7 @@ class _Journal:
     problem: SearchProblem
     folder: RunFolder
     start: Start
-    scale: Scale | None
+    ready: Prepared
     around: Surroundings
     record: Record | None
     begun: float = field(default_factory=time.perf_counter)
@@ -211,8 +171,8 @@ class _Journal:
             if stopped is None and self.record is not None:
                 self.record.flush()
         figures, found = self._figures(archive, last, stopped), front_of(self.problem, archive)
-        if stopped is None and (reason := check_front(manifest, found)):
-            log(self.folder, f"the front was not evaluated again: {reason}")
+        if stopped is None and len(found):
+            check_front(manifest, found, self.spec, self.ready.problem)
         if stopped != LOST:
             self.folder.write(FRONT, found.write)
             status = "done" if stopped is None else "interrupted"
@@ -246,7 +206,7 @@ class _Journal:
         return engine.claim(self.spec.population) if isinstance(engine, Engine) else ""
 
     def _hypervolume(self, archive: Archive) -> float | None:
-        return None if self.scale is None else hypervolume(archive.objectives, *self.scale)
+        return None if self.ready.scale is None else hypervolume(archive.objectives, *self.ready.scale)
 
     def _progress(self, snapshot: Snapshot) -> None:
         archive = snapshot.archive.thinned(self.spec.epsilon)
@@ -267,7 +227,6 @@ ROWS = 20
 """Designs of a front that are evaluated again."""
 TOLERANCE = 1e-12
 """Largest relative difference of an objective: what remains of the order of sums."""
-_OF_FILES = ("files", "models", "technologies")
 _FAULT = "this is a fault of the program, and nothing of this run is kept as a result"
 
 
@@ -275,33 +234,22 @@ class DisagreementError(EvoLibraError):
     """A design evaluates to other figures than the front says: a fault of the program."""
 
 
-def check_front(manifest: Mapping[str, Any], front: Front) -> str:
+def check_front(manifest: Mapping[str, Any], front: Front, spec: RunSpec, problem: SearchProblem) -> None:
     """Evaluate designs of a front again, as a reader of the front would, before its run counts as done.
 
-    The problem is built from the text of the manifest and is not the one that was searched, the designs are read in
-    the notation. A problem written in Python has no notation; its designs are not evaluated again.
+    The manifest has to describe the problem that was searched, and the designs are read in the notation. A problem
+    written in Python has no notation; its designs are not evaluated again.
 
-    Returns why the front could not be checked, such as a file of the problem that has changed; empty where it was
-    checked. Raises a `DisagreementError` where the manifest's problem is another one, or a design evaluates to other
-    figures.
+    Raises a `DisagreementError` where the manifest's problem is another one, or a design evaluates to other figures.
     """
-    spec = spec_of(json.loads(json.dumps(manifest)))
-    if spec.origin.data is None or not len(front):
-        return ""
-    try:
-        problem = build_to_check(spec.origin)
-    except InputError as error:
-        return f"its problem cannot be built any more: {error}"
-    assert isinstance(problem, Problem), "problem files make nothing else"  # noqa: S101 - our mistake
-    now, then = ({key: one.get(key) for key in _OF_FILES} for one in (problem.identity(), spec.problem))
-    if canonical_hash(now) != canonical_hash(then):
-        return "a file of its problem has changed meanwhile"
-    if digest_of(problem) != spec.problem_digest:
+    if spec.origin.data is None:
+        return
+    assert isinstance(problem, Problem), "problem files make nothing else"  # noqa: S101 - internal error
+    if text_of(spec_of(json.loads(json.dumps(manifest))).origin) != text_of(spec.origin):
         raise DisagreementError(
             f"the manifest of '{spec.name}' describes another problem than the one searched; {_FAULT}"
         )
     _check_rows(problem, front)
-    return ""
 
 
 def _check_rows(problem: Problem, front: Front) -> None:

@@ -22,8 +22,9 @@ from evo_libra.errors import (
     memory_kills,
 )
 from evo_libra.experiment.execution.job import Ending, Job, Report
+from evo_libra.experiment.execution.prepared import OF_THIS_PROCESS, Prepared
 from evo_libra.experiment.execution.search_loop import Place, begin, in_this_process, with_processes
-from evo_libra.experiment.execution.search_run import LOST, Outcome, Surroundings, mark_done, prepare, run_search
+from evo_libra.experiment.execution.search_run import LOST, Outcome, Surroundings, mark_done, run_search
 from evo_libra.experiment.run.record import RunFigures, program
 from evo_libra.experiment.run.spec import RunSpec
 from evo_libra.experiment.store.claim import Lease, current_claim, kernel
@@ -66,6 +67,7 @@ def perform(
     finish: Callable[[Outcome], None] = lambda _: None,
     on_design: Callable[[], None] = lambda: None,
     place: Place = in_this_process,
+    ready: Prepared | None = None,
 ) -> Report:
     """Execute a run in this process, until `interrupted` says that it is asked to stop.
 
@@ -76,6 +78,7 @@ def perform(
     watch : called after each generation with the snapshot and the seconds since the start.
     finish : called with the outcome before the run is marked as done.
     on_design : called after each design that a worker process has evaluated.
+    ready : the run's problem, where the caller has built it.
     """
     try:
         with claimed(Path(job.results) / spec.id, job.batch) as (folder, lease):
@@ -84,7 +87,10 @@ def perform(
                 return Report(spec.id, "busy", error=f"{holder.process or 'somebody'} is at it" if holder else "")
             asked = _Asked(spec, job, lease, interrupted)
             around = Surroundings(asked, watch, job.checkpoint_seconds, job.command, place)
-            return _Attempt(spec, job, folder, asked=asked, around=around, finish=finish, on_design=on_design).perform()
+            attempt = _Attempt(
+                spec, job, folder, asked=asked, around=around, finish=finish, on_design=on_design, ready=ready
+            )
+            return attempt.perform()
     except TakenOverError as error:
         return Report(spec.id, "lost", error=str(error))
 
@@ -130,6 +136,7 @@ class _Attempt:
     around: Surroundings
     finish: Callable[[Outcome], None]
     on_design: Callable[[], None]
+    ready: Prepared | None
 
     def perform(self) -> Report:
         damaged = drop_damaged(self.folder)
@@ -176,8 +183,8 @@ class _Attempt:
 
     def _outcome(self, count: int, damaged: Sequence[str]) -> Outcome:
         spec, folder, results = self.spec, self.folder, Path(self.job.results)
-        problem, scale = prepare(spec)
-        problem = with_processes(spec, problem, results, retry=not self.job.resume)
+        ready = self.ready or OF_THIS_PROCESS.of(spec)
+        problem = with_processes(spec, ready.problem, results, retry=not self.job.resume)
         start = begin(results, spec, folder, resume=self.job.resume)
         worker = f"{_HOST}:{os.getpid()}"
         log(folder, f"{start.kind} on {worker} {'; '.join(filter(None, (start.reason, *damaged)))}")
@@ -187,7 +194,7 @@ class _Attempt:
             if isinstance(problem, ExpensiveProblem):
                 problem.on_design = self.on_design
                 processes.enter_context(problem)
-            return run_search(spec, problem, folder=folder, start=start, scale=scale, around=self.around)
+            return run_search(spec, problem, folder=folder, start=start, ready=ready, around=self.around)
 
     def _report_error(self, error: Exception, count: int) -> Report:
         """Return the report of an attempt that has failed, or raise the fault of the machine that is behind it."""

@@ -13,7 +13,7 @@ from typing import Any
 from evo_libra.errors import EngineError, InputError, Mistake
 from evo_libra.experiment.execution.search_loop import planned_run
 from evo_libra.experiment.file.schema import SHARED, EngineSpec, ExperimentSpec, RunsSpec, folder_of, read_with_includes
-from evo_libra.experiment.run.origin import origin_of
+from evo_libra.experiment.run.origin import build, code_of, origin_of, refuse_code
 from evo_libra.experiment.run.spec import Experiment, RunSpec
 from evo_libra.files.mistakes import KeyPath, short
 from evo_libra.files.source import Source, validate
@@ -113,6 +113,9 @@ class _Runs:
         block = self.block
         words = [f"{key}={json.dumps(value)}" for key, value, _ in variant.changes]
         origin = origin_of(variant.problem, words, folder_of(self.source, variant.place))
+        if origin.data is None and not self.run_code:
+            refuse_code(code_of(origin.name), "it")
+        problem = build(origin)
         # A budget is settled with: the engine `auto` depends on it.
         budgets = [{"evaluations": one} for one in _several(block.evaluations)] or [{}]
         folder = folder_of(self.source, self._place("start_from"))
@@ -120,7 +123,7 @@ class _Runs:
         for place, own in self._engines():
             try:
                 plans = [
-                    planned_run(origin, folder, run_code=self.run_code, **{**shared, **own, **budget})
+                    planned_run(origin, problem, folder, run_code=self.run_code, **{**shared, **own, **budget})
                     for budget in budgets
                 ]
             except EngineError as error:

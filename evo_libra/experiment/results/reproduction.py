@@ -13,11 +13,11 @@ import numpy as np
 
 from evo_libra.errors import InputError
 from evo_libra.experiment.execution.search_loop import in_processes, snapshots, with_processes
-from evo_libra.experiment.run.origin import build, refuse_code
+from evo_libra.experiment.run.origin import refuse_code
 from evo_libra.experiment.run.record import git_state, machine, program, versions
 from evo_libra.experiment.run.spec import RunSpec
 from evo_libra.experiment.store.folder import DONE, FRONT, MANIFEST, RunFolder
-from evo_libra.experiment.store.stored_runs import spec_as_run
+from evo_libra.experiment.store.stored_runs import rebuild_run
 from evo_libra.files.integrity import checksum
 from evo_libra.front.archive import Archive
 from evo_libra.front.front import Front, front_of
@@ -55,14 +55,13 @@ def reproduce(
     manifest, before = folder.read_json(MANIFEST), folder.read_front()
     if not folder.done:
         raise InputError(f"{folder.path} is not finished; only finished runs can be reproduced")
-    spec = spec_as_run(folder, trust_code=trust_code)
+    spec, problem = rebuild_run(folder, trust_code=trust_code)
     if not trust_code:
         refuse_code(spec.code, str(folder.path))
     if spec.asynchronous:
         raise InputError(
             f"{folder.path} was asynchronous: chance decided the order of its designs, so it cannot be reproduced"
         )
-    problem = build(spec.origin)
     archive, end = Archive.empty(len(problem.genome), len(problem.objectives)), folder.read_json(DONE)["evaluations"]
     # A clock that ended the run would end it elsewhere now; its evaluations end it there again.
     searched = with_processes(spec, problem, None, retry=False)

@@ -80,7 +80,7 @@ class RunSpec(Settings):
         """Return the run with its identity as JSON-able data; `RunSpec.of` reads it."""
         values = {one.name: getattr(self, one.name) for one in fields(self)}
         identity = {name: getattr(self, name) for name in _IDENTITY}
-        return {**values, "origin": asdict(self.origin), "identity": identity}
+        return {**values, "origin": self.origin.json(), "identity": identity}
 
     @staticmethod
     def of(data: Mapping[str, Any]) -> RunSpec:
@@ -102,12 +102,12 @@ class Experiment:
     checkpoint_seconds: float
 
 
-def run_of(origin: Origin, **settings: Any) -> RunSpec:  # noqa: ANN401 - as `Settings` has them
-    """Return a run of a problem; the problem chooses what the settings leave out or have None for.
+def run_of(origin: Origin, problem: SearchProblem | None = None, **settings: Any) -> RunSpec:  # noqa: ANN401 - as `Settings` has them
+    """Return a run of a problem, built where it is not given; the problem chooses what the settings leave open.
 
     Raises an `InputError` where the problem cannot be built, or a setting is out of range.
     """
-    problem = build(origin)
+    problem = problem or build(origin)
     asked = {key: value for key, value in settings.items() if value is not None}
     if asked.get("asynchronous") or asked.get("workers"):
         asked = {"memetic": 0.0, **asked}  # an asynchronous search has no generation to improve

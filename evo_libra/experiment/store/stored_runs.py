@@ -11,8 +11,8 @@ from evo_libra.experiment.store.folder import MANIFEST, RunFolder
 from evo_libra.problem.protocol import SearchProblem
 
 
-def spec_as_run(folder: RunFolder, *, trust_code: bool = False) -> RunSpec:
-    """Return a run as its manifest has it, with the folder of its problem's files where that is by now.
+def rebuild_run(folder: RunFolder, *, trust_code: bool = False) -> tuple[RunSpec, SearchProblem]:
+    """Return a run and its problem as its manifest has them, with the folder of the problem's files where it is by now.
 
     The problem's own file is not read: its data is in the manifest. Other files that it names are looked for where they
     were, and, when the run and they have been moved together, where they are now.
@@ -28,31 +28,31 @@ def spec_as_run(folder: RunFolder, *, trust_code: bool = False) -> RunSpec:
     if not trust_code:
         refuse_code(replace(spec, engine="").code, str(folder.path))
     try:
-        _check_problem(spec.origin, spec, folder)
+        return spec, _problem(spec.origin, spec, folder)
     except InputError as error:
         way = manifest["source"].get("folder_from_run")
         if way is None:
             raise
         moved = replace(spec.origin, folder=str((folder.path / way).resolve()))
         try:
-            _check_problem(moved, spec, folder)
+            return replace(spec, origin=moved), _problem(moved, spec, folder)
         except InputError:
             raise error from None
-        return replace(spec, origin=moved)
-    return spec
 
 
-def _check_problem(origin: Origin, spec: RunSpec, folder: RunFolder) -> None:
-    if digest_of(build(origin)) != spec.problem_digest:
+def _problem(origin: Origin, spec: RunSpec, folder: RunFolder) -> SearchProblem:
+    problem = build(origin)
+    if digest_of(problem) != spec.problem_digest:
         what = "the code, or a file that an option names," if origin.data is None else "a catalogue or a workload file"
         raise InputError(f"{what} of the problem of {folder.path} has changed since its run")
+    return problem
 
 
 def problem_as_run(folder: RunFolder) -> SearchProblem:
     """Return the problem of a run as its manifest has it, wherever its files are by now.
 
-    Raises an `InputError` as for `spec_as_run`, or the problem is written in Python.
+    Raises an `InputError` as for `rebuild_run`, or the problem is written in Python.
     """
     if folder.read_json(MANIFEST).get("source", {}).get("data", "") is None:
         raise InputError(f"{folder.path} is of a problem written in Python, which evaluates genes, not designs")
-    return build(spec_as_run(folder).origin)
+    return rebuild_run(folder)[1]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -18,7 +17,7 @@ from pydantic import Field, RootModel
 from evo_libra.arrays import GIGA, TERA
 from evo_libra.errors import InputError, Mistake, unknown
 from evo_libra.files.mistakes import KeyPath
-from evo_libra.files.source import Source, StrictModel, read_source, validate
+from evo_libra.files.source import Source, StrictModel, packaged, validate
 from evo_libra.files.yaml_reader import format_key
 from evo_libra.network.catalog.accelerator import (
     ALL,
@@ -99,7 +98,7 @@ class _Catalogue(RootModel[dict[Annotated[str, Field(pattern=_NAME)], Accelerato
 
 def load_accelerators() -> dict[str, Accelerator]:
     """Return every accelerator that comes with the package, by name."""
-    return dict(_catalogue())
+    return {name: _accelerator_of(name, spec) for name, spec in load_accelerator_specs().items()}
 
 
 def accelerator(name: str) -> Accelerator:
@@ -109,9 +108,10 @@ def accelerator(name: str) -> Accelerator:
     ------
     InputError : there is none of that name.
     """
-    if name not in _catalogue():
-        raise InputError(unknown("accelerator", name, _catalogue()))
-    return _catalogue()[name]
+    specs = load_accelerator_specs()
+    if name not in specs:
+        raise InputError(unknown("accelerator", name, specs))
+    return _accelerator_of(name, specs[name])
 
 
 def read_accelerator(name: str, entry: AcceleratorSpec | Mapping[str, Any]) -> Accelerator:
@@ -135,7 +135,7 @@ def read_accelerator(name: str, entry: AcceleratorSpec | Mapping[str, Any]) -> A
 
 def load_accelerator_specs() -> dict[str, AcceleratorSpec]:
     """Return every accelerator that comes with the package as its file says it, by name."""
-    return dict(_specs())
+    return packaged(_Catalogue, ACCELERATORS_FILE).root
 
 
 def figures_of(spec: AcceleratorSpec) -> dict[str, tuple[object, str]]:
@@ -145,32 +145,13 @@ def figures_of(spec: AcceleratorSpec) -> dict[str, tuple[object, str]]:
     return {key: (value, sources.get(covering_key(key, sources) or "", "")) for key, value in leaves(given)}
 
 
-@lru_cache(maxsize=1)
-def _specs() -> dict[str, AcceleratorSpec]:
-    source = read_source(ACCELERATORS_FILE)
-    specs = validate(_Catalogue, source).root
-    mistakes = [
-        source.mistake((name, *key), message)
-        for name, spec in specs.items()
-        for key, message in (*_unsourced(spec), *_impossible(spec))
-    ]
-    if mistakes:
-        raise InputError(mistakes)
-    return specs
-
-
-@lru_cache(maxsize=1)
-def _catalogue() -> dict[str, Accelerator]:
-    return {name: _accelerator_of(name, spec) for name, spec in _specs().items()}
-
-
 def _extended(name: str, own: AcceleratorSpec) -> AcceleratorSpec:
     """Return an entry together with its base; its own figures keep their own sources."""
     if own.base is None:
         return own
-    if own.base not in _specs():
-        raise InputError(Mistake(unknown("accelerator", own.base, _specs()), name, key="base"))
-    base = _specs()[own.base].model_dump(exclude_none=True)
+    if own.base not in load_accelerator_specs():
+        raise InputError(Mistake(unknown("accelerator", own.base, load_accelerator_specs()), name, key="base"))
+    base = load_accelerator_specs()[own.base].model_dump(exclude_none=True)
     data = own.model_dump(exclude_none=True, exclude_unset=True, exclude={"base", "source", "sources", "name"})
     sources = {key: source for key, (_, source) in figures_of(own).items() if source}
     return AcceleratorSpec.model_validate(_merged(base, data | {"sources": sources}))
@@ -240,7 +221,6 @@ def _impossible(spec: AcceleratorSpec) -> list[tuple[KeyPath, str]]:
     return found
 
 
-@lru_cache(maxsize=1)
 def _catalogue_rates() -> dict[str, float]:
     return {name: kit.port_GBps for name, kit in load_parts_spec(_PARTS).technologies.items()}
 

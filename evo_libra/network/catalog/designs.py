@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from math import prod
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field, RootModel
 
-from evo_libra.files.source import StrictModel, read_source, validate
+from evo_libra.files.source import StrictModel, packaged
 from evo_libra.network.catalog.parts import DomainSize
 from evo_libra.network.catalog.technologies import Name
 
@@ -65,9 +64,4 @@ class _Catalogue(RootModel[dict[Name, ReferenceDesign]]):
 
 def reference_designs() -> dict[str, ReferenceDesign]:
     """Return the reference designs, by name."""
-    return dict(_designs())
-
-
-@lru_cache(maxsize=1)
-def _designs() -> dict[str, ReferenceDesign]:
-    return validate(_Catalogue, read_source(DESIGNS_FILE)).root
+    return packaged(_Catalogue, DESIGNS_FILE).root

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
 
-from evo_libra.files.source import StrictModel, read_source, validate
+from evo_libra.files.source import StrictModel, packaged
 from evo_libra.network.blocks import KINDS, Part
 from evo_libra.network.catalog.technologies import Name
 
@@ -83,10 +82,5 @@ class Failures:
 
 def load_failure_specs() -> dict[str, FailureSpec]:
     """Return every entry of the catalogue as the file says it: kinds first, then parts."""
-    return dict(_specs())
-
-
-@lru_cache(maxsize=1)
-def _specs() -> dict[str, FailureSpec]:
-    found = validate(_Catalogue, read_source(FAILURES_FILE))
+    found = packaged(_Catalogue, FAILURES_FILE)
     return {**found.kinds, **found.parts}

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field, RootModel
 
 from evo_libra.errors import InputError, unknown
-from evo_libra.files.source import StrictModel, read_source, validate
+from evo_libra.files.source import StrictModel, packaged
 from evo_libra.network.blocks import Range
 from evo_libra.network.catalog.accelerator import ALL, covering_key
 
@@ -86,15 +85,9 @@ class _Catalogue(RootModel[dict[str, HostSpec]]):
     """All of the file."""
 
 
-@lru_cache(maxsize=1)
 def load_hosts() -> dict[str, HostSpec]:
     """Return every host that comes with the package, by name."""
-    source = read_source(HOSTS_FILE)
-    found = validate(_Catalogue, source).root
-    wrong = [source.mistake((name, key), text) for name, host in found.items() for key, text in host.mistakes()]
-    if wrong:
-        raise InputError(wrong)
-    return found
+    return packaged(_Catalogue, HOSTS_FILE).root
 
 
 def host_of(given: str | HostSpec) -> HostSpec:

@@ -15,19 +15,24 @@ from evo_libra.arrays import GIGA
 from evo_libra.errors import InputError, Mistake, unknown
 from evo_libra.files.kinds import ENDINGS
 from evo_libra.files.mistakes import KeyPath
-from evo_libra.files.source import Source, StrictModel, named_by, read_source, validate
+from evo_libra.files.source import Source, StrictModel, named_by, packaged, read_source, validate
 from evo_libra.network.blocks import KINDS, Kit, Part, Range
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.network.catalog.layout import MOST, Amount, Count, LayoutSpec, Rate, ShortSpec, room_of
 from evo_libra.network.catalog.link_layers import LinkLayers, LinkLayerSpec, link_layers, transport_mistakes
 from evo_libra.network.catalog.technologies import (
     BlockName,
+    Catalog,
     Name,
     catalog_names,
-    named_file,
+    catalog_of,
+    load_catalog,
+    names_in,
+    unknown_catalog,
 )
 from evo_libra.units import seconds
 
+_FOLDER = Path(__file__).with_name("per_part")
 _PICO = 1e-12
 _WITH_PORTS = ("nic", "switch", "ocs")
 _ROLES = {
@@ -147,14 +152,22 @@ class PartsCatalog:
 
 def parts_names() -> list[str]:
     """Return the names of the catalogues of parts that come with the package."""
-    return catalog_names(parts=True)
+    return names_in(_FOLDER)
 
 
-def is_parts(name: str, folder: Path = Path()) -> bool:
-    """Return whether a catalogue is one of parts, or means to be, by its name or by the keys of its file."""
-    if not name.endswith(ENDINGS):
-        return name in parts_names()
-    data = read_source(folder / name).data
+def load_any(name: str, folder: Path = Path()) -> Catalog | PartsSpec:
+    """Load a catalogue of either kind, which its name or the keys of its file tell; see `load_parts`."""
+    if name.endswith(ENDINGS):
+        source = read_source(folder / name)
+        return _checked(source, folder / name) if _is_parts(source.data) else catalog_of(source)
+    if name in parts_names():
+        return load_parts_spec(name)
+    if name in catalog_names():
+        return load_catalog(name)
+    raise unknown_catalog("catalogue", name, sorted([*catalog_names(), *parts_names()]))
+
+
+def _is_parts(data: object) -> bool:
     return isinstance(data, dict) and ("kind" in data or "parts" in data)
 
 
@@ -163,7 +176,11 @@ def load_parts(name: str, folder: Path = Path()) -> PartsCatalog:
 
     An InputError says that there is no such catalogue, or what is wrong in its file.
     """
-    spec = load_parts_spec(name, folder)
+    return parts_catalog(load_parts_spec(name, folder))
+
+
+def parts_catalog(spec: PartsSpec) -> PartsCatalog:
+    """Return the kits of a catalogue of parts."""
     parts = {name: _part(name, part) for name, part in spec.parts.items()}
     kits = [
         _kit(name, kit, rank=rank, block=block, parts=parts, layout=spec.layout)
@@ -175,41 +192,38 @@ def load_parts(name: str, folder: Path = Path()) -> PartsCatalog:
 
 def load_parts_spec(name: str, folder: Path = Path()) -> PartsSpec:
     """Load a catalogue of parts as its file says it, with what it extends; parameters as for `load_parts`."""
-    return _spec_of(_path(name, folder))
+    return _spec(name, folder, ())
 
 
-def parts_files(name: str, folder: Path = Path()) -> list[Path]:
-    """Return the paths of a catalogue of parts and of those that it extends; errors as for `load_parts`."""
-    found = [_path(name, folder)]
-    while (further := _extended(found[-1])) is not None and further not in found:
-        found.append(further)
-    return found
+def _spec(name: str, folder: Path, extending: tuple[Path, ...]) -> PartsSpec:
+    """Return a catalogue with what it extends; the files that led to it are not to come again."""
+    path = folder / name
+    if name.endswith(ENDINGS):
+        if path.resolve() in (seen.resolve() for seen in extending):
+            raise InputError(f"'{name}' extends this file in turn")
+        return _checked(read_source(path), path, extending)
+    if name not in parts_names():
+        raise unknown_catalog("catalogue of parts", name, parts_names())
+    own = packaged(PartsSpec, _FOLDER / f"{name}.yaml")
+    return own if own.extends is None else _merged(_spec(own.extends, _FOLDER, ()), own)
 
 
-def _extended(path: Path) -> Path | None:
-    data = read_source(path).data
-    name = data.get("extends") if isinstance(data, dict) else None
-    return _path(name, path.parent) if isinstance(name, str) else None
+def _merged(base: PartsSpec, own: PartsSpec) -> PartsSpec:
+    merged = {
+        "parts": base.parts | own.parts, "technologies": base.technologies | own.technologies,
+        "layout": own.layout or base.layout,
+    }  # fmt: skip
+    return own.model_copy(update=merged)
 
 
-def _path(name: str, folder: Path) -> Path:
-    return named_file("catalogue of parts", name, folder, parts_names(), parts_names())
-
-
-def _spec_of(path: Path, extending: tuple[Path, ...] = ()) -> PartsSpec:
-    """Return what a file says, together with what it extends; the files that led to it are not to come again."""
-    source = read_source(path)
+def _checked(source: Source, path: Path, extending: tuple[Path, ...] = ()) -> PartsSpec:
+    """Return what a user's file says with what it extends; an `InputError` has all mistakes."""
     own = whole = validate(PartsSpec, source)
     if own.extends is not None:
         try:
-            base = _base(own.extends, (*extending, path))
+            whole = _merged(_spec(own.extends, path.parent, (*extending, path)), own)
         except InputError as error:
             raise named_by(source, ("extends",), error) from None
-        merged = {
-            "parts": base.parts | own.parts, "technologies": base.technologies | own.technologies,
-            "layout": own.layout or base.layout,
-        }  # fmt: skip
-        whole = own.model_copy(update=merged)
     mistakes = [
         source.mistake(("parts", name, *key), message)
         for name, part in own.parts.items()
@@ -222,13 +236,6 @@ def _spec_of(path: Path, extending: tuple[Path, ...] = ()) -> PartsSpec:
     if mistakes:
         raise InputError(mistakes)
     return whole
-
-
-def _base(name: str, extending: tuple[Path, ...]) -> PartsSpec:
-    further = _path(name, extending[-1].parent)
-    if further.resolve() in (seen.resolve() for seen in extending):
-        raise InputError(f"'{name}' extends this file in turn")
-    return _spec_of(further, extending)
 
 
 def _part_mistakes(part: PartSpec) -> list[tuple[KeyPath, str]]:

@@ -13,7 +13,7 @@ from pydantic import Field
 from evo_libra.arrays import GIGA, BoolArray, FloatArray, IntArray, Population
 from evo_libra.errors import InputError, Mistake, suggestion
 from evo_libra.files.kinds import ENDINGS
-from evo_libra.files.source import Source, StrictModel, read_source, validate
+from evo_libra.files.source import Source, StrictModel, packaged, read_source, validate
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS, LIBRA
 from evo_libra.network.catalog.link_layers import LinkLayers, LinkLayerSpec, link_layers, transport_mistakes
 from evo_libra.units import seconds
@@ -21,7 +21,7 @@ from evo_libra.units import seconds
 PARTS = ("link", "switch", "nic")
 """What LIBRA has a price for, per NPU and unit of bandwidth."""
 
-_FOLDER = Path(__file__).parent
+_FOLDER = Path(__file__).with_name("per_bandwidth")
 
 if TYPE_CHECKING:
     BlockName: TypeAlias = str
@@ -193,11 +193,14 @@ def network_cost(npus: IntArray | int, unit_price: FloatArray, bandwidth: FloatA
     return np.asarray((unit_price * bandwidth).sum(axis=0) * npus)
 
 
-def catalog_names(*, parts: bool = False) -> list[str]:
-    """Return the names of the catalogues of linear prices, or of parts, that come with the package."""
-    texts = {path.stem: f"\n{path.read_text()}" for path in _FOLDER.glob("*.yaml")}
-    found = {name: text for name, text in texts.items() if "\ntechnologies:\n" in text}
-    return sorted(name for name, text in found.items() if ("\nkind: parts\n" in text) == parts)
+def catalog_names() -> list[str]:
+    """Return the names of the catalogues of prices per bandwidth that come with the package."""
+    return names_in(_FOLDER)
+
+
+def names_in(folder: Path) -> list[str]:
+    """Return the names of the catalogues in a folder."""
+    return sorted(path.stem for path in folder.glob("*.yaml"))
 
 
 def load_catalog(name: str, folder: Path = Path()) -> Catalog:
@@ -205,35 +208,34 @@ def load_catalog(name: str, folder: Path = Path()) -> Catalog:
 
     An InputError says that there is no such catalogue, or what is wrong in its file.
     """
-    return _catalog_of(read_source(catalog_file(name, folder)))
-
-
-def catalog_file(name: str, folder: Path = Path()) -> Path:
-    """Return the path of a catalogue; parameters and errors are those of `load_catalog`."""
-    linear = catalog_names()
-    return named_file("catalogue", name, folder, linear, sorted([*linear, *catalog_names(parts=True)]))
-
-
-def named_file(kind: str, name: str, folder: Path, names: Sequence[str], allowed: Sequence[str]) -> Path:
-    """Return the path of a catalogue; those of some names come with the package, and an error lists what is allowed."""
     if name.endswith(ENDINGS):
-        return folder / name
-    if name in names:
-        return _FOLDER / f"{name}.yaml"
+        return catalog_of(read_source(folder / name))
+    if name not in catalog_names():
+        raise unknown_catalog("catalogue", name, catalog_names())
+    return _catalog(packaged(CatalogSpec, _FOLDER / f"{name}.yaml"))
+
+
+def unknown_catalog(kind: str, name: str, allowed: Sequence[str]) -> InputError:
+    """Return the error that a catalogue of some kind is none of the package's."""
     listed, nearest = ", ".join(allowed), suggestion(name, allowed)
-    raise InputError(f"unknown {kind} '{name}'; allowed: {listed}, or the path of a .yaml file{nearest}")
+    return InputError(f"unknown {kind} '{name}'; allowed: {listed}, or the path of a .yaml file{nearest}")
 
 
-def _catalog_of(source: Source) -> Catalog:
+def catalog_of(source: Source) -> Catalog:
+    """Return the catalogue of prices per bandwidth that a file is; an `InputError` has all of its mistakes."""
     spec = validate(CatalogSpec, source)
     rows = spec.technologies.items()
     mistakes = [mistake for name, technology in rows for mistake in _unpriced(source, name, technology)]
-    links = link_layers(rows)
-    mistakes += transport_mistakes(source, links)
+    mistakes += transport_mistakes(source, link_layers(rows))
     if mistakes:
         raise InputError(mistakes)
-    made = tuple(_technology_of(name, technology) for name, technology in rows)
-    return Catalog(spec.name, spec.source, made, links)
+    return _catalog(spec)
+
+
+def _catalog(spec: CatalogSpec) -> Catalog:
+    rows = spec.technologies.items()
+    technologies = tuple(_technology_of(name, technology) for name, technology in rows)
+    return Catalog(spec.name, spec.source, technologies, link_layers(rows))
 
 
 def _missing_parts(block: str, spec: TechnologySpec) -> list[str]:

@@ -53,13 +53,13 @@ class AcceleratorLoader:
     def _npu(self, path: KeyPath, given: str | AcceleratorSpec) -> Accelerator:
         from evo_libra.network.catalog.accelerators import (  # noqa: PLC0415 - tables of layers do not need it
             accelerator,
-            load_accelerators,
+            load_accelerator_specs,
             read_accelerator,
         )
 
         if isinstance(given, str):
-            if given not in load_accelerators():
-                raise self.fail(path, unknown("accelerator", given, load_accelerators()))
+            if given not in load_accelerator_specs():
+                raise self.fail(path, unknown("accelerator", given, load_accelerator_specs()))
             return accelerator(given)
         try:
             return read_accelerator(format_key(path), given)

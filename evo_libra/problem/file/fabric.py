@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,8 +16,8 @@ from evo_libra.files.source import named_by
 from evo_libra.network.blocks import Kit
 from evo_libra.network.blocks.fat_tree import FAMILIES, RATIOS, Ratios, base_of
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
-from evo_libra.network.catalog.parts import is_parts, load_parts, parts_files
-from evo_libra.network.catalog.technologies import Catalog, Technology, catalog_file, load_catalog
+from evo_libra.network.catalog.parts import load_any, parts_catalog
+from evo_libra.network.catalog.technologies import Catalog, Technology
 from evo_libra.network.fabric import parse_fabric
 from evo_libra.problem.file.mistakes import ProblemFile
 from evo_libra.problem.file.spec import MAX_DIMENSIONS, BandwidthSpec, FabricSpec, PinSpec
@@ -29,15 +28,6 @@ from evo_libra.problem.pricing.pricing import DimensionChoice
 
 if TYPE_CHECKING:
     from evo_libra.network.catalog.accelerator import Accelerator
-
-
-def catalog_paths(file: ProblemFile) -> list[Path]:
-    """Return the files of a problem's catalogue; none where it is not there."""
-    name, folder = file.spec.fabric.catalog, file.folder
-    try:
-        return parts_files(name, folder) if is_parts(name, folder) else [catalog_file(name, folder)]
-    except InputError:
-        return []
 
 
 def technologies_of(file: ProblemFile, npus: Sequence[Accelerator] = ()) -> Catalog:
@@ -54,18 +44,17 @@ def _technologies_of(file: ProblemFile, npus: Sequence[Accelerator]) -> Catalog:
     """
     fabric = file.spec.fabric
     try:
-        parts = load_parts(fabric.catalog, file.folder) if is_parts(fabric.catalog, file.folder) else None
-        priced = load_catalog(fabric.catalog, file.folder) if parts is None else None
+        found = load_any(fabric.catalog, file.folder)
     except InputError as error:
         raise named_by(file.source, ("fabric", "catalog"), error) from None
-    if priced is not None:
-        _check_names(file, priced.names)
+    if isinstance(found, Catalog):
+        _check_names(file, found.names)
         _check_domains(file, {})
         if fabric.oversubscription:
             raise file.fail(("fabric", "oversubscription"), "a catalogue of prices has no switches to be counted")
-        chosen = priced.select(fabric.technologies) if fabric.technologies else priced
+        chosen = found.select(fabric.technologies) if fabric.technologies else found
         return _of_each(chosen if has_whole_bandwidth(file.spec) else chosen.with_one_block_each(), npus)
-    assert parts is not None  # noqa: S101 - it is one of the two
+    parts = parts_catalog(found)
     _check_names(file, tuple(parts.technologies))
     names = tuple(fabric.technologies or parts.technologies)
     _check_domains(file, {kit.technology: kit.domain_size for kit in parts.kits if kit.technology in names})
@@ -119,9 +108,9 @@ def _joined(each: Sequence[Catalog], npus: Sequence[Accelerator]) -> Catalog:
 
 def _wired(names: tuple[str, ...], npu: Accelerator) -> tuple[str, ...]:
     """Return the technologies that an accelerator can be wired with."""
-    from evo_libra.network.catalog.accelerators import load_accelerators  # noqa: PLC0415 - tables do not need it
+    from evo_libra.network.catalog.accelerators import load_accelerator_specs  # noqa: PLC0415 - tables do not need it
 
-    of_some = {port for known in load_accelerators().values() for port in known.ports}
+    of_some = {port for known in load_accelerator_specs().values() for port in known.ports}
     return tuple(name for name in names if name in npu.ports or name not in of_some)
 
 

@@ -18,17 +18,16 @@ from evo_libra.network.catalog.technologies import Catalog, Technology
 from evo_libra.problem.constraint_parser import parse_constraint
 from evo_libra.problem.constraints import Constraint
 from evo_libra.problem.figures import TotalCostOfOwnership, TrainingFigures
-from evo_libra.problem.file.fabric import FabricLoader, catalog_paths, technologies_of
+from evo_libra.problem.file.fabric import FabricLoader, technologies_of
 from evo_libra.problem.file.faults import FaultsLoader
 from evo_libra.problem.file.mistakes import ProblemFile, Stages
 from evo_libra.problem.file.spec import MAX_DIMENSIONS, PinSpec
 from evo_libra.problem.file.time import (
     check_keys,
     check_shares,
-    fidelity_of,
     has_whole_bandwidth,
     identity_of_time,
-    time_model,
+    reader_of,
     time_spec,
 )
 from evo_libra.problem.file.uncertainty import UncertaintyLoader
@@ -41,6 +40,7 @@ from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchSettings
 from evo_libra.problem.quirks import SHARES_OF_PARTS
 from evo_libra.problem.space import MAX_INDEX, MAX_STRUCTURES, CountedStructures, DimensionRule, Space
+from evo_libra.problem.time_models.registry import Network, time_kind
 from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.timing.quirks import Quirk
 from evo_libra.workload.layers.iteration_time import Merging
@@ -87,7 +87,7 @@ def _with_all_mistakes(first: InputError, source: Source, folder: Path, *, open_
         needed = ("npus", "npu") if spec.training is not None or spec.serving is not None else ("npus",)
         stages.attempt(partial(workloads.workload, index), *needed, f"workloads[{index}]")
     trained = ("npu",) if workloads.accelerators.trains else ()
-    stages.attempt(lambda: workloads.loops(None, Merging.PATTERN), "npus", *trained, "workloads", "time")
+    stages.attempt(lambda: workloads.loops(Merging.PATTERN), "npus", *trained, "workloads", "time")
     pins = stages.attempt(fabric.pins, "fabric.shape", "fabric.pin", "npus")
     stages.attempt(fabric.check_bandwidth, "bandwidth")
     stages.attempt(lambda: workloads.accelerators.npus, "npu")
@@ -105,17 +105,8 @@ def _with_all_mistakes(first: InputError, source: Source, folder: Path, *, open_
             stages.attempt(lambda: fabric.choices(catalog, pins), "bandwidth", "fabric")
         stages.attempt(lambda: fabric.check_blocks(catalog), *built)
         stages.attempt(lambda: loader.check_mode(parts=bool(kits_of(catalog))), *_OF_MODE)
-        stages.attempt(lambda: fidelity_of(time_spec(file.spec), catalog, source), "time", *built)
+        stages.attempt(lambda: reader_of(time_spec(file.spec), catalog, source), "time", *built)
     return stages.error(first)
-
-
-def files_of(source: Source, folder: Path) -> list[Path]:
-    """Return every file that is there and that a problem is read from, beside its own.
-
-    An `InputError` says that the data does not follow the schema.
-    """
-    file = ProblemFile.of(source, folder)
-    return [*catalog_paths(file), *WorkloadLoader(file).paths()]
 
 
 def _figures(technology: Technology) -> dict[str, Any]:
@@ -137,14 +128,14 @@ class _Loader:
         self.fabric.check_blocks(catalog)
         pins = self.fabric.pins()
         choices = self.fabric.choices(catalog, pins)
-        fidelity = fidelity_of(time_spec(self.spec), catalog, self.file.source)
+        make_time = reader_of(time_spec(self.spec), catalog, self.file.source)
         self.check_mode(parts=bool(kits_of(catalog)))
         check_shares(self.spec, self.file.source)
         self.workloads.accelerators.check_memory()
         efficiency = self.workloads.accelerators.efficiency(catalog)
         owner = npu.owner if npu is not None and npu.several else None
         built = built_of(catalog, whole_bandwidth=has_whole_bandwidth(self.spec))
-        time = time_model(self.workloads.loops, fidelity, built, efficiency, owner)
+        time = make_time(self.workloads.loops, Network(built, efficiency, owner))
         training = self.workloads.training.figures(time.loops) if self.workloads.accelerators.trains else None
         tco, system = self.tco(), self.system(time.loops, kits_of(catalog))
         constraints = self.constraints(len(choices), catalog, tco) + port_constraints(catalog, len(choices))
@@ -260,7 +251,7 @@ class _Loader:
     def check_mode(self, *, parts: bool) -> None:
         """Refuse a way to choose bandwidths, or an objective, that the catalogue or the time does not allow."""
         mode, model = self.fabric.bandwidth().mode, time_spec(self.spec).model
-        if mode == "optimal" and model != "libra":
+        if mode == "optimal" and not time_kind(model).solves:
             raise self.fail(
                 ("bandwidth",),
                 f"bandwidths are solved for under LIBRA's time; with `time: {model}` they are searched, or a front of "

@@ -17,6 +17,7 @@ from evo_libra.problem.figures import TotalCostOfOwnership
 from evo_libra.problem.file.memory_spec import MemorySpec
 from evo_libra.problem.file.uncertainty_spec import UncertaintySpec, WeightSpec
 from evo_libra.problem.objectives import MEASURES
+from evo_libra.problem.time_models.registry import TIME_MODELS
 from evo_libra.timing.names import ALGORITHMS, LONGEST_ENDPOINT_NS, MOST_CHUNKS, POLICIES, SCHEDULERS
 
 if TYPE_CHECKING:
@@ -192,8 +193,10 @@ if TYPE_CHECKING:
     SchedulerName: TypeAlias = str
     AlgorithmName: TypeAlias = str
     PolicyName: TypeAlias = str
+    TimeModelName: TypeAlias = str
 else:
     SchedulerName, AlgorithmName, PolicyName = Literal[SCHEDULERS], Literal[ALGORITHMS], Literal[tuple(POLICIES)]
+    TimeModelName = Literal[TIME_MODELS]
 Efficiency = Annotated[float, Field(gt=0, le=1)]
 Chunks = Annotated[int, Field(ge=1, le=MOST_CHUNKS)]
 Shares = Literal["physical", "libra"]
@@ -202,7 +205,7 @@ Shares = Literal["physical", "libra"]
 class TimeSpec(StrictModel):
     """How iteration time is modelled; the keys from `chunks` on belong to astra and themis."""
 
-    model: Literal["libra", "astra", "themis"] = Field(
+    model: TimeModelName = Field(
         "libra",
         description="libra: bandwidth only, perfect pipelining; astra: ASTRA-sim's, to the nanosecond; themis: astra "
         "with Themis's scheduler",
@@ -342,7 +345,7 @@ class ProblemSpec(StrictModel):
     memory: MemorySpec = Field(MemorySpec(), description="how much of an NPU's memory plans may use")
     fabric: FabricSpec = Field(description="the networks that may be built")
     workloads: tuple[WorkloadSpec, ...] = Field(min_length=1, description="the workloads that run on it")
-    time: Literal["libra", "astra", "themis"] | TimeSpec = Field("libra", description="how iteration time is modelled")
+    time: TimeModelName | TimeSpec = Field("libra", description="how iteration time is modelled")
     objectives: tuple[ObjectiveName, ...] = Field(
         ("time", "cost"),
         min_length=1,

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from evo_libra.network.catalog.parts import PartsSpec
+    from evo_libra.network.catalog.technologies import Catalog
 
 
 _LISTS = ("designs", "hosts", "failures")
@@ -40,9 +41,9 @@ def catalog(name: str | None = None, *, as_json: Json = False) -> int:
 
 def _everything() -> dict[str, Any]:
     from evo_libra.network.blocks.registry import BLOCKS
-    from evo_libra.network.catalog.accelerators import load_accelerators
-    from evo_libra.network.catalog.parts import parts_names
-    from evo_libra.network.catalog.technologies import catalog_names
+    from evo_libra.network.catalog.accelerators import load_accelerator_specs
+    from evo_libra.network.catalog.parts import load_parts_spec, parts_names
+    from evo_libra.network.catalog.technologies import catalog_names, load_catalog
     from evo_libra.problem.file.registry import problem_names
     from evo_libra.searching.automatic import AUTO
     from evo_libra.searching.registry import engine_names
@@ -51,13 +52,13 @@ def _everything() -> dict[str, Any]:
     from evo_libra.workload.models.recommender import trainable_recommenders
 
     return {
-        "catalogs": {name: _linear(name) for name in catalog_names()},
-        "parts_catalogs": {name: _parts(name) for name in parts_names()},
+        "catalogs": {name: _linear(load_catalog(name)) for name in catalog_names()},
+        "parts_catalogs": {name: _parts(load_parts_spec(name)) for name in parts_names()},
         "blocks": {block.name: block.code for block in BLOCKS},
         "models": {key: model.model_dump(mode="json") for key, model in load_models().items()},
         "language_models": {name: _decoder(name) for name in load_decoders()},
         "recommendation_models": {name: _recommender(name) for name in trainable_recommenders()},
-        "accelerators": {name: _accelerator(name) for name in load_accelerators()},
+        "accelerators": {name: _accelerator(name) for name in load_accelerator_specs()},
         **{name: _listed(name) for name in _LISTS},
         "problems": problem_names(),
         "engines": [AUTO, *engine_names()],
@@ -65,13 +66,13 @@ def _everything() -> dict[str, Any]:
 
 
 def _one(name: str) -> dict[str, Any]:
-    from evo_libra.network.catalog.accelerators import load_accelerators
-    from evo_libra.network.catalog.parts import is_parts, parts_names
-    from evo_libra.network.catalog.technologies import catalog_names, load_catalog
+    from evo_libra.network.catalog.accelerators import load_accelerator_specs
+    from evo_libra.network.catalog.parts import load_any, parts_names
+    from evo_libra.network.catalog.technologies import Catalog, catalog_names
     from evo_libra.workload.models.decoder import load_decoders
     from evo_libra.workload.models.recommender import trainable_recommenders
 
-    if name in load_accelerators():
+    if name in load_accelerator_specs():
         return {"accelerators": {name: _accelerator(name)}}
     if name in load_decoders():
         return {"language_models": {name: _decoder(name)}}
@@ -82,17 +83,16 @@ def _one(name: str) -> dict[str, Any]:
     known = [*catalog_names(), *parts_names()]
     if not name.endswith(ENDINGS) and name not in known:
         lists = [*known, *_LISTS]
-        near = suggestion(name, [*lists, *load_accelerators(), *load_decoders(), *trainable_recommenders()])
+        near = suggestion(name, [*lists, *load_accelerator_specs(), *load_decoders(), *trainable_recommenders()])
         raise InputError(
             f"unknown catalogue '{name}'; allowed: {', '.join(known)}, the path of a .yaml file, or an accelerator, "
             f"language model, recommendation model, {', '.join(f'`{one}`' for one in _LISTS[:-1])} or `{_LISTS[-1]}`, "
             f"as `evo-libra catalog` lists{near}"
         )
-    if is_parts(name):
-        found = _parts(name)
-        return {"parts_catalogs": {found["name"]: found}}
-    catalog = load_catalog(name)
-    return {"catalogs": {catalog.name: _linear(name)}}
+    found = load_any(name)
+    if isinstance(found, Catalog):
+        return {"catalogs": {found.name: _linear(found)}}
+    return {"parts_catalogs": {found.name: _parts(found)}}
 
 
 def _listed(name: str) -> dict[str, Any]:
@@ -137,24 +137,17 @@ def _recommender(name: str) -> dict[str, Any]:
     return {**shape, **weights, "source": " ".join(found.source.split())}
 
 
-def _linear(name: str) -> dict[str, Any]:
-    from evo_libra.network.catalog.technologies import load_catalog
-
-    catalog = load_catalog(name)
+def _linear(catalog: Catalog) -> dict[str, Any]:
     technologies = {t.name: _technology_json(t) for t in catalog.technologies}
     return {"source": " ".join(catalog.source.split()), "technologies": technologies}
 
 
-def _parts(name: str) -> dict[str, Any]:
+def _parts(spec: PartsSpec) -> dict[str, Any]:
     """Return a catalogue of parts as its file has it, with what it extends; prices are low, value and high."""
-    from evo_libra.network.catalog.parts import load_parts, load_parts_spec
-
-    spec = load_parts_spec(name)
-    order = load_parts(name).technologies
     return {
         "name": spec.name,
         "source": " ".join(spec.source.split()),
-        "technologies": {each: spec.technologies[each].model_dump(mode="json") for each in order},
+        "technologies": {each: kit.model_dump(mode="json") for each, kit in spec.technologies.items()},
         "parts": {each: _part_json(spec, each) for each in sorted(spec.parts)},
     }
 

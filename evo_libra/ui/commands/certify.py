@@ -13,7 +13,7 @@ from evo_libra.errors import InputError, counted
 from evo_libra.network.transport import approximation
 from evo_libra.quantities import number, time_text
 from evo_libra.ui.commands.shared import Assignments, Json, MovedProblem, RunName, TrustCode, app
-from evo_libra.ui.tables.named_runs import origin_of_result, problem_from, run_folder
+from evo_libra.ui.tables.named_runs import problem_file, problem_of_result, run_folder
 from evo_libra.ui.tables.output import print, print_folded, print_json, progress_console
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def certify(
     front = folder.read_front()
     if problem is None and assignments:
         raise InputError("--set belongs to --problem; without both, the run's own problem is taken")
-    certified = problem_from(origin_of_result(folder, problem, assignments, trust_code=trust_code))
+    certified = problem_file(problem_of_result(folder, problem, assignments, trust_code=trust_code)[1])
     beyond = beyond_links(certified, front.frame["design"].to_list())
     if not of_time_and_cost(front):
         return _prove(certified, front, folder.path, seconds, beyond, as_json=as_json)

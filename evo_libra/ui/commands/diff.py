@@ -130,12 +130,13 @@ def _batch_keys(one: Addressed) -> dict[str, int]:
 
 def _batch(one: Addressed, two: Addressed, factor: float) -> dict[str, Any]:
     """Return the times of two designs at another batch of all workloads; why there is none, where it cannot be."""
-    from evo_libra.ui.tables.named_runs import problem_from
+    from evo_libra.experiment.run.origin import build, with_assignments
+    from evo_libra.ui.tables.named_runs import problem_file
 
     values = {key: round(batch * factor) for key, batch in _batch_keys(one).items()}
     row: dict[str, Any] = {"factor": factor, "set": [f"{key}={value}" for key, value in values.items()]}
     try:
-        changed = problem_from(one.origin, row["set"])
+        changed = problem_file(build(with_assignments(one.origin, row["set"])))
         both = changed.read([one.design, two.design])
         changed_times = changed.time(both).tolist()
     except InputError as error:
@@ -212,7 +213,7 @@ def winners(found: Mapping[str, Any]) -> list[str]:
         for one in found["bandwidths"]
     ]
     return [
-        *(prices or [f"no price of a single part makes the other one cheaper than {cheaper}"]),
+        *(prices or [f"{cheaper} stays cheaper, whatever any single part costs"]),
         *(times or [f"{faster} at a quarter to four times the bandwidth of each technology"]),
         *map(_batch_text, found["batches"]),
     ]

@@ -14,7 +14,7 @@ from evo_libra.explain.labels import short_design
 from evo_libra.quantities import number
 from evo_libra.ui.commands.shared import DesignId, Json, MoreAssignments, MovedProblem, TrustCode, app
 from evo_libra.ui.tables.addresses import Addressed, DesignAddress, addressed, is_address, written
-from evo_libra.ui.tables.named_runs import problem_from
+from evo_libra.ui.tables.named_runs import problem_file
 from evo_libra.ui.tables.output import print, print_file, print_json, progress_console
 from evo_libra.ui.tables.problem_files import problem_name, write_problem
 
@@ -139,18 +139,18 @@ def _export_folder(
 
 def _exported_problem(searched: Problem, origin: Origin, model: str | None, assignments: Sequence[str]) -> Problem:
     """Return the problem with the time that is exported: of --time, of --set, or of the search."""
-    from evo_libra.experiment.run.origin import with_assignments
+    from evo_libra.experiment.run.origin import build, with_assignments
     from evo_libra.problem.file.registry import with_time
 
     found = searched
     if model is not None or assignments:
         own = with_time(searched, _model_of(searched.spec["time"]))
         asked = model or _model_of(with_assignments(origin, [*own, *assignments]).data["time"])
-        found = problem_from(origin, [*with_time(searched, asked), *assignments])
-    if model is None and found.time.fidelity is None:
+        found = problem_file(build(with_assignments(origin, [*with_time(searched, asked), *assignments])))
+    if model is None and not found.time.predicts_astra_sim:
         raise InputError(
-            f"the time of '{searched.name}' is LIBRA's, which has neither latency nor chunks; give --time astra, and "
-            "where the catalogue has no latencies --set time.latency_ns=..."
+            f"the time of '{searched.name}' is {found.time.title}, which has neither latency nor chunks; give --time "
+            "astra, and where the catalogue has no latencies --set time.latency_ns=..."
         )
     return found
 

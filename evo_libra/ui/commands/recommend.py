@@ -10,7 +10,7 @@ from evo_libra.errors import InputError, counted
 from evo_libra.network.transport import approximation
 from evo_libra.quantities import money_text
 from evo_libra.ui.commands.shared import Json, MovedProblem, RunName, TrustCode, app
-from evo_libra.ui.tables.named_runs import given_of, origin_of_result, run_folder
+from evo_libra.ui.tables.named_runs import given_of, problem_of_result, run_folder
 from evo_libra.ui.tables.output import new_console, print, print_folded, print_json
 
 if TYPE_CHECKING:
@@ -95,13 +95,12 @@ def _limits(asked: Mapping[str, str | None]) -> dict[str, float]:
 
 def _problem(folder: Any, name: str | None, *, trust_code: bool) -> Problem | None:  # noqa: ANN401 - the folder of a run
     """Return the problem of a run; None for one written in Python, of whose designs nothing but the front is known."""
-    from evo_libra.experiment.run.origin import build
     from evo_libra.experiment.store.folder import MANIFEST
     from evo_libra.problem.problem import Problem
 
     if folder.read_json(MANIFEST).get("source", {}).get("data", "") is None:
         return None
-    found = build(origin_of_result(folder, name, given_of(folder), trust_code=trust_code))
+    _, found = problem_of_result(folder, name, given_of(folder), trust_code=trust_code)
     return found if isinstance(found, Problem) else None
 
 

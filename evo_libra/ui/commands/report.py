@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from evo_libra.errors import InputError, counted
 from evo_libra.ui.commands.shared import Json, Out, TrustCode, app
-from evo_libra.ui.tables.named_runs import DEFAULT, chosen_runs, given_of, origin_of_result
+from evo_libra.ui.tables.named_runs import DEFAULT, chosen_runs, given_of, problem_of_result
 from evo_libra.ui.tables.output import print, print_json, progress_console
 
 if TYPE_CHECKING:
@@ -115,13 +115,12 @@ def _name(run: RunRecord, runs: Sequence[RunRecord]) -> str:
 
 
 def _problem(run: RunRecord, notes: list[str], *, trust_code: bool) -> Problem | None:
-    from evo_libra.experiment.run.origin import build
     from evo_libra.experiment.store.folder import RunFolder
     from evo_libra.problem.problem import Problem
 
     folder = RunFolder(run.folder)
     try:
-        found = build(origin_of_result(folder, None, given_of(folder), trust_code=trust_code))
+        _, found = problem_of_result(folder, None, given_of(folder), trust_code=trust_code)
     except InputError as error:
         notes.append(f"Where time and cost of {run.id} come from is not shown: {error}.")
         return None

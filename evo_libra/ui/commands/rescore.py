@@ -18,7 +18,7 @@ from evo_libra.ui.commands.shared import (
     app,
     check_min,
 )
-from evo_libra.ui.tables.named_runs import given_of, origin_of_result, problem_from, run_folder
+from evo_libra.ui.tables.named_runs import given_of, problem_file, problem_of_result, run_folder
 from evo_libra.ui.tables.output import new_console, print, print_folded, print_json, print_styled, print_table
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _MILLION = 1e6
 def rescore(
     result: RunName,
     *,
-    time: Literal["libra", "astra", "themis"],
+    time: str,
     problem: MovedProblem = None,
     assignments: MoreAssignments = (),
     rows: FrontRows = 12,
@@ -55,10 +55,10 @@ def rescore(
     """
     from evo_libra.explain.rescore import rescore as rescored
     from evo_libra.problem.file.registry import with_time
-    from evo_libra.problem.quirks import Warned, warnings_of
+    from evo_libra.problem.quirks import warnings_of
+    from evo_libra.timing.quirks import Warned
 
-    folder, front, origin = _searched(result, problem, trust_code=trust_code)
-    searched = problem_from(origin)
+    folder, front, origin, searched = _searched(result, problem, trust_code=trust_code)
     if "time_ms" not in front.objectives:
         raise InputError(f"the front of {folder.path} has no time to compare with")
     other = _under(origin, with_time(searched, time), assignments, time)
@@ -103,13 +103,16 @@ def prices(
     score:
         How designs are compared: by mean cost, worst cost, or regret (extra cost over the cheapest that is no slower).
     """
+    from evo_libra.experiment.run.origin import build, with_assignments
     from evo_libra.explain.prices import price_front
 
     if not 1 <= scenarios <= _MAX_SCENARIOS:
         raise InputError(f"--scenarios: found {scenarios}; it must be from 1 to {_MAX_SCENARIOS:,}")
     check_min("seed", seed, 0)
-    folder, front, origin = _searched(result, problem, trust_code=trust_code)
-    found = price_front(front, problem_from(origin, assignments), scenarios, seed, score)
+    folder, front, origin, priced = _searched(result, problem, trust_code=trust_code)
+    if assignments:
+        priced = problem_file(build(with_assignments(origin, assignments)))
+    found = price_front(front, priced, scenarios, seed, score)
     folder.write(_PRICES, found.frame.write_parquet)
     if as_json:
         print_json({
@@ -131,20 +134,23 @@ def prices(
     return 0
 
 
-def _searched(result: RunName, problem: str | None, *, trust_code: bool) -> tuple[RunFolder, Front, Origin]:
-    """Return the folder of a result, its front, and where its problem comes from."""
+def _searched(result: RunName, problem: str | None, *, trust_code: bool) -> tuple[RunFolder, Front, Origin, Problem]:
+    """Return the folder of a result, its front, where its problem comes from, and the problem."""
     from evo_libra.experiment.store.folder import RunFolder
 
     folder = RunFolder(run_folder(result))
     front = folder.read_front()
     if not len(front):
         raise InputError(f"the front of {folder.path} is empty")
-    return folder, front, origin_of_result(folder, problem, given_of(folder), trust_code=trust_code)
+    origin, found = problem_of_result(folder, problem, given_of(folder), trust_code=trust_code)
+    return folder, front, origin, problem_file(found)
 
 
 def _under(origin: Origin, timed: Sequence[str], assignments: Sequence[str], model: str) -> Problem:
+    from evo_libra.experiment.run.origin import build, with_assignments
+
     try:
-        return problem_from(origin, [*timed, *assignments])
+        return problem_file(build(with_assignments(origin, [*timed, *assignments])))
     except InputError as error:
         message = str(error)
         for assignment in timed:  # which stand for the option, and nobody has written

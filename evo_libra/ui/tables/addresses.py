@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from evo_libra.errors import InputError, unknown
-from evo_libra.ui.tables.named_runs import folder_at, given_of, origin_of_result, run_folder
+from evo_libra.ui.tables.named_runs import folder_at, given_of, problem_of_result, run_folder
 
 if TYPE_CHECKING:
     from evo_libra.experiment.run.origin import Origin
     from evo_libra.experiment.store.folder import RunFolder
     from evo_libra.front.front import Front
     from evo_libra.problem.problem import Problem
+    from evo_libra.problem.protocol import SearchProblem
 
 MARK = "#"
 NAMED = ("knee", "fastest", "cheapest")
@@ -92,22 +93,27 @@ def addressed(
     ------
     InputError : there is no such run, id or problem, or its code is not trusted.
     """
+    from evo_libra.experiment.run.origin import origin_of
+    from evo_libra.experiment.store.folder import RunFolder
+
     where, what = _split(text)
     if what is None and beside is not None and where.isdecimal():
         if beside.result is None:
             raise InputError(f"'{text}' is the id of a design of a front, and the other design is in none")
         return _of_front(beside.result, beside.problem, beside.origin, where)
     if what is None and _is_notation(where):
-        return written(where, _origin_of_notation(where, problem, assignments, beside))
+        if problem is None and beside is not None:
+            return Addressed(where, beside.problem, beside.origin)
+        if problem is None:
+            raise InputError(f"'{where}' is a design of some problem; write it like gpt3-4k{MARK}{where}")
+        return written(where, origin_of(problem, assignments))
     if what is not None and _is_notation(what):
         return _at(where, what, problem, assignments, trust_code=trust_code)
     if assignments:
         raise InputError("--set belongs to a problem; a design of a result is looked at as its run did")
-    from evo_libra.experiment.store.folder import RunFolder
-
     run = RunFolder(run_folder(where))
-    origin = _origin_of_run(run, problem, trust_code=trust_code)
-    return _of_front(run, _problem(origin), origin, what or NAMED[0])
+    origin, found = _problem_of_run(run, problem, trust_code=trust_code)
+    return _of_front(run, found, origin, what or NAMED[0])
 
 
 def row_of(front: Front, what: str, result: object) -> int:
@@ -154,7 +160,9 @@ def _is_notation(text: str) -> bool:
 
 def written(design: str, origin: Origin) -> Addressed:
     """Return a design in the notation; an `InputError` says that the problem is none of a file."""
-    return Addressed(design, _problem(origin), origin)
+    from evo_libra.experiment.run.origin import build
+
+    return Addressed(design, _of_file(origin, build(origin)), origin)
 
 
 def _of_front(run: RunFolder, problem: Problem, origin: Origin, what: str) -> Addressed:
@@ -163,18 +171,6 @@ def _of_front(run: RunFolder, problem: Problem, origin: Origin, what: str) -> Ad
     return Addressed(
         design=str(front.frame["design"][row]), problem=problem, origin=origin, result=run, front=front, row=row
     )
-
-
-def _origin_of_notation(
-    text: str, problem: str | None, assignments: Sequence[str], beside: Addressed | None
-) -> Origin:  # fmt: skip
-    from evo_libra.experiment.run.origin import origin_of
-
-    if problem is not None:
-        return origin_of(problem, assignments)
-    if beside is None:
-        raise InputError(f"'{text}' is a design of some problem; write it like gpt3-4k{MARK}{text}")
-    return beside.origin
 
 
 def _at(
@@ -193,23 +189,22 @@ def _at(
     if assignments:
         raise InputError("--set belongs to a problem; a design of a result is looked at as its run did")
     run = RunFolder(run_folder(where))
-    origin = _origin_of_run(run, problem, trust_code=trust_code)
-    return replace(written(design, origin), result=run, front=run.read_front())
+    origin, found = _problem_of_run(run, problem, trust_code=trust_code)
+    return Addressed(design, found, origin, run, run.read_front())
 
 
-def _origin_of_run(run: RunFolder, problem: str | None, *, trust_code: bool | None) -> Origin:
+def _problem_of_run(run: RunFolder, problem: str | None, *, trust_code: bool | None) -> tuple[Origin, Problem]:
     from evo_libra.experiment.store.folder import MANIFEST
 
     if trust_code is None and run.read_json(MANIFEST).get("source", {}).get("data", "") is None:
         raise InputError(f"{run.path} is of a problem written in Python, which evaluates genes, not designs")
-    return origin_of_result(run, problem, given_of(run), trust_code=bool(trust_code))
+    origin, found = problem_of_result(run, problem, given_of(run), trust_code=bool(trust_code))
+    return origin, _of_file(origin, found)
 
 
-def _problem(origin: Origin) -> Problem:
-    from evo_libra.experiment.run.origin import build
+def _of_file(origin: Origin, found: SearchProblem) -> Problem:
     from evo_libra.problem.problem import Problem
 
-    found = build(origin)
     if not isinstance(found, Problem):
         raise InputError(f"'{origin.name}' is no problem file; one written in Python evaluates genes, not designs")
     return found

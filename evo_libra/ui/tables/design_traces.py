@@ -6,7 +6,7 @@ from pathlib import Path
 
 from evo_libra.errors import InputError, unusable
 from evo_libra.ui.tables.addresses import MARK, NAMED, row_of
-from evo_libra.ui.tables.named_runs import given_of, origin_of_result, run_folder
+from evo_libra.ui.tables.named_runs import given_of, problem_of_result, run_folder
 
 
 def traces_of_design(
@@ -18,7 +18,6 @@ def traces_of_design(
     cannot be written.
     """
     from evo_libra.chakra.write import write_traces
-    from evo_libra.experiment.run.origin import build
     from evo_libra.experiment.store.folder import RunFolder
     from evo_libra.problem.protocol import HasTraces
 
@@ -26,7 +25,7 @@ def traces_of_design(
     run = RunFolder(run_folder(where if mark else design))
     front = run.read_front()
     row = front.frame.row(row_of(front, what if mark else NAMED[0], run.path), named=True)
-    built = build(origin_of_result(run, problem, given_of(run), trust_code=trust_code))
+    _, built = problem_of_result(run, problem, given_of(run), trust_code=trust_code)
     if not isinstance(built, HasTraces):
         raise InputError(f"designs of '{built.name}' are no work for NPUs; `evo-libra export` writes that of a network")
     try:

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from evo_libra.experiment.run.record import RunRecord
     from evo_libra.experiment.store.folder import RunFolder
     from evo_libra.problem.problem import Problem
+    from evo_libra.problem.protocol import SearchProblem
 
 __all__ = [
-    "DEFAULT", "chosen_runs", "folder_at", "given_of", "looked_at", "origin_of_result", "problem_from", "run_folder",
+    "DEFAULT", "chosen_runs", "folder_at", "given_of", "looked_at", "problem_file", "problem_of_result", "run_folder",
     "written_to",
 ]  # fmt: skip
 
@@ -93,8 +94,10 @@ def _leave_out(run: RunRecord, why: str) -> None:
     print(f"evo-libra: {run.id} is left out: {why}", file=sys.stderr)
 
 
-def origin_of_result(result: RunFolder, name: str | None, assignments: Sequence[str], *, trust_code: bool) -> Origin:
-    """Return where the problem of a result comes from: its manifest, or the problem that the user names.
+def problem_of_result(
+    result: RunFolder, name: str | None, assignments: Sequence[str], *, trust_code: bool
+) -> tuple[Origin, SearchProblem]:
+    """Return the problem of a result and where it comes from: its manifest, or the problem that the user names.
 
     Parameters
     ----------
@@ -107,21 +110,22 @@ def origin_of_result(result: RunFolder, name: str | None, assignments: Sequence[
     """
     from evo_libra.experiment.run.origin import UntrustedError, build, origin_of
     from evo_libra.experiment.store.folder import MANIFEST
-    from evo_libra.experiment.store.stored_runs import spec_as_run
+    from evo_libra.experiment.store.stored_runs import rebuild_run
     from evo_libra.files.integrity import canonical_hash
 
     if name is None:
         try:
-            return spec_as_run(result, trust_code=trust_code).origin
+            spec, problem = rebuild_run(result, trust_code=trust_code)
         except UntrustedError:
             raise
         except InputError as error:
             raise InputError(f"{error} (where the problem's files have moved, name it with --problem)") from None
+        return spec.origin, problem
     origin = origin_of(name, assignments)
     problem = build(origin)
     if canonical_hash(problem.identity()) != canonical_hash(result.read_json(MANIFEST)["problem"]):
         raise InputError(f"the problem '{problem.name}' is not the one of the result with these --set")
-    return origin
+    return origin, problem
 
 
 def given_of(result: RunFolder) -> list[str]:
@@ -131,12 +135,10 @@ def given_of(result: RunFolder) -> list[str]:
     return list(result.read_json(MANIFEST).get("source", {}).get("set", []))
 
 
-def problem_from(origin: Origin, assignments: Sequence[str] = ()) -> Problem:
-    """Return the problem of an origin with more of its values replaced; raise an InputError for one in Python."""
-    from evo_libra.experiment.run.origin import build, with_assignments
+def problem_file(problem: SearchProblem) -> Problem:
+    """Return the problem of a problem file; raise an InputError for one in Python."""
     from evo_libra.problem.problem import Problem
 
-    problem = build(with_assignments(origin, assignments))
     if not isinstance(problem, Problem):
         raise InputError(
             f"'{problem.name}' is written in Python: its space is unknown, and nothing can be proven of it"

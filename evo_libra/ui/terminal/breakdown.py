@@ -14,6 +14,8 @@ from evo_libra.network.transport import approximation
 from evo_libra.ui.terminal.details import Breakdown, Design
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from evo_libra.problem.problem import Problem
 
 _PYTHON = "The problem is written in Python: where its time and cost come from is not known here."
@@ -34,15 +36,18 @@ def problem_of_run(folder: RunFolder) -> Problem | None:
     return problem
 
 
-def break_down(folder: RunFolder, design: Design) -> Breakdown:
-    """Return where the objectives of a design come from; what is wrong is in the note."""
+def break_down(folder: RunFolder, design: Design, last: dict[Path, Problem | None] | None = None) -> Breakdown:
+    """Return where the objectives of a design come from; what is wrong is in the note.
+
+    The problem of the last run, by its folder, serves the designs of that run.
+    """
     from evo_libra.experiment.store.records import is_stale
     from evo_libra.explain.drawn_network import drawn_network
     from evo_libra.explain.explain import explain
     from evo_libra.ui.tables.references import sentences_of_run
 
     try:
-        problem = problem_of_run(folder)
+        problem = _problem(folder, {} if last is None else last)
         if problem is None:
             return Breakdown(note=_PYTHON)
         if not design.notation:
@@ -60,6 +65,14 @@ def break_down(folder: RunFolder, design: Design) -> Breakdown:
         parts=parts, equal=equal, note=notes, notation=design.notation, references=tuple(sentences_of_run(folder)),
         network=network,
     )  # fmt: skip
+
+
+def _problem(folder: RunFolder, last: dict[Path, Problem | None]) -> Problem | None:
+    if folder.path not in last:
+        problem = problem_of_run(folder)
+        last.clear()
+        last[folder.path] = problem
+    return last[folder.path]
 
 
 def _notation(folder: RunFolder, problem: Problem, design: Design) -> str:

@@ -66,7 +66,8 @@ def search_text(problem: str, name: str) -> str:
     origin = origin_of(problem, [])
     if origin.data is None:
         raise InputError(f"'{problem}' is written in Python; `evo-libra search {problem}` starts it")
-    manifest = manifest_of(run_of(origin), build(origin), [], Path())
+    built = build(origin)
+    manifest = manifest_of(run_of(origin, built), built, [], Path())
     return _SEARCH.format(problem=problem) + _keys_text(name, manifest)
 
 

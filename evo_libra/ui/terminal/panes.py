@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from textual.content import Content
 from textual.timer import Timer
@@ -21,6 +22,11 @@ from evo_libra.ui.terminal.plot_view import PlotView
 from evo_libra.ui.terminal.view_model import FrontRows
 from evo_libra.ui.terminal.widgets.lists import Sheet, Table
 from evo_libra.ui.terminal.widgets.plots import ProgressChart, Scatter
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from evo_libra.problem.problem import Problem
 
 PANES = {"one": "queue", "two": "centre", "three": "details"}
 """Class of the panes' container while a pane has the keys -> id of the pane."""
@@ -41,6 +47,7 @@ class Panes:
         self.complete = False
         self.asked: _Key | None = None
         self._breakdowns: OrderedDict[_Key, Breakdown] = OrderedDict()
+        self._last_problem: dict[Path, Problem | None] = {}
         self._pushed: dict[str, tuple[object, ...]] = {}
         self._titles: dict[str, tuple[str, str]] = {}
         self._patience: Timer | None = None
@@ -176,7 +183,7 @@ class Panes:
     def _work_out(self, design: Design, key: _Key) -> None:
         from evo_libra.ui.terminal.breakdown import break_down  # noqa: PLC0415 - the first screen does not wait for NumPy
 
-        found = break_down(RunFolder(self.board.results / design.run), design)
+        found = break_down(RunFolder(self.board.results / design.run), design, self._last_problem)
         self.board.screen.app.call_from_thread(self._keep, key, found)
 
     def _keep(self, key: _Key, found: Breakdown) -> None:

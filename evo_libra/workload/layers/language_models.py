@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, RootModel
 
-from evo_libra.files.source import StrictModel, read_source, validate
+from evo_libra.files.source import StrictModel, packaged
 
 MODELS_FILE = Path(__file__).parent / "models.yaml"
 
@@ -72,4 +72,4 @@ class _Models(RootModel[dict[str, ModelSpec]]):
 
 def load_models() -> dict[str, TransformerSpec | MoeSpec | DlrmSpec | TableSpec]:
     """Return the hyper-parameters of every model that comes with the package, by name."""
-    return validate(_Models, read_source(MODELS_FILE)).root
+    return packaged(_Models, MODELS_FILE).root

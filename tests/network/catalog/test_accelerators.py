@@ -18,6 +18,7 @@ from evo_libra.network.catalog.accelerators import (
     PRECISIONS,
     AcceleratorSpec,
     accelerator,
+    load_accelerator_specs,
     load_accelerators,
     read_accelerator,
 )
@@ -49,6 +50,8 @@ def kernel_sets(kernel: str) -> list[Any]:
 
 def test_the_catalogue_has_what_it_says() -> None:
     assert tuple(load_accelerators()) == NAMES
+    for name, spec in load_accelerator_specs().items():
+        assert read_accelerator(name, spec) == accelerator(name)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from evo_libra.errors import InputError
 from evo_libra.network.blocks.registry import BLOCK_NAMES
-from evo_libra.network.catalog.parts import PartsCatalog, is_parts, load_parts, parts_names
+from evo_libra.network.catalog import parts
+from evo_libra.network.catalog.parts import PartsCatalog, PartsSpec, load_any, load_parts, load_parts_spec, parts_names
 from evo_libra.network.catalog.technologies import catalog_names, load_catalog
 
 SWITCHED = """\
@@ -53,8 +54,17 @@ def mistakes(folder: Path, text: str) -> list[str]:
 def test_kinds_of_catalogues_are_told_apart() -> None:
     assert parts_names() == ["luwu-2024", "parts-2024", "products-2025", "wafer"]
     assert catalog_names() == ["libra", "libra-cosearch"]
-    assert is_parts("wafer")
-    assert not is_parts("libra")
+    assert isinstance(load_any("wafer"), PartsSpec)
+    assert not isinstance(load_any("libra"), PartsSpec)
+    with pytest.raises(InputError, match=r"unknown catalogue 'parts-2025'; allowed: libra, .*, wafer"):
+        load_any("parts-2025")
+
+
+@pytest.mark.parametrize("name", [*parts_names(), *catalog_names()])
+def test_a_shipped_catalogue_has_no_mistake(tmp_path: Path, name: str) -> None:
+    folder = Path(parts.__file__).parent / ("per_part" if name in parts_names() else "per_bandwidth")
+    (tmp_path / "own.yaml").write_text((folder / f"{name}.yaml").read_text())
+    assert load_any("own.yaml", tmp_path) == (load_parts_spec(name) if name in parts_names() else load_catalog(name))
 
 
 def test_blocks_of_linear_prices_are_libras() -> None:
@@ -164,15 +174,16 @@ def test_unknown_catalogues_are_named() -> None:
 def test_files_say_of_what_kind_they_are(tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text(SWITCHED)
     (tmp_path / "list.yaml").write_text("[1, 2]")
-    assert is_parts("own.yaml", tmp_path)
-    assert not is_parts("list.yaml", tmp_path)
+    assert isinstance(load_any("own.yaml", tmp_path), PartsSpec)
+    with pytest.raises(InputError, match="a mapping"):
+        load_any("list.yaml", tmp_path)
     # Files that mean to list parts, so that what is wrong with them is told.
-    (tmp_path / "own.yaml").write_text(SWITCHED.replace("kind: parts\n", ""))
-    assert is_parts("own.yaml", tmp_path)
-    (tmp_path / "own.yaml").write_text("kind: part\nname: own\n")
-    assert is_parts("own.yaml", tmp_path)
+    for text in (SWITCHED.replace("kind: parts\n", ""), "kind: part\nname: own\n"):
+        (tmp_path / "own.yaml").write_text(text)
+        with pytest.raises(InputError, match="kind"):
+            load_any("own.yaml", tmp_path)
     with pytest.raises(InputError, match="cannot be read"):
-        is_parts("none.yaml", tmp_path)
+        load_any("none.yaml", tmp_path)
 
 
 LINES = st.lists(st.sampled_from(SWITCHED.splitlines()), max_size=25)
