@@ -17,7 +17,7 @@ from evo_libra.workload.models.layers.sublayer import WHOLE
 from evo_libra.workload.parallelism import ALL, Layout
 from evo_libra.workload.plans.placement import ORDER
 from evo_libra.workload.plans.plan_rules import plan_text, plan_values
-from evo_libra.workload.plans.plans import PLACEMENTS, Plans
+from evo_libra.workload.plans.plans import DEGREES, PLACEMENTS, Plans
 from evo_libra.workload.training.advice import fitting_npus, fitting_option
 from evo_libra.workload.training.memory import expanded, memory, memory_on_npu
 from evo_libra.workload.training.planned_step import PlannedStep
@@ -113,7 +113,7 @@ def training_step(
     return TrainingStep(
         name=name, time=step_time(setup, plan), memory=_first(used), degrees=group_degrees(value),
         layouts=layouts_of(value, order),
-        parallelism={group: value[group] for group in ("tp", "cp", "pp", "vp", "ep", "dp")}, plan=plan_text(plan),
+        parallelism={group: value[group] for group in DEGREES}, plan=plan_text(plan),
         size=IterationSize(setup.decoder.layers, setup.sequence, each, value["dp"], micro), samples=setup.global_batch,
         tokens=float(setup.global_batch) * setup.sequence, training_tokens=training_tokens,
         flop=model_flop(setup.decoder, setup.sequence) * setup.global_batch * setup.sequence,
