@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
+FIGURES = (".png", ".pdf", ".svg")
+"""Endings of files of figures."""
+
+
 def open_streams() -> bool:
     """Make the streams of this process take any text as it is; return whether standard output is open.
 
