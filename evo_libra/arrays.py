@@ -116,10 +116,11 @@ class Population:
     def select(self, designs: Sequence[int] | IntArray | slice) -> Population:
         """Return the named designs, in that order."""
         return Population(
-            self.npus[:, designs], self.block[:, designs], self.technology[:, designs], self.bandwidth[:, designs],
-            None if self.schedule is None else self.schedule.select(designs),
-            None if self.plan is None else self.plan[:, designs],
-            None if self.spares is None else self.spares[designs],
+            npus=self.npus[:, designs], block=self.block[:, designs], technology=self.technology[:, designs],
+            bandwidth=self.bandwidth[:, designs],
+            schedule=None if self.schedule is None else self.schedule.select(designs),
+            plan=None if self.plan is None else self.plan[:, designs],
+            spares=None if self.spares is None else self.spares[designs],
         )  # fmt: skip
 
 

@@ -110,7 +110,7 @@ def variants(name: str, folder: Path) -> dict[str, Problem]:
     """Return the problem with one effect off at a time."""
     problem = load_direct(name)
     found = {"shares": without_shares(problem), "whole parts": _FractionalProblem(**_fields(problem))}
-    if problem.time.fidelity is not None:
+    if problem.time.predicts_astra_sim:
         found["latency and chunks"] = load_direct(name, ["time=libra"])
     found["domain sizes"] = edited(name, folder, without_domain_sizes)
     names = {technology.name for technology in problem.catalog.technologies}

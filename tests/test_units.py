@@ -49,8 +49,7 @@ def timed(*assignments: str, **time: Any) -> tuple[Problem, Fidelity]:
     workload = "workloads[0].parallelism={tp: 4}"
     problem = load_problem("gpt3-4k", [f"npus={NPUS}", workload, f"time={json.dumps(rows)}", *assignments])
     assert isinstance(problem, Problem)
-    assert problem.time.fidelity is not None
-    return problem, problem.time.fidelity
+    return problem, problem.time.fidelity_of(problem.name)
 
 
 def networks(block: int, problem: Problem) -> Population:

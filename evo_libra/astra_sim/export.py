@@ -11,7 +11,7 @@ import numpy as np
 
 from evo_libra.arrays import GIGA, FloatArray, IntArray, Population
 from evo_libra.astra_sim.cluster import Cluster, ExportedGroup, Grouping, check_blocks, cluster_of, group
-from evo_libra.astra_sim.loops import LoopTraces, groups_of, planned, traces_of
+from evo_libra.astra_sim.loops import LoopTraces, groups_of, traces_of
 from evo_libra.astra_sim.readme import CollectiveTime, Exported, ExportedWorkload, readme_text
 from evo_libra.astra_sim.times import Case, Prediction, modelled_seconds, of_workload, predict
 from evo_libra.astra_sim.trace_files import file_names, owners_of, read_traces, write_traces
@@ -57,11 +57,7 @@ def export_design(
     `InputError` if the problem's time is LIBRA's, a workload is no training loop, the network is too large, the design
     is none of the problem, or the folder is not empty or cannot be written.
     """
-    fidelity = problem.time.fidelity
-    if fidelity is None:
-        raise InputError(
-            f"the time of '{problem.name}' is LIBRA's, which has neither latency nor chunks; ASTRA-sim needs both"
-        )
+    fidelity = problem.time.fidelity_of(problem.name)
     if problem.npus > MAX_NPUS:
         raise InputError(f"'{problem.name}' has {problem.npus} NPUs; there is a trace of each, at most {MAX_NPUS}")
     population = problem.read(design)
@@ -82,7 +78,7 @@ def export_design(
 
 
 def _check_steps(problem: Problem) -> None:
-    steps = [loop.workload.name for loop in problem.time.loops if planned(loop) is not None]
+    steps = [loop.workload.name for loop in problem.time.loops if loop.workload.planned is not None]
     if steps and problem.npus > MAX_STEP_NPUS:
         raise InputError(
             f"'{problem.name}' has {problem.npus} NPUs; a training step such as '{steps[0]}' is exported for at most "
@@ -93,11 +89,6 @@ def _check_steps(problem: Problem) -> None:
 def _model(problem: Problem) -> str:
     time = problem.spec["time"]
     return time if isinstance(time, str) else str(time["model"])
-
-
-def _overlap(problem: Problem) -> str:
-    time = problem.spec["time"]
-    return "none" if isinstance(time, str) else str(time["overlap"])
 
 
 @contextmanager
@@ -128,14 +119,13 @@ class _Export:
     """Writes the files of one design, and reads them back."""
 
     def __init__(self, problem: Problem, design: Population, folder: Path, tell: Tell) -> None:
-        assert problem.time.fidelity is not None  # noqa: S101 - the caller has looked
-        self.tell = tell
-        self.problem, self.design, self.folder, self.fidelity = problem, design, folder, problem.time.fidelity
+        self.problem, self.design, self.folder, self.tell = problem, design, folder, tell
+        self.fidelity = problem.time.fidelity_of(problem.name)
         self.cluster: Cluster = cluster_of(self.fidelity, problem.time.reaching(design))
         self.loops = problem.time.loops
         self.grouping: Grouping = group(self.cluster.network.npus, [groups_of(loop) for loop in self.loops])
         self.traces = [
-            traces_of(loop, _overlap(problem), placed, self.cluster.network.npus)
+            traces_of(loop, placed, self.cluster.network.npus)
             for loop, placed in zip(self.loops, self.grouping.of_workload, strict=True)
         ]
         self.names = file_names([loop.workload.name for loop in self.loops])
@@ -160,7 +150,7 @@ class _Export:
         if not nodes:
             raise InputError(f"the workload '{workload}' has nothing to run on this network")
         count = len(nodes) * len(np.unique(owner)) // len(traces.stages)
-        if planned(loop) is not None and count > MAX_STEP_NODES:
+        if loop.workload.planned is not None and count > MAX_STEP_NODES:
             raise InputError(
                 f"'{workload}' needs traces of {count:,} nodes in all on this design, and at most {MAX_STEP_NODES:,} "
                 "are exported; fewer microbatches, as of a larger micro_batch, need fewer"
@@ -201,8 +191,9 @@ class _Export:
             workloads.append(workload)
             differences += [sentence for sentence in of_workload(case, self.cluster) if sentence not in differences]
         return Exported(
-            text, self.problem.npus, models, __version__, bool(groups), tuple(workloads), tuple(differences)
-        )
+            design=text, npus=self.problem.npus, models=models, version=__version__, has_groups=bool(groups),
+            workloads=tuple(workloads), differences=tuple(differences),
+        )  # fmt: skip
 
     def predicting(self, name: str) -> Tell:
         """Tell for each collective of a workload that its time is predicted, and of how many chunks."""
@@ -221,8 +212,9 @@ class _Export:
         )
         different = len(np.unique(self.owners[at]))
         return ExportedWorkload(
-            loop.workload.name, f"{TRACES}/{self.names[at]}", different, searched, modelled, prediction, scheduled, rows
-        ), Case(loop, _overlap(self.problem), placed, seconds, prediction, traces.rounded)
+            name=loop.workload.name, prefix=f"{TRACES}/{self.names[at]}", traces=different, searched=searched,
+            modelled=modelled, prediction=prediction, scheduled=scheduled, collectives=rows,
+        ), Case(loop, placed, seconds, prediction, traces.rounded)  # fmt: skip
 
 
 def _other_time(models: tuple[str, str]) -> Iterator[str]:

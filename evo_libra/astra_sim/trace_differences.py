@@ -14,11 +14,10 @@ from evo_libra.astra_sim.cluster import check_blocks, cluster_of
 from evo_libra.astra_sim.loops import ROUNDED
 from evo_libra.errors import InputError, counted
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.time_models.kinds import TracedWorkload
 from evo_libra.problem.time_models.loops import WeightedLoop
 from evo_libra.timing.machine import Machine
 from evo_libra.timing.quirks import GROUPS_AS_RINGS
-from evo_libra.timing.trace_time import computing_seconds, grid_of, group_name
+from evo_libra.timing.trace_time import TracedWorkload, computing_seconds, grid_of, group_name
 from evo_libra.timing.traces.compile import compile_program
 from evo_libra.timing.traces.durations import CollectiveTimes, durations
 from evo_libra.timing.traces.execute import Execution, execute_program
@@ -69,7 +68,7 @@ def trace_differences(problem: Problem, design: Population) -> list[TraceDiffere
     The engine runs the design as ASTRA-sim does; the model is the time of `problem`. There are no differences under
     LIBRA's time, which predicts no time of ASTRA-sim. An `InputError` says that a file of traces cannot be read again.
     """
-    if problem.time.fidelity is None:
+    if not problem.time.predicts_astra_sim:
         return []
     found = list[TraceDifference]()
     for loop, time in zip(problem.time.loops, problem.time.workload_times(design), strict=True):
@@ -91,25 +90,25 @@ def _of_workload(
         done = execute_program(program, machine, known, taking)
     except InputError as error:
         reason = f"The engine of traces has no time for this design: {error}."
-        yield TraceDifference(NO_ENGINE, workload.name, reason, "An iteration takes", None, model)
+        yield TraceDifference(NO_ENGINE, workload.name, reason, what="An iteration takes", engine=None, model=model)
         return
     whole, engine = "With all differences, an iteration takes", float(done.finish.max()) * NANO
     if done.apart:
-        yield TraceDifference(LATE, workload.name, _late(done), whole, engine, model)
+        yield TraceDifference(LATE, workload.name, _late(done), what=whole, engine=engine, model=model)
     modelled = _modelled(problem, loop, program, design)
     rings = list(_rings(program, taking, modelled, workload, len(machine.npus)))
     yield from rings
     # Of traces that run one group and nothing else, its times are those of the iteration.
     if not done.apart and any(one.engine is None or not isclose(one.engine, engine) for one in rings):
         reason = "No members begin apart."
-        yield TraceDifference(GROUPS_AS_RINGS.name, workload.name, reason, whole, engine, model)
+        yield TraceDifference(GROUPS_AS_RINGS.name, workload.name, reason, what=whole, engine=engine, model=model)
 
 
 def _machine(problem: Problem, design: Population) -> Machine:
     """Return a design as ASTRA-sim's files say it; its computations are those of the workload."""
-    assert problem.time.fidelity is not None  # noqa: S101 - the caller has looked
-    check_blocks(design, problem.time.fidelity)
-    cluster = cluster_of(problem.time.fidelity, problem.time.reaching(design))
+    fidelity = problem.time.fidelity_of(problem.name)
+    check_blocks(design, fidelity)
+    cluster = cluster_of(fidelity, problem.time.reaching(design))
     return Machine(cluster.network.links, cluster.system.scheduled)
 
 
@@ -180,4 +179,4 @@ def _rings(
         )
         what = f"All collectives of an NPU in such groups ({len(mine):,}) take"
         engine, model = float(taking[mine].sum()) * NANO, sum(modelled[at] for at in mine) * NANO
-        yield TraceDifference(GROUPS_AS_RINGS.name, workload.name, reason, what, engine, model)
+        yield TraceDifference(GROUPS_AS_RINGS.name, workload.name, reason, what=what, engine=engine, model=model)

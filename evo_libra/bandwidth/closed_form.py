@@ -69,7 +69,7 @@ def _rates(program: BandwidthProgram) -> _Answer:
         if alone.any():
             traffic, high = program.traffic[g][:, alone], program.high[:, alone]
             size = columns_or_shared(program.size[g], alone)
-            _put(answer, alone, _one(traffic, size, price[:, alone], limit[alone], high, g))
+            _put(answer, alone, _one(traffic, size, price=price[:, alone], limit=limit[alone], high=high, pattern=g))
     return answer
 
 
@@ -115,7 +115,10 @@ def _two(traffic: FloatArray, size: FloatArray, price: FloatArray, limit: FloatA
         over = np.flatnonzero(rate[pattern] > cap[pattern])
         if len(over):
             mine = columns_or_shared(size, over)
-            found = _capped(traffic[..., over], price[:, over], mine, limit[over], cap[:, over], high[:, over], pattern)
+            found = _capped(
+                traffic[..., over], price[:, over], size=mine, limit=limit[over], cap=cap[:, over], high=high[:, over],
+                held=pattern,
+            )  # fmt: skip
             rate[:, over], share[..., over], pressure[over] = found
     total = share.sum(axis=1, keepdims=True)
     share /= np.where(total > 0, total, 1.0)

@@ -228,7 +228,7 @@ def _step(part: Scaled, it: Iterate, state: Remainder) -> Iterate:
     second += 1.0
     second *= it.y
     s, b = it.s + length * ds, it.b + length * db
-    return Iterate(s, b, it.z + length * dz, r, second, it.nu + length * (nu - it.nu))
+    return Iterate(s, b, it.z + length * dz, w=r, y=second, nu=it.nu + length * (nu - it.nu))
 
 
 def _factorised(
@@ -258,7 +258,7 @@ def _factorised(
     if state.slope is None:
         return DiagonalHead(curvature, cross, tail, part.any_fixed), stiffness
     stiff = part.race_part(ratio)
-    return RacesHead(curvature, cross, tail, part.any_fixed, stiff, state.slope), stiffness
+    return RacesHead(curvature, cross, tail, fixed=part.any_fixed, stiff=stiff, slope=state.slope), stiffness
 
 
 _Equal = tuple[FloatArray, FloatArray, FloatArray, FloatArray]

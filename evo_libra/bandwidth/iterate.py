@@ -65,7 +65,7 @@ def first_iterate(part: Scaled) -> Iterate:
     # Links and box are met from the start on, and stay so: their slacks are their left sides.
     exact = part.parts[3].start
     w[:exact] = part.values(s, b, z)[:exact]
-    return Iterate(s, b, z, w, y * part.active, np.zeros((len(part.equal), count)))
+    return Iterate(s, b, z, w=w, y=y * part.active, nu=np.zeros((len(part.equal), count)))
 
 
 def state_of(part: Scaled, it: Iterate) -> Remainder:
@@ -97,4 +97,7 @@ def state_of(part: Scaled, it: Iterate) -> Remainder:
     if len(equal_residual):
         primal = np.maximum(primal, np.abs(equal_residual).max(axis=0))
     merit = np.maximum(np.maximum(products, dual) / np.where(work > 0, work, 1.0), primal)
-    return Remainder(residual, equal_residual, slope, product, count, products / count, pull, push, dual, merit)
+    return Remainder(
+        residual=residual, equal_residual=equal_residual, slope=slope, product=product, count=count,
+        mu=products / count, pull=pull, push=push, dual=dual, merit=merit,
+    )  # fmt: skip

@@ -78,7 +78,7 @@ def least_product(program: BandwidthProgram, price: FloatArray) -> LeastProduct:
     lines = _Lines(np.zeros((1, count)), np.where(np.isfinite(fastest.bound), fastest.bound, -np.inf)[None])
     with np.errstate(divide="ignore", invalid="ignore"):
         start = best.time / best.cost
-        _probe(program, price, lines, best, todo, _FIRST_SLOPES[:, None] * start[todo])
+        _probe(program, price, lines=lines, best=best, chosen=todo, slopes=_FIRST_SLOPES[:, None] * start[todo])
         for _ in range(_MAX_ROUNDS):
             best.bound[todo], slope = _weakest(lines.slope[:, todo], lines.height[:, todo], min_cost[todo])
             product = best.time[todo] * best.cost[todo]
@@ -86,7 +86,10 @@ def least_product(program: BandwidthProgram, price: FloatArray) -> LeastProduct:
             todo, slope = todo[going], slope[going]
             if not len(todo):
                 break
-            _probe(program, price, lines, best, todo, np.stack([best.time[todo] / best.cost[todo], slope]))
+            _probe(
+                program, price, lines=lines, best=best, chosen=todo,
+                slopes=np.stack([best.time[todo] / best.cost[todo], slope]),
+            )  # fmt: skip
     return best
 
 

@@ -174,10 +174,11 @@ def scaled(program: BandwidthProgram) -> Scaled:
     least = chains.compute.min(axis=1, keepdims=True, initial=np.inf, where=chains.present)
     compute = np.where(chains.present, chains.compute - least, 0.0)
     return Scaled(
-        unit_b, unit_s, unit, row_scale, size / unit, link, program.price * unit_b / unit, low,
-        np.where(np.isfinite(high), high, 0.0), rows[~program.equality], limit[~program.equality],
-        rows[program.equality], limit[program.equality], race / unit, compute / unit,
-        (~fixed).astype(np.float64), (~idle).astype(np.float64), present, many,
+        unit_b=unit_b, unit_s=unit_s, unit=unit, row_scale=row_scale, size=size / unit, link=link,
+        price=program.price * unit_b / unit, low=low, high=np.where(np.isfinite(high), high, 0.0),
+        rows=rows[~program.equality], limit=limit[~program.equality], equal=rows[program.equality],
+        equal_limit=limit[program.equality], race=race / unit, race_compute=compute / unit,
+        loose=(~fixed).astype(np.float64), busy=(~idle).astype(np.float64), active=present, count=many,
     )  # fmt: skip
 
 

@@ -218,7 +218,10 @@ def unlimited(program: BandwidthProgram) -> BoolArray:
     rows, sizes = program.rows[..., 0], np.abs(program.rows[..., 0]).max(axis=1, initial=0.0, keepdims=True)
     top = np.where(np.isfinite(program.high[:, 0]), 0.0, 1.0)
     still = np.zeros(len(rows))
-    found = _linear(rows / np.where(sizes > 0, sizes, 1.0), still, program.equality, 0.0 * top, top, -np.ones(len(top)))
+    found = _linear(
+        rows / np.where(sizes > 0, sizes, 1.0), still, equality=program.equality, low=0.0 * top, high=top,
+        price=-np.ones(len(top)),
+    )  # fmt: skip
     assert found is not None, "standing still meets every row"  # noqa: S101 - a bug otherwise
     return np.asarray(found > _SOME)
 
@@ -233,7 +236,12 @@ def _meets(program: BandwidthProgram) -> bool:
     sizes = np.maximum(np.abs(rows).max(axis=1), np.abs(program.limit[:, 0]))
     sizes = np.where(sizes > 0, sizes, 1.0)
     limits = program.limit[:, 0] / sizes
-    return _linear(rows / sizes[:, None], limits, program.equality, low / unit, high / unit, 0.0 * low) is not None
+    return (
+        _linear(
+            rows / sizes[:, None], limits, equality=program.equality, low=low / unit, high=high / unit, price=0.0 * low
+        )
+        is not None
+    )
 
 
 def _linear(

@@ -70,17 +70,12 @@ def _parsed(kind: Any, data: bytes) -> Any:  # noqa: ANN401 - protobuf makes the
 
 def _node(message: Any) -> Node:  # noqa: ANN401 - the same
     return Node(
-        message.id,
-        message.name,
-        _kind(message.type, TODAY),
-        tuple(message.ctrl_deps),
-        tuple(message.data_deps),
-        message.start_time_micros,
-        message.duration_micros,
-        _tensors(message.inputs) if message.HasField("inputs") else None,
-        _tensors(message.outputs) if message.HasField("outputs") else None,
-        _attributes(message.attr, _attribute),
-    )
+        id=message.id, name=message.name, kind=_kind(message.type, TODAY), control=tuple(message.ctrl_deps),
+        data=tuple(message.data_deps), start=message.start_time_micros, duration=message.duration_micros,
+        inputs=_tensors(message.inputs) if message.HasField("inputs") else None,
+        outputs=_tensors(message.outputs) if message.HasField("outputs") else None,
+        attributes=_attributes(message.attr, _attribute),
+    )  # fmt: skip
 
 
 def _tensors(message: Any) -> Tensors:  # noqa: ANN401 - the same

@@ -111,19 +111,16 @@ def summarise(
     untimed = int(np.isnan(weights).sum())
     timed = tally.kinds[Kind.COMP] > untimed
     return TraceSummary(
-        str(path),
-        read_metadata(path).version,
-        {kind: tally.kinds[kind] for kind in Kind if kind in tally.kinds},
-        len(graph.dependencies),
-        ComputeSummary(tally.kinds[Kind.COMP], tally.operations, tally.size, tally.duration * _MICRO, untimed),
-        {key: Volume(*sums) for key, sums in tally.collectives.items()},
-        {npu: Volume(*sums) for npu, sums in tally.sends.items()},
-        {npu: Volume(*sums) for npu, sums in tally.receives.items()},
-        Volume(*tally.memory[Kind.MEM_LOAD]),
-        Volume(*tally.memory[Kind.MEM_STORE]),
-        longest_chain(graph, order, np.ones(len(graph))),
-        longest_chain(graph, order, np.nan_to_num(weights)) if timed else None,
-    )
+        file=str(path), version=read_metadata(path).version,
+        kinds={kind: tally.kinds[kind] for kind in Kind if kind in tally.kinds}, dependencies=len(graph.dependencies),
+        compute=ComputeSummary(tally.kinds[Kind.COMP], tally.operations, tally.size, tally.duration * _MICRO, untimed),
+        collectives={key: Volume(*sums) for key, sums in tally.collectives.items()},
+        sends={npu: Volume(*sums) for npu, sums in tally.sends.items()},
+        receives={npu: Volume(*sums) for npu, sums in tally.receives.items()},
+        loads=Volume(*tally.memory[Kind.MEM_LOAD]), stores=Volume(*tally.memory[Kind.MEM_STORE]),
+        longest=longest_chain(graph, order, np.ones(len(graph))),
+        critical=longest_chain(graph, order, np.nan_to_num(weights)) if timed else None,
+    )  # fmt: skip
 
 
 class _Sums(defaultdict[K, list[int]]):

@@ -191,4 +191,7 @@ def _node(
     *, control: Ids = (), data: Ids = (),
 ) -> Node:  # fmt: skip
     given = {key: Attribute(_TYPES[key], value) for key, value in values.items() if value is not None}
-    return Node(number, name, kind, tuple(control), tuple(data), 0, duration, attributes=MappingProxyType(given))
+    return Node(
+        id=number, name=name, kind=kind, control=tuple(control), data=tuple(data), start=0, duration=duration,
+        attributes=MappingProxyType(given),
+    )  # fmt: skip

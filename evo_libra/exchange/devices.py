@@ -79,7 +79,10 @@ def named_cables(chosen: Chosen) -> Iterator[Cable]:
         one, other = (
             _port(end, port, found.npus, f"{d + 1}-{names[d]}") for end, port in zip(ends, ports, strict=True)
         )
-        yield Cable((one, other), d + 1, names[d], ITEMS[item], parts[d][item], pricing.parts[technology[d]].port_rate)
+        yield Cable(
+            (one, other), d + 1, names[d], item=ITEMS[item], part=parts[d][item],
+            rate=pricing.parts[technology[d]].port_rate,
+        )  # fmt: skip
 
 
 def _port(end: int, port: int, npus: int, dimension: str) -> Port:

@@ -159,11 +159,17 @@ _OUTPUT = """# nThread 1 nGpus 2
 """
 
 READERS = (
-    Reader("nccl-topology", "the XML that NCCL writes to `NCCL_TOPO_DUMP_FILE`: a server", _has(_NODE), _read_node,
-           (_TOPOLOGY, TOPOLOGY_A100), _parser(_NODE, read_nccl_topology), "<system"),
-    Reader("nvidia-smi", "what `nvidia-smi topo -m` prints: a server", _has(_NODE), _read_node,
-           (_MATRIX, MATRIX_A800), _parser(_NODE, read_gpu_matrix), "GPU0"),
-    Reader("nccl-tests", "the output of one of the nccl-tests: what collectives reach of a bandwidth", _has(_TESTS),
-           _read_tests, (_OUTPUT, NCCL_ALL_GATHER, NCCL_BEFORE_ROOTS, NCCL_BEFORE_OPERATIONS),
-           _parser(_TESTS, read_nccl_tests), "busbw"),
+    Reader(
+        "nccl-topology", "the XML that NCCL writes to `NCCL_TOPO_DUMP_FILE`: a server", _has(_NODE), read=_read_node,
+        samples=(_TOPOLOGY, TOPOLOGY_A100), parse=_parser(_NODE, read_nccl_topology), mark="<system",
+    ),
+    Reader(
+        "nvidia-smi", "what `nvidia-smi topo -m` prints: a server", _has(_NODE), read=_read_node,
+        samples=(_MATRIX, MATRIX_A800), parse=_parser(_NODE, read_gpu_matrix), mark="GPU0",
+    ),
+    Reader(
+        "nccl-tests", "the output of one of the nccl-tests: what collectives reach of a bandwidth", _has(_TESTS),
+        read=_read_tests, samples=(_OUTPUT, NCCL_ALL_GATHER, NCCL_BEFORE_ROOTS, NCCL_BEFORE_OPERATIONS),
+        parse=_parser(_TESTS, read_nccl_tests), mark="busbw",
+    ),
 )  # fmt: skip

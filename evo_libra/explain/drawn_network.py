@@ -90,9 +90,10 @@ def drawn_network(design: str, problem: Problem | None = None) -> DrawnNetwork:
         fabric.npus,
         tuple(
             DrawnDimension(
-                BLOCKS[one.block].code, BLOCKS[one.block].name, one.npus, inside[d],
-                1 if BLOCKS[one.block].joined else inside[d], fabric.npus // inside[d + 1],
-                one.technology or "", None if one.bandwidth is None else one.bandwidth / GIGA, *built[d],
+                code=BLOCKS[one.block].code, block=BLOCKS[one.block].name, npus=one.npus, inside=inside[d],
+                rails=1 if BLOCKS[one.block].joined else inside[d], copies=fabric.npus // inside[d + 1],
+                technology=one.technology or "", bandwidth_GBps=None if one.bandwidth is None else one.bandwidth / GIGA,
+                levels=built[d][0], pieces=built[d][1],
             )
             for d, one in enumerate(fabric.dimensions)
         ),

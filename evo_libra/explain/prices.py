@@ -123,7 +123,9 @@ def kept_with_prices(front: Front, problem: Problem, drawn: int, seed: int) -> F
     if problem.optimal:
         raise InputError(f"prices are drawn for whole parts; those of '{problem.name}' come in any fraction")
     weight = np.zeros((len(problem.time.loops), len(NAMED) + drawn))
-    found = priced_scenarios(problem.pricing.kits, problem.npu, problem.system, weight, drawn, seed)
+    found = priced_scenarios(
+        problem.pricing.kits, problem.npu, system=problem.system, weight=weight, drawn=drawn, seed=seed
+    )
     if not (len(found.parts) or found.npu_price.any() or found.around_price.any()):
         raise InputError(f"no price of '{problem.name}' is a range")
     designs = problem.read(front.frame["design"].to_list())

@@ -109,7 +109,9 @@ def _recommendation(found: Candidates, row: int, kinds: tuple[str, ...], within:
     runner_up = _pick(found, kinds[0], others) if others.any() else None
     loses = "" if runner_up is None else difference(found, runner_up, row)
     reason = "; ".join(_reason(found, row, kind, faster, slower) for kind in kinds)
-    return Recommendation(kinds, row, reason, faster, slower, runner_up, loses)
+    return Recommendation(
+        kinds=kinds, row=row, reason=reason, faster=faster, slower=slower, runner_up=runner_up, loses=loses
+    )
 
 
 def _reason(found: Candidates, row: int, kind: str, faster: Step | None, slower: Step | None) -> str:

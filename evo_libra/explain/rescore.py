@@ -14,7 +14,7 @@ from evo_libra.front.front import Front, ranks
 from evo_libra.network.fabric import Fabric, parse_fabric
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import TIME
-from evo_libra.timing.fidelity import Fidelity
+from evo_libra.timing.schedule_choices import Schedules
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def rescore(front: Front, problem: Problem) -> Rescored:
     An `InputError` says that a design is none of the problem.
     """
     designs = front.frame["design"].to_list()
-    kept_options, dropped = _offered(map(parse_fabric, designs), problem.time.fidelity)
+    kept_options, dropped = _offered(map(parse_fabric, designs), problem.time.schedules)
     found = problem.evaluate(kept_options)
     before = front.frame[TIME.column].to_numpy()
     after = found.objectives / np.array([[objective.scale] for objective in problem.objectives])
@@ -67,11 +67,11 @@ def rescore(front: Front, problem: Problem) -> Rescored:
     return Rescored(frame, dropped, tuple(kept_options), _kendall(before, rescored))
 
 
-def _offered(fabrics: Iterable[Fabric], fidelity: Fidelity | None) -> tuple[list[str], tuple[str, ...]]:
+def _offered(fabrics: Iterable[Fabric], schedules: Schedules) -> tuple[list[str], tuple[str, ...]]:
     """Return networks with those of their options that a time offers, and the names of the others."""
     found, dropped = [], dict[str, None]()
     for fabric in fabrics:
-        options = tuple(option for option in fabric.options if fidelity is not None and fidelity.offers(fabric, option))
+        options = tuple(option for option in fabric.options if schedules.offers(fabric, option))
         dropped |= dict.fromkeys(name for name, value in fabric.options if (name, value) not in options)
         found.append(str(replace(fabric, options=options)))
     return found, tuple(dropped)

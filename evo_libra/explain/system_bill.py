@@ -32,20 +32,27 @@ def system_bill(problem: Problem, population: Population) -> list[dict[str, Any]
     network = float(figures.watts[0]) if problem.pricing.kits else None
     working = float(one.npus.prod())
     rows = [
-        _row(NETWORK, NETWORK, 1.0, float(figures.cost[0]), network, ""),
+        _row(NETWORK, NETWORK, pieces=1.0, price=float(figures.cost[0]), watts=network, source=""),
         _row(
             problem.npu.names[place],
             "NPU",
-            float(bought_npus(one)[0]),
-            price,
-            watts,
-            problem.npu.sources[place],
-            working,
+            pieces=float(bought_npus(one)[0]),
+            price=price,
+            watts=watts,
+            source=problem.npu.sources[place],
+            working=working,
         ),
     ]
     around = [] if problem.system is None else [(row, float(row.pieces(one)[0])) for row in problem.system.rows]
     return rows + [
-        _row(row.name, row.unit, pieces, None if row.price is None else row.price.value, row.watts, row.source)
+        _row(
+            row.name,
+            row.unit,
+            pieces=pieces,
+            price=None if row.price is None else row.price.value,
+            watts=row.watts,
+            source=row.source,
+        )
         for row, pieces in around
         if pieces
     ]

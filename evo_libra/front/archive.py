@@ -61,14 +61,14 @@ def pareto_filter(objectives: FloatArray) -> ParetoFilter:
     cells = (_FEW if known < _MANY else _CELLS).get(count, 0)
     if not cells or not known:
         nothing = np.empty((0, 1))
-        return ParetoFilter(nothing, nothing, nothing, nothing, np.empty(0), 0)
+        return ParetoFilter(nothing, nothing, nothing, factor=nothing, minimum=np.empty(0), cells=0)
     lowest, highest = objectives[:-1].min(axis=1, keepdims=True), objectives[:-1].max(axis=1, keepdims=True)
     # The bits of a positive number are, as a whole number, nearly its logarithm, and in order without rounding.
     bits = bool((lowest > 0).all())
     origin, end = (each.view(np.int64) if bits else each for each in (lowest, highest))
     span = np.asarray(end - origin, dtype=np.float64)
     factor = np.divide(cells - 0.5, span, out=np.zeros_like(span), where=(span > 0) & np.isfinite(span))
-    empty = ParetoFilter(lowest, highest, origin, factor, np.empty(0), cells)
+    empty = ParetoFilter(lowest, highest, origin, factor=factor, minimum=np.empty(0), cells=cells)
     table = np.full((cells + 1,) * (count - 1), np.inf)
     above = sum((cells + 1) ** axis for axis in range(count - 1))
     np.minimum.at(table.reshape(-1), empty.place(objectives) + above, objectives[-1])

@@ -56,12 +56,12 @@ class Transport:
 TRANSPORTS = {
     scheme.name: scheme
     for scheme in (
-        Transport("pfc", 0, 1.0, False, True, "IEEE 802.1Qbb"),  # noqa: FBT003 - a table
-        Transport("dcqcn", 0, 1.0, True, True, "Zhu et al., SIGCOMM 2015"),  # noqa: FBT003 - the same
-        Transport("dctcp", 0, 1.0, True, False, "Alizadeh et al., SIGCOMM 2010"),  # noqa: FBT003 - the same
-        Transport("timely", 0, 1.0, True, True, "Mittal et al., SIGCOMM 2015"),  # noqa: FBT003 - the same
-        Transport("hpcc", 48, 0.95, True, False, "Li et al., SIGCOMM 2019"),  # noqa: FBT003 - the same
-        Transport("hpcc-pint", 1, 0.95, True, False, "Ben Basat et al., SIGCOMM 2020"),  # noqa: FBT003 - the same
+        Transport("pfc", 0, 1.0, ramped=False, lossless=True, source="IEEE 802.1Qbb"),
+        Transport("dcqcn", 0, 1.0, ramped=True, lossless=True, source="Zhu et al., SIGCOMM 2015"),
+        Transport("dctcp", 0, 1.0, ramped=True, lossless=False, source="Alizadeh et al., SIGCOMM 2010"),
+        Transport("timely", 0, 1.0, ramped=True, lossless=True, source="Mittal et al., SIGCOMM 2015"),
+        Transport("hpcc", 48, 0.95, ramped=True, lossless=False, source="Li et al., SIGCOMM 2019"),
+        Transport("hpcc-pint", 1, 0.95, ramped=True, lossless=False, source="Ben Basat et al., SIGCOMM 2020"),
     )
 }
 """Every scheme, by its name. Those after PFC are end to end; DCQCN and TIMELY run on links that PFC pauses."""

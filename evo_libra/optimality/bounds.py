@@ -119,7 +119,10 @@ def _bounds_of_plans(
         )
     node, plan = plans.ways.members.of(group)
     at = shape[node]
-    found = bounds_of(problem, structure[at], npus[:, at], technology[:, at], gene[:, at], plans.plans[:, plan])
+    found = bounds_of(
+        problem, structure[at], npus=npus[:, at], technology=technology[:, at], gene=gene[:, at],
+        plan=plans.plans[:, plan],
+    )  # fmt: skip
     return fastest_exact(problem, found)
 
 
@@ -145,11 +148,17 @@ def bounds_of(
     """Return bounds of some variants; the parameters are those of `VariantBounds`."""
     plan = no_plans(len(structure)) if plan is None else plan
     none = np.empty(0)
-    whole = VariantBounds(none, none, none, none, structure, npus, technology, gene, plan)
+    whole = VariantBounds(
+        base=none, kappa=none, min_time=none, min_cost=none, structure=structure, npus=npus, technology=technology,
+        gene=gene, plan=plan,
+    )  # fmt: skip
     starts = range(0, max(len(structure), 1), TILE)
     parts = [_bounds(problem, topologies_of(problem, whole, slice(start, start + TILE))) for start in starts]
     base, kappa, min_time, min_cost = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return VariantBounds(base, kappa, min_time, min_cost, structure, npus, technology, gene, plan)
+    return VariantBounds(
+        base=base, kappa=kappa, min_time=min_time, min_cost=min_cost, structure=structure, npus=npus,
+        technology=technology, gene=gene, plan=plan,
+    )  # fmt: skip
 
 
 def _bounds(problem: Problem, designs: Topologies) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:

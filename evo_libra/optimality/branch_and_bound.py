@@ -134,7 +134,7 @@ def branch_and_bound(problem: Problem, cost: FloatArray, time: FloatArray) -> It
     queue.put(promising(bounded, plans, ways, Budgets(cost, time), root(problem, plans)), version)
     while True:
         waiting = tuple(page.nodes for pages in queue.pages for page in pages)
-        found = BoundProgress(ideal, spent, looked, solved, waiting, before)
+        found = BoundProgress(ideal=ideal, spent=spent, looked=looked, solved=solved, open=waiting, before=before)
         yield found
         # The bound is computed only where somebody has asked for it.
         before = found.bound if "bound" in vars(found) else before
@@ -146,7 +146,9 @@ def branch_and_bound(problem: Problem, cost: FloatArray, time: FloatArray) -> It
         done = np.flatnonzero(nodes.left == 1)
         if len(done):
             best = ideal.time
-            ideal, spent, more = _with_leaves(problem, bounded, plans, nodes.select(done), ideal, spent)
+            ideal, spent, more = _with_leaves(
+                problem, bounded, plans=plans, nodes=nodes.select(done), ideal=ideal, spent=spent
+            )
             solved, version = solved + more, version + bool((ideal.time < best).any())
         budgets = Budgets(ideal.cost, ideal.time)
         prefixes = further(ways, nodes.select(np.flatnonzero(nodes.left > 1)))
@@ -162,14 +164,19 @@ def _with_leaves(
     column, gene = variants(problem.pricing, problem.constraints, nodes.npus, nodes.technology)
     group = nodes.group[column]
     if problem.time.tables:
-        some = [kept for kept, _ in _better(bounded, ideal, nodes, column, gene, plans.ways.examples[:, group])]
+        some = [
+            kept
+            for kept, _ in _better(
+                bounded, ideal, nodes=nodes, column=column, gene=gene, plan=plans.ways.examples[:, group]
+            )
+        ]
         whole = np.concatenate(some)
         node, plan = plans.ways.members.of(group[whole])
         column, gene = column[whole][node], gene[:, whole][:, node]
     else:
         plan = group
     solved = 0
-    for _, bounds in _better(problem, ideal, nodes, column, gene, plans.plans[:, plan]):
+    for _, bounds in _better(problem, ideal, nodes=nodes, column=column, gene=gene, plan=plans.plans[:, plan]):
         ideal, spent, more = _with_variants(problem, bounds, ideal, spent)
         solved += more
     return ideal, spent, solved
@@ -185,7 +192,10 @@ def _better(
     for start in range(0, len(column), _CHUNK):
         some = slice(start, start + _CHUNK)
         at, none = column[some], np.full(len(column[some]), -1)
-        found = bounds_of(problem, none, nodes.npus[:, at], nodes.technology[:, at], gene[:, some], plan[:, some])
+        found = bounds_of(
+            problem, none, npus=nodes.npus[:, at], technology=nodes.technology[:, at], gene=gene[:, some],
+            plan=plan[:, some],
+        )  # fmt: skip
         parts = (found.select(np.arange(len(at))[row : row + _ROWS]) for row in range(0, len(at), _ROWS))
         better = [(part.bound(ideal.cost) < ideal.time).any(axis=1) for part in parts]
         kept = np.flatnonzero(np.concatenate(better))

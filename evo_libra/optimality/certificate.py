@@ -183,7 +183,7 @@ def _of_whole_ports(problem: Problem, designs: _Designs, until: float | None) ->
     cost = np.unique(np.concatenate([steps, steps[1:] * (1.0 - _BELOW), [last * (1.0 + _BELOW)]]))
     best, worst = np.array([fastest, first]), np.array([float(ideal.time[reached[0]]), last])
     proven = _Bounds(ideal.at, cost, fastest, best, worst)
-    found = _certificate(problem, designs, proven, ideal.timed, ideal.waiting, 0)
+    found = _certificate(problem, designs, proven=proven, looked=ideal.timed, waiting=ideal.waiting, solved=0)
     return replace(found, networks=ideal.networks)
 
 
@@ -196,7 +196,7 @@ def _enumerated(problem: Problem, designs: _Designs) -> Certificate:
     fine = np.unique(np.concatenate([np.geomspace(first, last, _FINE), ideal.cost[reached & (ideal.cost <= last)]]))
     best, worst = np.array([fastest, first]), np.array([float(ideal.time[reached][0]), last])
     proven = _Bounds(partial(bound_at, bounds, ideal), fine, fastest, best, worst)
-    return _certificate(problem, designs, proven, len(bounds), 0, len(ideal.lines.at))
+    return _certificate(problem, designs, proven=proven, looked=len(bounds), waiting=0, solved=len(ideal.lines.at))
 
 
 def _branched(
@@ -214,7 +214,9 @@ def _branched(
         # Bounds fall with the cost: between two levels the one at the upper end holds.
         lower = np.minimum.accumulate(found.bound)
         proven = _Bounds(partial(_staircase, cost, lower), cost, float(lower[-1]), best, worst)
-        yield _certificate(problem, designs, proven, found.looked, found.waiting, found.solved)
+        yield _certificate(
+            problem, designs, proven=proven, looked=found.looked, waiting=found.waiting, solved=found.solved
+        )
         if last:
             return
         took = clock.monotonic() - now
@@ -275,15 +277,10 @@ def _certificate(
     bound = np.where(bound > _time_limit(problem), np.inf, bound)
     lower = np.stack([np.append(bound, proven.fastest), proven.cost])
     return Certificate(
-        hypervolume(np.stack([designs.time, designs.cost]), proven.best, proven.worst),
-        hypervolume(lower, proven.best, proven.worst),
-        factor[designs.order],
-        float(max(between[worst], factor.max())),
-        float(designs.cost[min(worst + 1, len(designs.cost) - 1)]),
-        proven.fastest,
-        len(problem.structures),
-        looked,
-        waiting,
-        solved,
-        plans_that_fit(problem.time, problem.constraints),
-    )
+        hypervolume=hypervolume(np.stack([designs.time, designs.cost]), proven.best, proven.worst),
+        max_hypervolume=hypervolume(lower, proven.best, proven.worst), factor=factor[designs.order],
+        largest_factor=float(max(between[worst], factor.max())),
+        at_cost=float(designs.cost[min(worst + 1, len(designs.cost) - 1)]), fastest=proven.fastest,
+        structures=len(problem.structures), looked=looked, waiting=waiting, solved=solved,
+        plans=plans_that_fit(problem.time, problem.constraints),
+    )  # fmt: skip

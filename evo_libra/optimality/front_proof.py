@@ -105,16 +105,10 @@ def _proof(problem: Problem, mine: FloatArray, found: WholeFront) -> FrontProof:
     low, high = every.min(axis=1), every.max(axis=1)
     missing = ~_reached(found.objectives, mine)
     return FrontProof(
-        _factors(mine, best),
-        int(missing.sum()),
-        hypervolume(mine, low, high),
-        hypervolume(every, low, high),
-        found.objectives.shape[1],
-        found.networks,
-        found.timed,
-        found.waiting,
-        plans_that_fit(problem.time, problem.constraints),
-    )
+        factor=_factors(mine, best), missing=int(missing.sum()), hypervolume=hypervolume(mine, low, high),
+        max_hypervolume=hypervolume(every, low, high), exact=found.objectives.shape[1], networks=found.networks,
+        timed=found.timed, waiting=found.waiting, plans=plans_that_fit(problem.time, problem.constraints),
+    )  # fmt: skip
 
 
 def _reached(values: FloatArray, by: FloatArray) -> np.ndarray:

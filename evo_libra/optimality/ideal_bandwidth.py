@@ -65,7 +65,7 @@ def empty_ideal(cost: FloatArray, depth: int) -> Ideal:
     count, empty = len(cost), np.empty(0)
     lines = TangentLines(np.empty(0, dtype=np.int64), empty, empty, empty)
     none = np.full(count, np.inf)
-    return Ideal(cost, none, np.full(count, -1), np.zeros((depth, count)), none.copy(), lines)
+    return Ideal(cost, none, np.full(count, -1), bandwidth=np.zeros((depth, count)), bound=none.copy(), lines=lines)
 
 
 def with_variants(problem: Problem, bounds: VariantBounds, chosen: IntArray, ideal: Ideal) -> Ideal:
@@ -105,8 +105,9 @@ def with_variants(problem: Problem, bounds: VariantBounds, chosen: IntArray, ide
             mine = which[finite] == v
             lower[v] = np.maximum(lower[v], _nearest(new.at[mine], new.height[mine], new.slope[mine], ideal.cost))
     return Ideal(
-        ideal.cost, time, variant, bandwidth, np.minimum(ideal.bound, lower.min(axis=0, initial=np.inf)), lines
-    )
+        ideal.cost, time, variant, bandwidth=bandwidth,
+        bound=np.minimum(ideal.bound, lower.min(axis=0, initial=np.inf)), lines=lines,
+    )  # fmt: skip
 
 
 def _lowest(waiting: FloatArray) -> tuple[IntArray, IntArray]:

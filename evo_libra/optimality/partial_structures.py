@@ -131,7 +131,7 @@ def root(problem: Problem, plans: UsefulPlans) -> Prefixes:
     """Return the structure without any dimension, once for each group of plans."""
     groups = plans.ways.examples.shape[1]
     column, none = np.ones((len(problem.choices), groups), dtype=np.int64), np.zeros(groups, np.int64)
-    return Prefixes(column, column * 0, none, none + problem.counted.npus, none - 1, np.arange(groups))
+    return Prefixes(column, column * 0, none, left=none + problem.counted.npus, last=none - 1, group=np.arange(groups))
 
 
 def further(ways: UsefulWays, nodes: PartialStructures) -> Prefixes:
@@ -152,7 +152,9 @@ def further(ways: UsefulWays, nodes: PartialStructures) -> Prefixes:
     npus[place, np.arange(len(parent))] = size
     # Unused dimensions have the technology of the last one, as in a table.
     technology = np.where(np.arange(len(npus))[:, None] >= place, chosen, technology)
-    return Prefixes(npus, technology, place + 1, nodes.left[parent] // size, chosen, nodes.group[parent])
+    return Prefixes(
+        npus, technology, place + 1, left=nodes.left[parent] // size, last=chosen, group=nodes.group[parent]
+    )
 
 
 def promising(

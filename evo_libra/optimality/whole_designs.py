@@ -63,7 +63,9 @@ class Designs:
         """Return their (g, n) genes."""
         block, budget = np.zeros(self.bandwidth.shape, dtype=np.int64), np.ones(len(self))
         plan = self.plan if problem.time.tables else None
-        return problem.encode(self.structure, block, self.bandwidth, budget, plan, self.collectives, self.spares)
+        return problem.encode(
+            self.structure, block, self.bandwidth, budget, plan=plan, collectives=self.collectives, spares=self.spares
+        )
 
     def figures(self, problem: Problem) -> FloatArray:
         """Return their (m, n) objectives under the time of a problem; infinite where they break a limit."""
@@ -82,10 +84,12 @@ class Designs:
         return replace(problem.pricing.topologies(self.structure, block), plan=self.plan)
 
     def _population(self, problem: Problem, built: Topologies) -> Population:
-        fidelity = problem.time.fidelity
-        schedule = None if fidelity is None else fidelity.schedule(self.collectives, built.block)
+        schedule = problem.time.schedules.schedule(self.collectives, built.block)
         spares = self.spares if self.spares.any() else None
-        return Population(built.npus, built.block, built.technology, self.bandwidth, schedule, built.plan, spares)
+        return Population(
+            npus=built.npus, block=built.block, technology=built.technology, bandwidth=self.bandwidth,
+            schedule=schedule, plan=built.plan, spares=spares,
+        )  # fmt: skip
 
 
 def effort_of(problem: Problem) -> int | None:
@@ -173,13 +177,12 @@ def _kept_by_faster(constraint: Constraint) -> bool:
 
 def spares_of(problem: Problem) -> tuple[int, ...]:
     """Return the numbers of spare NPUs that designs may have."""
-    return (0,) if problem.faults is None else problem.faults.spares
+    return (0,) if problem.faults is None else problem.faults.spare_choices
 
 
 def _choices(problem: Problem) -> list[int]:
     """Return the number of choices of each gene of how collectives run."""
-    fidelity = problem.time.fidelity
-    return [] if fidelity is None else [highest + 1 for _, highest in fidelity.genes(len(problem.choices))]
+    return [highest + 1 for _, highest in problem.time.schedules.genes(len(problem.choices))]
 
 
 def count_schedules(problem: Problem) -> int:

@@ -25,7 +25,6 @@ from evo_libra.problem.objectives import MEASURES, values
 from evo_libra.problem.plans import Members, UsefulPlans
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.time_models.time_model import TimeModel
-from evo_libra.workload.plans.tabulated import TabulatedTime
 
 _BATCH = 4096
 _PAIRS = 200_000
@@ -108,7 +107,10 @@ class _Enumeration:
         kept = np.flatnonzero(non_dominated(objectives))
         kept = kept[np.lexsort(objectives[:, kept])]
         bound = np.concatenate([none, *self.bounds], axis=1)
-        return WholeFront(designs.select(kept), objectives[:, kept], self.networks, self.timed, self.waiting, bound)
+        return WholeFront(
+            designs=designs.select(kept), objectives=objectives[:, kept], networks=self.networks, timed=self.timed,
+            waiting=self.waiting, bound=bound,
+        )  # fmt: skip
 
     def look_at(self, structure: IntArray, bandwidth: FloatArray) -> None:
         """Take a look at networks of (n,) structures and (d, n) B/s, with all that is open of them."""
@@ -130,7 +132,10 @@ class _Enumeration:
         count = len(structure)
         plan = np.zeros((len(self.problem.time.tables), count), dtype=np.int64)
         first = np.repeat(self._schedules[:, :1], count, axis=1)
-        return Designs(structure, bandwidth, plan, np.zeros(count, dtype=np.int64), first, spares)
+        return Designs(
+            structure=structure, bandwidth=bandwidth, plan=plan, group=np.zeros(count, dtype=np.int64),
+            collectives=first, spares=spares,
+        )  # fmt: skip
 
     def _with_ways(self, networks: Designs) -> Iterator[Designs]:
         """Yield networks with a plan of each group of plans that they can hold."""
@@ -235,12 +240,9 @@ class _Enumeration:
     @cached_property
     def _compute(self) -> float:
         """Seconds that the workloads compute, at least, under any plan."""
-        count, rows, times = len(self._plans), iter(self._plans.plans), []
-        for loop in self._plans.time.loops:
-            nothing = [np.zeros(count) for _ in loop.time.streams]
-            time = loop.time(nothing, next(rows)) if isinstance(loop.time, TabulatedTime) else loop.time(nothing)
-            times.append(np.broadcast_to(time, (count,)))
-        return float(self._plans.time.weighted(times).min())
+        time, nothing = self._plans.time, np.zeros(len(self._plans))
+        times = time.times_of([nothing] * len(time.channels), self._plans.plans)
+        return float(time.weighted(times.workloads).min())
 
     def _promising(self, bound: FloatArray) -> Iterator[IntArray]:
         """Yield places of designs in batches: first those whose bounds no other one beats."""

@@ -191,7 +191,7 @@ def parse_constraint(
     sides, relations, texts = parser.chain()
     pairs = zip(pairwise(sides), relations, pairwise(texts), strict=True)
     return tuple(
-        _constraint(parser, left, right, relation, f"{first} {relation} {second}", tco)
+        _constraint(parser, left, right=right, relation=relation, text=f"{first} {relation} {second}", tco=tco)
         for (left, right), relation, (first, second) in pairs
     )
 
@@ -212,8 +212,9 @@ def _constraint(
     if owned and tco is None:
         raise parser.error("the total cost of ownership needs the key 'tco': years, usd_per_kWh and pue")
     return Constraint(
-        text, present[0], relation == "==", tuple(dimension.tolist()), tuple(technology.tolist()),
-        objectives.get(present[0], 0.0), limit, relation == ">=", tco=tco if owned else None,
+        text=text, quantity=present[0], equality=relation == "==", dimension=tuple(dimension.tolist()),
+        technology=tuple(technology.tolist()), objective=objectives.get(present[0], 0.0), limit=limit,
+        at_least=relation == ">=", tco=tco if owned else None,
     )  # fmt: skip
 
 

@@ -118,7 +118,17 @@ class Constraint:
     def excess_of(self, cost: FloatArray, watts: FloatArray) -> FloatArray:
         """Return the relative violation (n,) of a constraint that is `bought`, for (n,) USD and (n,) W."""
         no_dimension, no_bandwidth = np.empty((0, len(cost)), dtype=np.int64), np.empty((0, len(cost)))
-        return self.excess(Figures(cost, cost, watts, no_dimension, no_dimension, no_bandwidth, self.tco))
+        return self.excess(
+            Figures(
+                time=cost,
+                cost=cost,
+                watts=watts,
+                npus=no_dimension,
+                block=no_dimension,
+                bandwidth=no_bandwidth,
+                tco=self.tco,
+            )
+        )
 
 
 def linear_rows(constraints: Sequence[Constraint], designs: Coefficients) -> list[tuple[Constraint, FloatArray]]:

@@ -80,8 +80,9 @@ class FusedEvaluation:
         price = pricing.prices[block, technology[:, None]] * (used[:, None] * pricing.npus)
         box = np.array([np.where(used > 0, np.resize(bound, used.shape), 0.0) for bound in (pricing.low, pricing.high)])
         return FusedEvaluation(
-            time, timed, table.npus.astype(np.float64), kind, np.ascontiguousarray(traffic),
-            technology.astype(np.float64), block.astype(np.float64), price, np.concatenate([box, used[None]]),
+            time=time, timed=timed, npus=table.npus.astype(np.float64), kind=kind,
+            traffic=np.ascontiguousarray(traffic), technology=technology.astype(np.float64),
+            block=block.astype(np.float64), price=price, box=np.concatenate([box, used[None]]),
         )  # fmt: skip
 
     def compiled(self, count: int) -> Callable[..., None] | None:

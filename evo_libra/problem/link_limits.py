@@ -23,7 +23,6 @@ from evo_libra.errors import counted
 from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchProblem
-from evo_libra.problem.quirks import collectives_of
 from evo_libra.problem.time_models.libra import NO_BANDWIDTH
 from evo_libra.problem.time_models.loops import Channel
 from evo_libra.problem.time_models.time_model import TimeModel
@@ -177,7 +176,10 @@ def _traffic(
     """Return a row from the seconds that a channel adds, its slowest dimension, and its ratio."""
     (_, group, load), (added, dimension, ratio) = channel, figures
     network = f"{BLOCKS[int(design.block[dimension, 0])].code}({design.npus[dimension, 0]})"
-    return FastTraffic(_name(group, load, names), group, int(dimension), network, float(ratio), float(added) * 1e3)
+    return FastTraffic(
+        traffic=_name(group, load, names), group=group, dimension=int(dimension), network=network,
+        times_faster=float(ratio), added_ms=float(added) * 1e3,
+    )  # fmt: skip
 
 
 def _name(group: str, load: Any, names: Mapping[tuple[str, Pattern], str]) -> str:  # noqa: ANN401 - the load of a channel
@@ -196,6 +198,6 @@ def _names(problem: Problem) -> dict[tuple[str, Pattern], str]:
     """Return the collectives that LIBRA's time has as one stream, by group and pattern."""
     found: dict[tuple[str, Pattern], dict[str, None]] = {}
     for loop in problem.time.loops:
-        for collective, group, _ in collectives_of(loop):
+        for collective, group, _ in loop.workload.collectives(loop.degrees):
             found.setdefault((group, pattern_of(collective)), {})[collective.value] = None
     return {key: " and ".join(names) for key, names in found.items()}

@@ -80,11 +80,8 @@ def npu_choice(
     owner = np.array([0 if name is None else names.index(name) for name in wired], dtype=np.int64)
     watts, ranges = [npu.power for npu in npus], tuple(price_range(npu.price) for npu in npus)
     return NpuChoice(
-        names,
-        owner,
-        np.array(capacities),
-        None if None in watts else np.array(watts, dtype=np.float64),
-        None if None in ranges else np.array([one.value for one in ranges if one is not None]),
-        tuple("" if npu.price is None else npu.source_of("price_usd") for npu in npus),
-        ranges,
-    )
+        names=names, owner=owner, capacity=np.array(capacities),
+        watts=None if None in watts else np.array(watts, dtype=np.float64),
+        price=None if None in ranges else np.array([one.value for one in ranges if one is not None]),
+        sources=tuple("" if npu.price is None else npu.source_of("price_usd") for npu in npus), ranges=ranges,
+    )  # fmt: skip

@@ -134,8 +134,9 @@ def _time(problem: Problem, designs: Topologies, program: BandwidthProgram) -> A
     _check_rest(problem, _network(designs, best, bandwidth[:, best]), "time")
     one = np.array([best])
     return _allocation(
-        problem, designs, program.select(one), best, bandwidth[:, best], float(found.bound.min()),
-        float(found.objective[best]), found.multipliers.select(one), None,
+        problem, designs, program=program.select(one), n=best, bandwidth=bandwidth[:, best],
+        bound=float(found.bound.min()), value=float(found.objective[best]), multipliers=found.multipliers.select(one),
+        exchange=None,
     )  # fmt: skip
 
 
@@ -191,8 +192,8 @@ def _product(problem: Problem, designs: Topologies, program: BandwidthProgram) -
     part = replace(program.select(one), price=time / cost * designs.price[:, one])
     prices = optimal_bandwidth(part, _ACCURACY).multipliers
     return _allocation(
-        problem, designs, part, best, found.bandwidth[:, best], float(np.nanmin(found.bound)),
-        float(product_[best]), prices, cost / time,
+        problem, designs, program=part, n=best, bandwidth=found.bandwidth[:, best], bound=float(np.nanmin(found.bound)),
+        value=float(product_[best]), multipliers=prices, exchange=cost / time,
     )  # fmt: skip
 
 
@@ -228,7 +229,10 @@ def _unbounded(problem: Problem, designs: Topologies, n: int, reason: str) -> Al
     nothing, nan = np.full(int(designs.used[:, n].sum()), np.nan), float("nan")
     network = _network(designs, n, np.ones(len(designs.used)))
     shape = "_".join(part.partition(":")[0] for part in str(replace(problem.fabrics(network)[0], plans=())).split("_"))
-    return Allocation("unbounded", reason, shape, nothing, nan, nan, nan, nan, (), None, None, network)
+    return Allocation(
+        status="unbounded", reason=reason, design=shape, bandwidth=nothing, time=nan, cost=nan, bound=nan, gap=nan,
+        binding=(), exchange=None, equal=None, network=network,
+    )  # fmt: skip
 
 
 def _allocation(
@@ -237,10 +241,10 @@ def _allocation(
 ) -> Allocation:  # fmt: skip
     design, network = designs.select(np.array([n])), _network(designs, n, bandwidth)
     return Allocation(
-        "optimal", "", _named(problem, network), bandwidth[designs.used[:, n] > 0],
-        float(program.time(bandwidth[:, None])[0]), float(design.price[:, 0] @ bandwidth), bound,
-        max(value - bound, 0.0) / value, bindings_of(problem, design, program, bandwidth, multipliers), exchange,
-        _equal_split(problem, network, fastest=exchange is None), network,
+        status="optimal", reason="", design=_named(problem, network), bandwidth=bandwidth[designs.used[:, n] > 0],
+        time=float(program.time(bandwidth[:, None])[0]), cost=float(design.price[:, 0] @ bandwidth), bound=bound,
+        gap=max(value - bound, 0.0) / value, binding=bindings_of(problem, design, program, bandwidth, multipliers),
+        exchange=exchange, equal=_equal_split(problem, network, fastest=exchange is None), network=network,
     )  # fmt: skip
 
 

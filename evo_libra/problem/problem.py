@@ -32,7 +32,6 @@ from evo_libra.problem.sections.topology import BlockSection, StructureSection
 from evo_libra.problem.space import CountedStructures, Space
 from evo_libra.problem.space_rules import unbuildable_dimensions
 from evo_libra.problem.steps import StructureSteps
-from evo_libra.problem.time_models.kinds import PlanTable
 from evo_libra.problem.time_models.loops import Times, no_times
 from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.problem.written_designs import Notation
@@ -141,11 +140,12 @@ class Problem:
         """The sections of the genome."""
         budgets = self.budgets() if self.optimal and self.buys else None
         if budgets is not None and self.faults is not None:
-            budgets = budgets[0], budgets[1] * (1.0 + max(self.faults.spares) / self.npus)
-        spares = (0,) if self.faults is None else self.faults.spares
+            budgets = budgets[0], budgets[1] * (1.0 + max(self.faults.spare_choices) / self.npus)
+        spares = (0,) if self.faults is None else self.faults.spare_choices
         rules = Rules(
-            self.choices, self.pricing, self.time, self.traffic, self.constraints, self.optimal, budgets, spares
-        )
+            choices=self.choices, pricing=self.pricing, time=self.time, traffic=self.traffic,
+            constraints=self.constraints, optimal=self.optimal, budgets=budgets, spares=spares,
+        )  # fmt: skip
         return Sections.of(rules, SECTIONS)
 
     @property
@@ -218,12 +218,12 @@ class Problem:
         spare NPUs they have the fewest.
         """
         draft = Draft(structure=structure, block=block, bandwidth=bandwidth, budget=budget, spares=spares)
-        if plan is not None or self.time.fidelity is not None:
+        schedules = self.time.schedules
+        if plan is not None or schedules.scheduled:
             networks = self.pricing.topologies(structure, block)
             draft = replace(draft, topologies=networks if plan is None else replace(networks, plan=plan))
-        if self.time.fidelity is not None and collectives is not None:
-            schedule = self.time.fidelity.schedule(collectives, draft.networks.block)
-            draft = replace(draft, schedule=schedule)
+        if schedules.scheduled and collectives is not None:
+            draft = replace(draft, schedule=schedules.schedule(collectives, draft.networks.block))
         return self.sections.encode(draft)
 
     def evaluate_genes(self, genes: FloatArray) -> Evaluation:
@@ -275,8 +275,9 @@ class Problem:
         around = None if self.system is None else self.system.pieces(designs)
         extra = (None, None) if self.system is None or around is None else self.system.totals(around)
         stated = Figures(
-            self.time.weighted(times.workloads), cost, watts, designs.npus, designs.block, designs.bandwidth, self.tco,
-            self.trained(designs), capacity, drawn, price, useful, designs.spares,
+            time=self.time.weighted(times.workloads), cost=cost, watts=watts, npus=designs.npus, block=designs.block,
+            bandwidth=designs.bandwidth, tco=self.tco, training=self.trained(designs), npu_capacity=capacity,
+            npu_watts=drawn, npu_price=price, useful=useful, spares=designs.spares,
             served=served_figures(times.first, times.token), around_cost=extra[0], around_watts=extra[1],
         )  # fmt: skip
         if self.scenarios is None:
@@ -286,7 +287,10 @@ class Problem:
             bought = bought * self.of_spares(designs)
         npu = None if self.npu is None else self.npu.place(designs.technology)
         tokens = self.time.tokens(designs)
-        return replace(stated, scenarios=self.scenarios.figures(stated, bought, times.workloads, npu, tokens, around))
+        drawn_figures = self.scenarios.figures(
+            stated, bought, times=times.workloads, npu=npu, tokens=tokens, around=around
+        )
+        return replace(stated, scenarios=drawn_figures)
 
     def lacks(self, figure: str) -> bool:
         """Return whether no source gives the ``price`` or the ``watts`` of something around network and NPUs."""
@@ -322,8 +326,8 @@ class Problem:
         if self.training is None or not self.time.tables:
             return self.training
         memory, tokens = self.training.memory, self.training.tokens
-        loops = [loop for loop in self.time.loops if isinstance(loop.workload, PlanTable)]
-        for loop, table, plan in zip(loops, self.time.tables, designs.plans, strict=True):
+        for loop, plan in zip(self.time.open_loops, designs.plans, strict=True):
+            table = loop.workload
             memory = np.maximum(memory, columns(table.memory, plan))
             if tokens is not None and len(table.tokens) > 1:
                 tokens = tokens + loop.weight * columns(table.tokens, plan)
@@ -378,7 +382,10 @@ class Problem:
     @cached_property
     def notation(self) -> Notation:
         """How designs are written and read."""
-        return Notation(self.npus, len(self.choices), self.catalog, self.time, self.npu, self.faults is not None)
+        return Notation(
+            npus=self.npus, depth=len(self.choices), catalog=self.catalog, time=self.time, npu=self.npu,
+            failing=self.faults is not None,
+        )  # fmt: skip
 
     def read(self, designs: str | Sequence[str]) -> Population:
         """Return the networks of designs in the notation; `evaluate` names the errors."""

@@ -81,13 +81,10 @@ def genome_of(sections: Sequence[tuple[int, Sequence[Gene]]]) -> Genome:
     """Return the genome of sections, each with the number of its segment and its genes."""
     genes = [(segment, gene) for segment, mine in sections for gene in mine]
     return Genome(
-        tuple(gene.name for _, gene in genes),
-        np.array([gene.lower for _, gene in genes]),
-        np.array([gene.upper for _, gene in genes]),
-        np.array([gene.whole for _, gene in genes]),
-        tuple(segment for segment, _ in genes),
-        tuple(gene.ordered for _, gene in genes),
-    )
+        names=tuple(gene.name for _, gene in genes), lower=np.array([gene.lower for _, gene in genes]),
+        upper=np.array([gene.upper for _, gene in genes]), categorical=np.array([gene.whole for _, gene in genes]),
+        segments=tuple(segment for segment, _ in genes), ordered=tuple(gene.ordered for _, gene in genes),
+    )  # fmt: skip
 
 
 __all__ = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,8 +16,10 @@ from evo_libra.network.fabric import NPU, Fabric, fabrics_of, networks_of, parse
 from evo_libra.network.transport import APPROXIMATION, TRANSPORTS
 from evo_libra.problem.npu_choice import NpuChoice
 from evo_libra.problem.pricing.catalog import with_own_technologies
-from evo_libra.problem.time_models.kinds import PlanTable
 from evo_libra.problem.time_models.time_model import TimeModel
+
+if TYPE_CHECKING:
+    from evo_libra.workload.plans.plan_table import PlanTable
 
 NOTE = "transport_note"
 """Column of what to know of the times of designs with a transport."""
@@ -55,7 +57,7 @@ class Notation:
         population = population_of(fabrics, self.catalog.names, self.depth)
         population = with_own_technologies(population, self.catalog, npus)
         population = replace(population, plan=plans_of(fabrics, self.time.tables, npus))
-        population = replace(population, schedule=self.time.schedule(fabrics, population.block))
+        population = replace(population, schedule=self.time.schedules.read(fabrics, population.block))
         population = replace(population, spares=spares_of(fabrics, known=self.failing))
         for fabric, fits in zip(fabrics, self.time.fits(population.npus, population.plan), strict=True):
             if not fits:
@@ -66,7 +68,7 @@ class Notation:
 
     def fabrics(self, population: Population) -> list[Fabric]:
         """Return networks as records, with the options that the problem leaves open of how collectives run on them."""
-        found = self.time.named(fabrics_of(population, self.catalog.names), population)
+        found = self.time.schedules.named(fabrics_of(population, self.catalog.names), population)
         if self.npu is not None and self.npu.several:
             names = self.npu.named(population.technology)
             found = [replace(fabric, npu=name) for fabric, name in zip(found, names, strict=True)]
@@ -97,7 +99,7 @@ class Notation:
             found["npu"] = self.npu.named(population.technology)
         if population.spares is not None:
             found["spares"] = population.spares.tolist()
-        found |= self.time.columns(population) | transport_columns(population, self.catalog)
+        found |= self.time.schedules.columns(population) | transport_columns(population, self.catalog)
         return found | plan_columns(population, self.time.tables) | dimension_columns(population, self.catalog.names)
 
 

@@ -99,7 +99,9 @@ def _choices(name: str, label: str, kind: Kind, texts: Sequence[str], *, shown: 
     if len(names) > _MAX_NAMES:
         return []
     place = {text: n for n, text in enumerate(names)}
-    return [Column(name, label, kind, [place.get(text) for text in texts], names, shown)]
+    return [
+        Column(key=name, label=label, kind=kind, values=[place.get(text) for text in texts], names=names, shown=shown)
+    ]
 
 
 def _plan_columns(name: str, plans: Sequence[str | None]) -> list[Column]:

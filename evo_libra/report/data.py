@@ -199,7 +199,10 @@ def _result(source: Source, shown: Source, factors: Mapping[str, float]) -> Resu
         stopped = f" {STOPPED}" if source.certificate.waiting else ""
         proof = f"At no cost is a design faster than the front{more}.{stopped}{of}"
         band = _band(shown, factors)
-    return Result(source.name, source.address, len(source.front), len(shown.front), proof, band, dict(source.facts))
+    return Result(
+        name=source.name, address=source.address, designs=len(source.front), shown=len(shown.front), proof=proof,
+        band=band, facts=dict(source.facts),
+    )  # fmt: skip
 
 
 def _band(source: Source, factors: Mapping[str, float]) -> list[list[float]]:

@@ -96,7 +96,10 @@ def island_generations(
     _check(problem, engine, place, resume)
     chosen = load_engine(engine, problem)
     with _epochs_at(problem, engine, place, population, options) as run_epochs:
-        loop = Epochs(problem, chosen, population, seed, options, place.islands, run_epochs)
+        loop = Epochs(
+            problem=problem, engine=chosen, population=population, seed=seed, options=options, islands=place.islands,
+            run_epochs=run_epochs,
+        )  # fmt: skip
         yield from loop.snapshots(evaluations, resume)
 
 
@@ -243,7 +246,10 @@ def _run_epoch(
     for snapshot in generations(problem, engine, **numbers, resume=last, options=options):
         last = snapshot
     done = last.evaluations - epoch.begun
-    return Epoch(last.engine, last.archive, epoch.begun, done, last.failures, tuple(seen))
+    return Epoch(
+        engine=last.engine, best=last.archive, begun=epoch.begun, evaluations=done, failures=last.failures,
+        seen=tuple(seen),
+    )  # fmt: skip
 
 
 def _run_in_processes(pool: Workers, epochs: Sequence[Epoch]) -> list[Epoch]:

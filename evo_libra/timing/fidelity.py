@@ -6,19 +6,17 @@ has a closed form for all collectives of a pattern together (`evo_libra.collecti
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from evo_libra.arrays import GIGA, NANO, BoolArray, FloatArray, IntArray, Population, Schedule, columns_or_shared
+from evo_libra.arrays import GIGA, NANO, BoolArray, FloatArray, IntArray, Population, columns_or_shared
 from evo_libra.collective import Collective
-from evo_libra.errors import InputError, unknown
+from evo_libra.errors import InputError
 from evo_libra.network.blocks import Kit
 from evo_libra.network.blocks.fred import LEAF
 from evo_libra.network.blocks.registry import BLOCKS
-from evo_libra.network.fabric import OPTIONS, Fabric
 from evo_libra.timing.algorithms import RING_ALGORITHM, runnable
 from evo_libra.timing.collectives.collective_time import collective_time
 from evo_libra.timing.collectives.phase import IMPLEMENTATIONS, UPPER, Overheads
@@ -26,7 +24,7 @@ from evo_libra.timing.collectives.queues import TooLongError
 from evo_libra.timing.collectives.system import Choices, System
 from evo_libra.timing.collectives.themis import MAX_ORDERED
 from evo_libra.timing.collectives.themis_paper import Fabrics, paper_time
-from evo_libra.timing.names import ALGORITHMS, SCHEDULERS, Policy, Scheduler
+from evo_libra.timing.names import ALGORITHMS, Policy, Scheduler
 from evo_libra.timing.phase_dimensions import (
     PHASE_BLOCK,
     SITED,
@@ -35,6 +33,7 @@ from evo_libra.timing.phase_dimensions import (
     levels_of,
     message_latency,
 )
+from evo_libra.timing.schedule_choices import ScheduleChoices, schedule_of
 from evo_libra.units import bytes_per_ns
 from evo_libra.workload.layers.iteration_time import Message
 
@@ -45,13 +44,11 @@ _OUTWEIGHS_ROUNDING = 2.0
 
 
 @dataclass(frozen=True)
-class Fidelity:
+class Fidelity(ScheduleChoices):
     """How collectives run and are timed.
 
     Attributes
     ----------
-    chunks, schedulers : choices; of several the search chooses. Schedulers are indices into `SCHEDULERS`.
-    algorithms : (block, choice) index into `ALGORITHMS`; of several the search chooses, for each dimension.
     latency : (t,) ns of a link of each technology.
     kits : what technologies are built of; with them, switches that a message passes add to its latency.
     ocs_setting : s in which an optical circuit switch is set to other circuits.
@@ -62,9 +59,6 @@ class Fidelity:
     message_on_link : whether a message through a switch has the bandwidth of a link, and not that of an NPU.
     """
 
-    chunks: tuple[int, ...]
-    schedulers: tuple[int, ...]
-    algorithms: IntArray
     latency: FloatArray
     overheads: Overheads
     active: int
@@ -85,96 +79,6 @@ class Fidelity:
         """Return the policy that goes with a scheduler."""
         return self.policy or scheduler.default_policy
 
-    @property
-    def _choices(self) -> dict[str, IntArray]:
-        """Choices of `Schedule`'s fields that hold for all dimensions."""
-        return {"chunks": np.array(self.chunks), "scheduler": np.array(self.schedulers)}
-
-    @property
-    def _open(self) -> dict[str, IntArray]:
-        return {name: values for name, values in self._choices.items() if len(values) > 1}
-
-    def genes(self, depth: int) -> list[tuple[str, int]]:
-        """Return name and highest value of the genes of what is left open, for that many dimensions."""
-        last = self.algorithms.shape[1] - 1
-        found = [(name, len(values) - 1) for name, values in self._open.items()]
-        return found + [(f"algorithm{d}", last) for d in range(depth) if last]
-
-    def schedule(self, genes: IntArray, block: IntArray) -> Schedule:
-        """Return the schedules that (k, n) genes stand for, of networks of (d, n) blocks."""
-        left, first = list(genes), np.zeros(1, dtype=np.int64)
-        chosen = {name: values[left.pop(0) if len(values) > 1 else first] for name, values in self._choices.items()}
-        return Schedule(**chosen, algorithm=np.asarray(self.algorithms[block, np.array(left) if left else first]))
-
-    def genes_of(self, schedule: Schedule, block: IntArray) -> IntArray:
-        """Return the (k, n) genes of schedules, -1 for what is none of the choices."""
-        count = block.shape[1]
-        found = [_place(values, np.broadcast_to(getattr(schedule, name), count)) for name, values in self._open.items()]
-        if self.algorithms.shape[1] > 1:
-            found += list(_place(self.algorithms[block], np.broadcast_to(schedule.algorithm, block.shape)))
-        return np.array(found, dtype=np.int64).reshape(len(found), count)
-
-    def read(self, fabrics: Sequence[Fabric], block: IntArray) -> Schedule:
-        """Return the schedules of networks of (d, n) blocks that people write; what they leave out is the first choice.
-
-        An InputError names an option that is none of the choices.
-        """
-        chunks, scheduler, algorithm = [], [], self.algorithms[block, 0]
-        numbers = {str(count): count for count in self.chunks}
-        names = {SCHEDULERS[index]: index for index in self.schedulers}
-        for n, fabric in enumerate(fabrics):
-            options = dict(fabric.options)
-            chunks.append(_choice(fabric, "chunks", numbers, options))
-            scheduler.append(_choice(fabric, "scheduler", names, options))
-            if "algorithms" in options:
-                algorithm[: len(fabric.dimensions), n] = self._algorithms(fabric, options["algorithms"])
-        return Schedule(np.array(chunks), np.array(scheduler), algorithm)
-
-    def offers(self, fabric: Fabric, option: tuple[str, str]) -> bool:
-        """Return whether an option, name and value, is among the choices for a network."""
-        try:
-            self.read([replace(fabric, options=(option,))], np.array([[part.block] for part in fabric.dimensions]))
-        except InputError:
-            return False
-        return True
-
-    def _algorithms(self, fabric: Fabric, text: str) -> list[int]:
-        names = text.split(",")
-        if len(names) != len(fabric.dimensions):
-            depth = len(fabric.dimensions)
-            raise InputError(f"in the design '{fabric}': {len(names)} algorithms are named for {depth} dimensions")
-        found = []
-        for name, dimension in zip(names, fabric.dimensions, strict=True):
-            allowed = {ALGORITHMS[index]: index for index in self.algorithms[dimension.block].tolist()}
-            if name not in allowed:
-                where = f"algorithm of {dimension}"
-                raise InputError(f"in the design '{fabric}': {unknown(where, name, allowed)}")
-            found.append(allowed[name])
-        return found
-
-    def named(self, fabrics: Sequence[Fabric], designs: Population) -> list[Fabric]:
-        """Return networks with what is open of their schedules as options."""
-        columns, found = self.columns(designs), []
-        for n, fabric in enumerate(fabrics):
-            options: list[tuple[str, str]] = [(name, str(columns[name][n])) for name in OPTIONS if name in columns]
-            if self.algorithms.shape[1] > 1:
-                names = [columns[f"algorithm[{d}]"][n] for d in range(len(fabric.dimensions))]
-                options.append(("algorithms", ",".join(names)))
-            found.append(replace(fabric, options=tuple(options)))
-        return found
-
-    def columns(self, designs: Population) -> dict[str, list[Any]]:
-        """Return table columns of what is open: chunks, scheduler, and the algorithm of each dimension in use."""
-        schedule, found = _of(designs), dict[str, list[Any]]()
-        for name in self._open:
-            values = getattr(schedule, name)
-            found[name] = (values if name == "chunks" else np.array(SCHEDULERS)[values]).tolist()
-        if self.algorithms.shape[1] > 1:
-            names = np.array([*ALGORITHMS, ""])
-            for d, npus in enumerate(designs.npus):
-                found[f"algorithm[{d}]"] = names[np.where(npus > 1, schedule.algorithm[d], -1)].tolist()
-        return found
-
     def seconds(
         self,
         collective: Collective,
@@ -191,7 +95,9 @@ class Fidelity:
         (d, n) stride apart, 1 where left out. The bytes, a number or (n,), are those of the whole message, for an
         all-gather of the shard; a ValueError refuses one that cannot be cut into so many chunks.
         """
-        return self.several_seconds({collective: slice(0, len(designs))}, size, extent, designs, share, stride)
+        return self.several_seconds(
+            {collective: slice(0, len(designs))}, size, extent=extent, designs=designs, share=share, stride=stride
+        )
 
     def several_seconds(
         self,
@@ -207,10 +113,12 @@ class Fidelity:
 
         `latencies` is what the method of that name returns, where the caller has it.
         """
-        size, schedule = np.atleast_1d(size), _of(designs)
+        size, schedule = np.atleast_1d(size), schedule_of(designs)
         if share is not None:  # collectives on trees see to that level by level
             share = np.where((UPPER[designs.block] > 0) | SITED[designs.block], 1.0, share)
-        found = self._dimensions(designs, extent, stride, share, schedule.algorithm, latencies)
+        found = self._dimensions(
+            designs, extent, stride=stride, share=share, algorithm=schedule.algorithm, latencies=latencies
+        )
         time = np.empty(len(designs))
         for collective, run in runs.items():
             if run.start == run.stop:
@@ -263,8 +171,8 @@ class Fidelity:
         latencies: tuple[FloatArray, FloatArray] | None = None,
     ) -> PhaseDimensions:
         """Return where messages run: on links as those of rings, or of the all-reduce in a network of links."""
-        algorithm = _of(designs).algorithm if self.message_on_link else RING_ALGORITHM
-        return self._dimensions(designs, extent, stride, share, algorithm, latencies)
+        algorithm = schedule_of(designs).algorithm if self.message_on_link else RING_ALGORITHM
+        return self._dimensions(designs, extent, stride=stride, share=share, algorithm=algorithm, latencies=latencies)
 
     def _dimensions(
         self,
@@ -281,9 +189,11 @@ class Fidelity:
         stride = np.ones_like(extent) if stride is None else stride
         latency, leaf_latency = latencies or self.latencies(designs.npus, designs.technology)
         found = PhaseDimensions(
-            PHASE_BLOCK[designs.block], designs.npus, extent, stride, per_npu if share is None else per_npu * share,
-            latency, np.broadcast_to(algorithm, extent.shape), leaves(designs.block, extent, stride, designs.npus),
-            leaf_latency, ramped=None if self.ramped is None else self.ramped[designs.technology],
+            block=PHASE_BLOCK[designs.block], npus=designs.npus, extent=extent, stride=stride,
+            bandwidth=per_npu if share is None else per_npu * share, latency=latency,
+            algorithm=np.broadcast_to(algorithm, extent.shape),
+            leaf=leaves(designs.block, extent, stride, designs.npus), leaf_latency=leaf_latency,
+            ramped=None if self.ramped is None else self.ramped[designs.technology],
         )  # fmt: skip
         found = replace(found, **levels_of(designs, self.kits, extent, stride, found.leaf))
         return found.divided(designs.block, per_npu)
@@ -306,7 +216,7 @@ class Fidelity:
     def _seconds(
         self, scheduler: Scheduler, collective: Collective, size: IntArray, found: PhaseDimensions, designs: Population
     ) -> FloatArray:
-        schedule, policy = _of(designs), self.policy_of(scheduler)
+        schedule, policy = schedule_of(designs), self.policy_of(scheduler)
         if scheduler is Scheduler.THEMIS_PAPER:
             bandwidth, levels = found.bandwidth, found.levels
             if levels is not None:
@@ -333,22 +243,3 @@ class Fidelity:
             raise InputError(
                 f"{error}: {collective.value} of {most} bytes over {least:g} GB/s; bandwidth.min_GBps has to be higher"
             ) from None
-
-
-def _of(designs: Population) -> Schedule:
-    assert designs.schedule is not None, "networks without schedules cannot be timed"  # noqa: S101 - our mistake
-    return designs.schedule
-
-
-def _place(choices: IntArray, values: IntArray) -> IntArray:
-    """Return the place of each value among its (..., choice) choices; -1 where it is none of them."""
-    same = values[..., None] == choices
-    return np.where(same.any(axis=-1), same.argmax(axis=-1), -1)
-
-
-def _choice(fabric: Fabric, name: str, allowed: Mapping[str, int], options: Mapping[str, str]) -> int:
-    if name not in options:
-        return next(iter(allowed.values()))
-    if options[name] not in allowed:
-        raise InputError(f"in the design '{fabric}': {unknown(name, options[name], allowed)}")
-    return allowed[options[name]]

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
+
+from evo_libra.errors import counted
 
 
 class Handling(Enum):
@@ -24,6 +27,27 @@ class Quirk:
     name: str
     sentence: str
     handling: Handling = Handling.WARNED
+
+
+@dataclass(frozen=True)
+class Warned:
+    """A quirk that concerns some designs, out of so many; the nodes of traces that it lies in, if it lies in some."""
+
+    quirk: Quirk
+    designs: int
+    of: int
+    nodes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        some = "" if self.designs == self.of else f" for {self.designs:,} of {counted(self.of, 'design')}"
+        more = f", and {len(self.nodes) - 1:,} more" if len(self.nodes) > 1 else ""
+        where = f" Here: {self.nodes[0]}{more}." if self.nodes else ""
+        return f"warning{some}: {self.quirk.sentence}{where} [{self.quirk.name}]"
+
+    def json(self) -> dict[str, Any]:
+        """Return it for programs."""
+        nodes = {"nodes": list(self.nodes)} if self.nodes else {}
+        return {"quirk": self.quirk.name, "warning": self.quirk.sentence, "designs": self.designs, **nodes}
 
 
 SCHEDULER_KEYS = Quirk(

@@ -46,15 +46,13 @@ def system_of(case: Case) -> System:
     given = case["system"]
     names = {collective: given.get(f"{collective.value}-implementation") for collective in Collective}
     return System(
-        {collective: [Implementation.read(name) for name in some] for collective, some in names.items() if some},
-        given["preferred-dataset-splits"],
-        given["active-chunks-per-dimension"],
-        given["collective-optimization"] == "localBWAware",
-        Overheads(float(given["endpoint-delay"]), float(given["local-mem-bw"])),
-        case["queues"],
-        Scheduler.of(given.get("inter-dimension-scheduling", "baseline")),
-        Policy.of(given.get("intra-dimension-scheduling", "FIFO")),
-    )
+        implementations={key: [Implementation.read(name) for name in some] for key, some in names.items() if some},
+        splits=given["preferred-dataset-splits"], active=given["active-chunks-per-dimension"],
+        shrinking=given["collective-optimization"] == "localBWAware",
+        overheads=Overheads(float(given["endpoint-delay"]), float(given["local-mem-bw"])), queues=case["queues"],
+        scheduler=Scheduler.of(given.get("inter-dimension-scheduling", "baseline")),
+        policy=Policy.of(given.get("intra-dimension-scheduling", "FIFO")),
+    )  # fmt: skip
 
 
 def collective_ns(case: Case) -> float:
@@ -82,7 +80,10 @@ def _node(
     number: int, kind: str, control: Sequence[int], data: Sequence[int], duration: int, attributes: Mapping[str, Any]
 ) -> Node:
     given = {name: Attribute(type_, value) for name, (type_, value) in attributes.items()}
-    return Node(number, "", Kind[kind], tuple(control), tuple(data), 0, duration, attributes=given)
+    return Node(
+        id=number, name="", kind=Kind[kind], control=tuple(control), data=tuple(data), start=0, duration=duration,
+        attributes=given,
+    )  # fmt: skip
 
 
 def traces_of(golden: Mapping[str, Any], case: Case) -> list[list[Node]]:
@@ -126,10 +127,16 @@ def _traces() -> Iterator[PublishedRow]:
 _EXACT = "exact by construction"
 
 ASTRA = (
-    PublishedSource("astra-sim-collectives", "networks", "ASTRA-sim 2.0: single collectives",
-           lambda: _collectives(shared=False), _EXACT, "recorded runs; its network without congestion"),
-    PublishedSource("astra-sim-shared-links", "networks", "ASTRA-sim 2.0: collectives whose messages share links",
-           lambda: _collectives(shared=True), _EXACT, "recorded runs; one dimension, one chunk at a time"),
-    PublishedSource("astra-sim-traces", "networks", "ASTRA-sim 2.0: whole traces", _traces, _EXACT,
-           "recorded runs, to the nanosecond; small traces"),
+    PublishedSource(
+        name="astra-sim-collectives", group="networks", title="ASTRA-sim 2.0: single collectives",
+        rows=lambda: _collectives(shared=False), anchor=_EXACT, note="recorded runs; its network without congestion",
+    ),
+    PublishedSource(
+        name="astra-sim-shared-links", group="networks", title="ASTRA-sim 2.0: collectives whose messages share links",
+        rows=lambda: _collectives(shared=True), anchor=_EXACT, note="recorded runs; one dimension, one chunk at a time",
+    ),
+    PublishedSource(
+        name="astra-sim-traces", group="networks", title="ASTRA-sim 2.0: whole traces", rows=_traces, anchor=_EXACT,
+        note="recorded runs, to the nanosecond; small traces",
+    ),
 )  # fmt: skip

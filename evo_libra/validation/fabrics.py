@@ -31,13 +31,18 @@ def value(name: str) -> Any:  # noqa: ANN401 - plain data
 
 def part(kind: str, usd: float, watts: float = 0.0, ports: int | None = None) -> Part:
     """Return a part of one price."""
-    return Part(kind, kind, Range(usd, usd, usd), watts, ports, 0.0, "", 2024)
+    return Part(
+        name=kind, kind=kind, price=Range(usd, usd, usd), power=watts, ports=ports, latency=0.0, source="", year=2024
+    )
 
 
 def kit(block: str, **parts: Part) -> Kit:
     """Return a dimension of the parts that are given, with eight ports of 50 GB/s."""
     given: dict[str, Any] = {name: parts.get(name) for name in ("links", "uplink", "transceiver", "nic", "switch")}
-    return Kit("made up", BLOCK_NAMES.index(block), 0, 50e9, 8, None, 0.0, 0.0, **given)
+    return Kit(
+        technology="made up", block=BLOCK_NAMES.index(block), rank=0, port_rate=50e9, ports=8, domain_size=None,
+        latency=0.0, energy=0.0, **given,
+    )  # fmt: skip
 
 
 NODE = kit("switch", switch=part("switch", 0, ports=64))

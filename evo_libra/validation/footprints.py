@@ -20,8 +20,9 @@ _TECHNIQUES = {"seq": (NONE, True), "sel": (SELECTIVE, False), "seqsel": (SELECT
 def _setup(row: Mapping[str, Any]) -> Setup:
     hidden, heads, gated = row["hidden"], row["heads"], False
     model = Decoder(
-        row["model"], row["layers"], hidden, heads, heads, hidden // heads, 4 * hidden, gated, 51200, row["seq"],
-        None, None, "", tied=True,
+        name=row["model"], layers=row["layers"], hidden=hidden, heads=heads, kv_heads=heads, head_width=hidden // heads,
+        feed_forward=4 * hidden, gated=gated, vocabulary=51200, sequence=row["seq"], experts=None, latent=None,
+        source="", tied=True,
     )  # fmt: skip
     return Setup(model, accelerator("a100-80gb"), row["seq"], row["batch"], fused_attention=False, dropout=True)
 

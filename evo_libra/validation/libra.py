@@ -57,7 +57,15 @@ def catalog_of(table: Mapping[str, Mapping[str, float]]) -> Catalog:
         return table.get(tier, {}).get(part, 0.0) / 1e9
 
     technologies = (
-        Technology(tier, price(tier, "Link"), price(tier, "Switch"), price(tier, "Nic"), None, None, _BLOCK_NAMES)
+        Technology(
+            name=tier,
+            link=price(tier, "Link"),
+            switch=price(tier, "Switch"),
+            nic=price(tier, "Nic"),
+            largest_dimension=None,
+            bandwidth_cap=None,
+            blocks=_BLOCK_NAMES,
+        )
         for tier in TIERS
     )
     return Catalog("", "", tuple(technologies))
@@ -103,8 +111,12 @@ _EXACT = "exact by construction"
 _PAPER = "LIBRA (Won et al. 2024), the authors' program"
 
 LIBRA = (
-    PublishedSource("libra-time", "networks", f"{_PAPER}: time of an iteration", _times, _EXACT,
-           "at the bandwidths that LIBRA chose"),
-    PublishedSource("libra-cost", "networks", f"{_PAPER}: cost of the network", _costs, _EXACT,
-           "at the bandwidths that LIBRA chose"),
+    PublishedSource(
+        name="libra-time", group="networks", title=f"{_PAPER}: time of an iteration", rows=_times, anchor=_EXACT,
+        note="at the bandwidths that LIBRA chose",
+    ),
+    PublishedSource(
+        name="libra-cost", group="networks", title=f"{_PAPER}: cost of the network", rows=_costs, anchor=_EXACT,
+        note="at the bandwidths that LIBRA chose",
+    ),
 )  # fmt: skip

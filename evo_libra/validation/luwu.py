@@ -67,8 +67,9 @@ def setup_of(size: str, micro_batch: int, *, workers: int = WORKERS, offload: Of
     layers, heads, hidden = luwu()["models"][size]
     words = load_decoders()["opt-175b"].vocabulary
     model = Decoder(
-        f"opt-{size}", layers, hidden, heads, heads, hidden // heads, 4 * hidden, False, words, SEQUENCE, None, None,  # noqa: FBT003 - a record
-        "", tied=True,
+        name=f"opt-{size}", layers=layers, hidden=hidden, heads=heads, kv_heads=heads, head_width=hidden // heads,
+        feed_forward=4 * hidden, gated=False, vocabulary=words, sequence=SEQUENCE, experts=None, latent=None,
+        source="", tied=True,
     )  # fmt: skip
     return Setup(
         model, accelerator("a100-40gb"), SEQUENCE, workers * micro_batch, gradient_bytes=2,

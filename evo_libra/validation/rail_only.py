@@ -69,7 +69,12 @@ def counts(kit: Kit, block: str, domain: int) -> FloatArray:
     """Return the items of the network outside the domains, with one port for each GPU."""
     outside = replace(kit, block=next(index for index, one in enumerate(BLOCKS) if one.name == block))
     sizes = np.array([[domain], [GPUS // domain]])
-    inside = replace(outside, switch=Part("any", "switch", Range(0, 0, 0), 0, domain, 0, "", 2024))
+    inside = replace(
+        outside,
+        switch=Part(
+            name="any", kind="switch", price=Range(0, 0, 0), power=0, ports=domain, latency=0, source="", year=2024
+        ),
+    )
     index = np.array([[0], [1]])
     return bill([inside, outside], index, sizes, np.ones_like(sizes))[:, 1, 0]
 

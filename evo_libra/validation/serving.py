@@ -64,7 +64,10 @@ def _sockets(model: Decoder, sockets: int) -> float:
     return float(phases_of(setup, plan).decode(per_byte(npus, rates, plan))[0])
 
 
-QWEN_72B = Decoder("qwen-72b", 80, 8192, 64, 64, 128, 24576, True, 152064, None, None, None, "")  # noqa: FBT003 - gated
+QWEN_72B = Decoder(
+    name="qwen-72b", layers=80, hidden=8192, heads=64, kv_heads=64, head_width=128, feed_forward=24576, gated=True,
+    vocabulary=152064, sequence=None, experts=None, latent=None, source="",
+)  # fmt: skip
 
 
 def _xeons() -> Iterator[PublishedRow]:
@@ -83,7 +86,10 @@ def _nim() -> Iterator[PublishedRow]:
     seconds_of = per_byte(*cluster_of(npu, tp), one_plan(tp=tp))
     for row in about["rows"]:
         users = row["concurrency"]
-        setup = ServingSetup(model, npu, row["input"], row["output"], about["weights"], about["weights"])
+        setup = ServingSetup(
+            decoder=model, accelerator=npu, prompt=row["input"], answer=row["output"], weights=about["weights"],
+            cache=about["weights"],
+        )  # fmt: skip
         plan = ServingPlans(one_plan(tp=tp, micro_batch=users), np.zeros(1, dtype=np.int64))
         times = served_times(setup, plan, pools=False)
         first, token, request = (float(time(seconds_of)[0]) for time in (times.alone, times.token, times.request))
@@ -109,7 +115,10 @@ def _tensorrt() -> Iterator[PublishedRow]:
 
 def _of_tensorrt(about: Mapping[str, Any], model: str, row: ServingRow) -> tuple[ServedTimes, PerByte]:
     npu, precision = accelerator(row["npu"]), about["weights"][row["npu"]]
-    setup = ServingSetup(decoder(model), npu, row["input"], row["output"], precision, precision)
+    setup = ServingSetup(
+        decoder=decoder(model), accelerator=npu, prompt=row["input"], answer=row["output"], weights=precision,
+        cache=precision,
+    )  # fmt: skip
     plan = one_plan(tp=row["tp"], micro_batch=row["concurrency"])
     times = served_times(setup, ServingPlans(plan, np.zeros(1, dtype=np.int64)), pools=False)
     return times, per_byte(*cluster_of(npu, row["tp"]), plan)
@@ -117,39 +126,36 @@ def _of_tensorrt(about: Mapping[str, Any], model: str, row: ServingRow) -> tuple
 
 SERVING = (
     PublishedSource(
-        "llama-2-latency",
-        "serving",
-        "Llama 2 7B to 70B on A100 and H100, one user, 200 tokens in and 200 out: latency (Kundu et al. 2024)",
-        _rows,
-        "on the A100 rows GenZ 30 % mean, LLMCompass 70, Vidur 12, Rapid-LLM 5 to 12",
-        "transcribed by a third party, possibly predictions in part",
+        name="llama-2-latency",
+        group="serving",
+        title="Llama 2 7B to 70B on A100 and H100, one user, 200 tokens in and 200 out: latency (Kundu et al. 2024)",
+        rows=_rows,
+        anchor="on the A100 rows GenZ 30 % mean, LLMCompass 70, Vidur 12, Rapid-LLM 5 to 12",
+        note="transcribed by a third party, possibly predictions in part",
     ),
     PublishedSource(
-        "nim",
-        "serving",
-        "NVIDIA NIM 1.8.0, Llama 3.3 70B in fp8 on two H100, 1 to 50 users: first token of one, time of a token, "
+        name="nim",
+        group="serving",
+        title="NVIDIA NIM 1.8.0, Llama 3.3 70B in fp8 on two H100, 1 to 50 users: first token of one, time of a token, "
         "tokens a second",
-        _nim,
-        "",
-        "not fitted; other software: its own time of a layer, and decoding that shares the passes of prompts",
+        rows=_nim,
+        note="not fitted; other software: its own time of a layer, and decoding that shares the passes of prompts",
     ),
     PublishedSource(
-        "tensorrt-llm",
-        "serving",
-        "TensorRT-LLM 0.5 and 0.6.1 on H100 and A100: first tokens of LLaMA 7B and 70B, tokens a second of 7B with 48 "
-        "to 768 requests",
-        _tensorrt,
-        "",
-        "not fitted; prompts of many requests run in one pass there, which matters where they have 128 tokens; 70B "
-        "with many requests is left out, as kernels of that version read the cache once for each head of queries",
+        name="tensorrt-llm",
+        group="serving",
+        title="TensorRT-LLM 0.5 and 0.6.1 on H100 and A100: first tokens of LLaMA 7B and 70B, tokens a second of 7B "
+        "with 48 to 768 requests",
+        rows=_tensorrt,
+        note="not fitted; prompts of many requests run in one pass there, which matters where they have 128 tokens; "
+        "70B with many requests is left out, as kernels of that version read the cache once for each head of queries",
     ),
     PublishedSource(
-        "xfastertransformer",
-        "serving",
-        "xFasterTransformer on Xeons: gain of Llama 2 70B from one server to four, time of a token of 72B",
-        _xeons,
-        "",
-        "consistency check: the first row fixes the one free constant; sockets, their memory bandwidth and the model "
-        "of 72B are assumed",
+        name="xfastertransformer",
+        group="serving",
+        title="xFasterTransformer on Xeons: gain of Llama 2 70B from one server to four, time of a token of 72B",
+        rows=_xeons,
+        note="consistency check: the first row fixes the one free constant; sockets, their memory bandwidth and the "
+        "model of 72B are assumed",
     ),
 )

@@ -122,7 +122,9 @@ _ASTRA = "ASTRA-sim's own Themis 29 % mean, 36 % max"
 def _source(
     name: str, title: str, rows: Callable[[], Iterator[PublishedRow]], note: str, anchor: str = ""
 ) -> PublishedSource:
-    return PublishedSource(f"themis-{name}", "networks", f"{_PAPER}, {title}", rows, anchor, note)
+    return PublishedSource(
+        name=f"themis-{name}", group="networks", title=f"{_PAPER}, {title}", rows=rows, anchor=anchor, note=note
+    )
 
 
 THEMIS = (

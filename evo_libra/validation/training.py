@@ -46,8 +46,10 @@ def stack_of(row: TrainingRow) -> Stack:
 def setup_of(row: TrainingRow) -> Setup:
     """Return what a row trains, and on what."""
     model = Decoder(
-        row["id"], row["layers"], row["hidden"], row["heads"], row["kv_heads"], row["hidden"] // row["heads"],
-        row["feed_forward"], row["gated"], row["vocabulary"], row["sequence"], None, None, "", tied=not row["gated"],
+        name=row["id"], layers=row["layers"], hidden=row["hidden"], heads=row["heads"], kv_heads=row["kv_heads"],
+        head_width=row["hidden"] // row["heads"], feed_forward=row["feed_forward"], gated=row["gated"],
+        vocabulary=row["vocabulary"], sequence=row["sequence"], experts=None, latent=None, source="",
+        tied=not row["gated"],
     )  # fmt: skip
     npu = accelerator(row["npu"])
     return Setup(
@@ -144,12 +146,12 @@ def _two_constants() -> Iterator[PublishedRow]:
 
 TRAINING = (
     PublishedSource(
-        "two-constants",
-        "training",
-        "27 training steps with the two fitted constants alone",
-        _two_constants,
-        "Calculon 11.3 % mean on the 24 of them on A100",
-        "factors of software are 1",
+        name="two-constants",
+        group="training",
+        title="27 training steps with the two fitted constants alone",
+        rows=_two_constants,
+        anchor="Calculon 11.3 % mean on the 24 of them on A100",
+        note="factors of software are 1",
     ),
     PublishedSource(
         "korthikanti",
@@ -173,20 +175,18 @@ TRAINING = (
         "Calculon 10.3 % mean, 12.5 % max",
     ),
     PublishedSource(
-        "zero-3",
-        "training",
-        "Narayanan et al. 2021, table 2: DeepSpeed's ZeRO-3",
-        lambda: _rows("sc21.t2.z3"),
-        "",
-        "two constants of that software",
+        name="zero-3",
+        group="training",
+        title="Narayanan et al. 2021, table 2: DeepSpeed's ZeRO-3",
+        rows=lambda: _rows("sc21.t2.z3"),
+        note="two constants of that software",
     ),
     PublishedSource("llama-3", "training", "Llama 3 405B, table 4", lambda: _rows("llama3")),
     PublishedSource(
-        "llm-foundry",
-        "training",
-        "MosaicML llm-foundry, training benchmarks",
-        lambda: _rows("mpt", "llm_foundry"),
-        "",
-        "not fitted; software of 2023",
+        name="llm-foundry",
+        group="training",
+        title="MosaicML llm-foundry, training benchmarks",
+        rows=lambda: _rows("mpt", "llm_foundry"),
+        note="not fitted; software of 2023",
     ),
 )

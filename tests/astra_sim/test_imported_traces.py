@@ -231,8 +231,9 @@ def test_a_message_through_a_switch_that_runs_direct_has_what_the_problem_says(
     designs = problem.read("SW(8)@pod:70")
     chain = 7 * (1000 + links * 100_000)
     assert problem.evaluate(designs).objectives[0, 0] * 1e9 == pytest.approx(chain, abs=0.01)
-    assert problem.time.fidelity is not None
-    one = problem.time.fidelity.next_stage_seconds(7_000_000, designs.npus, np.ones_like(designs.npus), designs)
+    one = problem.time.fidelity_of(problem.name).next_stage_seconds(
+        7_000_000, designs.npus, np.ones_like(designs.npus), designs
+    )
     assert one * 1e9 == pytest.approx([1000 + links * 100_000], abs=0.01)
 
 

@@ -195,8 +195,7 @@ def test_an_all_to_all_of_one_message_at_a_time_takes_another_time_than_a_design
             (Path(name) / path).write_text(text)
         problem = load_problem(f"{name}/a.yaml")
     assert isinstance(problem, Problem)
-    fidelity, design = problem.time.fidelity, problem.read(str(found.fabric))
-    assert fidelity is not None
+    fidelity, design = problem.time.fidelity_of(problem.name), problem.read(str(found.fabric))
     here = fidelity.seconds(A2A, 2**20, design.npus, design)[0] * 1e9
     # Six latencies of two hops more, each with a delay, and as many roundings.
     assert collective_time(A2A, 2**20, links.links, file.system)[0] - here == pytest.approx(6 * 1010, abs=7)
@@ -269,8 +268,7 @@ def test_problem_files_load_and_time_the_design_alike(case: tuple[Fidelity, Popu
     assert problem.npus == design.npus.prod()
     assert [objective.name for objective in problem.objectives] == ["time"]
     read_back = problem.read(str(found.fabric))
-    again = problem.time.fidelity
-    assert again is not None
+    again = problem.time.fidelity_of(problem.name)
     size = 2**20 * problem.npus
     expected = fidelity.seconds(Collective.ALL_REDUCE, size, design.npus, design)[0] * 1e9
     time = again.seconds(Collective.ALL_REDUCE, size, read_back.npus, read_back)[0] * 1e9

@@ -36,7 +36,7 @@ def one(seed: int, folder: Path) -> tuple[str, int]:
         if changes != CHANGES[-1] and not refused(error):
             raise
         return "cannot be built", 0
-    evaluations = 1000 if problem.time.fidelity is None else 100
+    evaluations = 100 if problem.time.predicts_astra_sim else 1000
     engine = pick(["nsga2", "nsga3", "random"])
     numbers = {"engine": engine, "evaluations": evaluations, "population": evaluations // 10, "seed": seed}
     asked = agreement.Asked(str(path), changes, numbers, folder / "out")

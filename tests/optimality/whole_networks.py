@@ -47,11 +47,9 @@ def under_every_plan(problem: Problem, networks: Population) -> Population:
 
 def under_every_schedule(problem: Problem, designs: Population) -> Population:
     """Return designs with every way to run collectives, where the time model has some."""
-    fidelity = problem.time.fidelity
-    if fidelity is None:
-        return designs
-    choices = [range(highest + 1) for _, highest in fidelity.genes(len(problem.choices))]
+    schedules = problem.time.schedules
+    choices = [range(highest + 1) for _, highest in schedules.genes(len(problem.choices))]
     rows = list(itertools.product(*choices))
     genes = np.array(rows, dtype=np.int64).reshape(len(rows), len(choices)).T
     every = designs.select(np.repeat(np.arange(len(designs)), genes.shape[1]))
-    return replace(every, schedule=fidelity.schedule(np.tile(genes, len(designs)), every.block))
+    return replace(every, schedule=schedules.schedule(np.tile(genes, len(designs)), every.block))

@@ -139,9 +139,8 @@ def test_designs_are_evaluated_in_tiles(time: str, monkeypatch: pytest.MonkeyPat
 
 
 def exact_schedule(problem: Problem, designs: Population) -> Population:
-    assert problem.time.fidelity is not None
     return replace(
-        designs, schedule=problem.time.fidelity.schedule(np.empty((0, len(designs)), dtype=np.int64), designs.block)
+        designs, schedule=problem.time.schedules.schedule(np.empty((0, len(designs)), dtype=np.int64), designs.block)
     )
 
 

@@ -87,7 +87,10 @@ def run_batch(
     """
     results = results.absolute()
     folder, todo = batch_folder(results, experiment.name), wanted(planned, again)
-    batch = _Batch(experiment, todo, results, folder, executor, again, on_end, on_wait, on_news)
+    batch = _Batch(
+        experiment=experiment, todo=todo, results=results, folder=folder, executor=executor, again=again, on_end=on_end,
+        on_wait=on_wait, on_news=on_news,
+    )  # fmt: skip
     # The claim only shows that somebody is at work; a second program with the same experiment shares the runs.
     with Lease(folder.path, batch.token) as lease:
         if lease.staging is not None:

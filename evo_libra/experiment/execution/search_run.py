@@ -85,7 +85,7 @@ def run_search(
     loop = snapshots(spec, problem, last, observe=record, place=around.place)
     folder.write_json(MANIFEST, {**manifest, "status": "running"}, sync=False)
     ready.keep_references(folder)
-    journal = _Journal(spec, problem, folder, start, ready, around, record)
+    journal = _Journal(spec, problem, folder, start=start, ready=ready, around=around, record=record)
     with closing(loop):
         for snapshot in loop:
             last = snapshot

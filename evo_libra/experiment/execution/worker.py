@@ -87,7 +87,10 @@ def perform(
                 return Report(spec.id, "busy", error=f"{holder.process or 'somebody'} is at it" if holder else "")
             asked = _Asked(spec, job, lease, interrupted)
             around = Surroundings(asked, watch, job.checkpoint_seconds, job.command, place)
-            return _Attempt(spec, job, folder, asked, around, finish, on_design, ready).perform()
+            attempt = _Attempt(
+                spec, job, folder, asked=asked, around=around, finish=finish, on_design=on_design, ready=ready
+            )
+            return attempt.perform()
     except TakenOverError as error:
         return Report(spec.id, "lost", error=str(error))
 
@@ -191,7 +194,7 @@ class _Attempt:
             if isinstance(problem, ExpensiveProblem):
                 problem.on_design = self.on_design
                 processes.enter_context(problem)
-            return run_search(spec, problem, folder, start, ready, self.around)
+            return run_search(spec, problem, folder=folder, start=start, ready=ready, around=self.around)
 
     def _report_error(self, error: Exception, count: int) -> Report:
         """Return the report of an attempt that has failed, or raise the fault of the machine that is behind it."""

@@ -44,7 +44,7 @@ def load_experiment(path: Path, *, run_code: bool = True) -> Experiment:
     found: dict[str, RunSpec] = {}
     mistakes: list[Mistake] = []
     for where, label, block in _blocks(spec):
-        for run in _Runs(source, where, label, block, run_code, mistakes).runs():
+        for run in _Runs(source, where, label, block=block, run_code=run_code, mistakes=mistakes).runs():
             found.setdefault(run.id, run)
             if len(found) > MAX_RUNS:
                 raise InputError(source.mistake(where, f"there are more than {MAX_RUNS:,} runs"))

@@ -119,7 +119,7 @@ def _sizes(subject: Subject) -> list[int] | None:
     except InputError:
         return None  # A file that the problem reads is gone, or is another one by now.
     loops = problem.time.loops if isinstance(problem, Problem) else ()
-    sizes = [loop.size.figures["global_batch"] for loop in loops]
+    sizes = [loop.workload.size.figures["global_batch"] for loop in loops]
     return [size for size in sizes if size] if all(sizes) else None
 
 
@@ -245,11 +245,11 @@ def compare(objectives: tuple[str, ...], groups: Mapping[str, Sequence[FloatArra
         return Measured(hypervolume(front, ideal, nadir), _epsilon(front, best), front.shape[1])
 
     return Comparison(
-        objectives, ideal, nadir,
-        {name: tuple(map(measured, group)) for name, group in groups.items()},
-        {(a, b): _typical(_epsilon, groups[a], groups[b]) for a in groups for b in groups if a != b},
-        {(a, b): _typical(_coverage, groups[a], contested[b]) for a in groups for b in groups if a != b},
-        {name: _attainment(group) for name, group in groups.items() if len(objectives) in _ATTAINABLE},
+        objectives=objectives, ideal=ideal, nadir=nadir,
+        runs={name: tuple(map(measured, group)) for name, group in groups.items()},
+        epsilon={(a, b): _typical(_epsilon, groups[a], groups[b]) for a in groups for b in groups if a != b},
+        coverage={(a, b): _typical(_coverage, groups[a], contested[b]) for a in groups for b in groups if a != b},
+        attainment={name: _attainment(group) for name, group in groups.items() if len(objectives) in _ATTAINABLE},
     )  # fmt: skip
 
 

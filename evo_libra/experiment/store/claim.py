@@ -123,7 +123,7 @@ def acquire(folder: Path, batch: str) -> Claim | None:
 def _create(path: Path, token: str, batch: str) -> Claim | None:
     """Create a claim file; return the claim, or None where somebody else has the run."""
     folder, staging = path.parent, path.with_name(f"{STAGING}{token}")
-    me = Holder(token, batch, socket.gethostname(), kernel(), os.getpid(), _born(os.getpid()) or 0.0)
+    me = Holder(token, batch, socket.gethostname(), where=kernel(), pid=os.getpid(), born=_born(os.getpid()) or 0.0)
     if not create_text(path, seal_json(asdict(me)).decode(), staging):
         return None
     # Meanwhile others may have claimed and released the run, and another may have begun to count from 1 again.
@@ -232,7 +232,9 @@ def _of_nobody(path: Path, number: int) -> Claim | None:
         return None
     if not stat.S_ISREG(found.st_mode):  # no holder has made a folder or a named pipe
         return None
-    return Claim("", "", "", "", 0, 0.0, path=path, number=number, renewed=found.st_mtime)
+    return Claim(
+        token="", batch="", host="", where="", pid=0, born=0.0, path=path, number=number, renewed=found.st_mtime
+    )
 
 
 @cache

@@ -180,14 +180,10 @@ def read_batch(results: Path, folder: Path, plan: Plan) -> BatchRecord:
     """Return a batch by its plan. Raises a `DamagedError` where the file of its last execution is damaged."""
     claim, runner = _live_claim(folder), read_file(folder, RUNNER) or {}
     return BatchRecord(
-        folder.relative_to(results).as_posix(),
-        folder,
-        plan["experiment"],
-        plan["file"],
-        tuple(run["id"] for run in plan["runs"]),
-        claim.process if claim else "",
-        float(runner.get("started", 0.0)),
-    )
+        id=folder.relative_to(results).as_posix(), folder=folder, experiment=plan["experiment"], file=plan["file"],
+        runs=tuple(run["id"] for run in plan["runs"]), runner=claim.process if claim else "",
+        started=float(runner.get("started", 0.0)),
+    )  # fmt: skip
 
 
 def queue_states(batches: Iterable[BatchRecord], requests: Mapping[str, str]) -> dict[str, Queue]:

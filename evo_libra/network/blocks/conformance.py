@@ -27,12 +27,18 @@ def sample_kit(block: Block, ports: int = 24, radix: int = 16) -> Kit:
     """
 
     def part(kind: str, count: int | None = None) -> Part:
-        return Part(f"sample-{kind}", kind, Range(1.0, 2.0, 3.0), 1.0, count, 1e-7, "made up", 2024)
+        return Part(
+            name=f"sample-{kind}", kind=kind, price=Range(1.0, 2.0, 3.0), power=1.0, ports=count, latency=1e-7,
+            source="made up", year=2024,
+        )  # fmt: skip
 
     kind = block.switch_kind
     switch = None if kind is None else part(kind, 16 * radix if kind == "ocs" else radix)
     link, ends = part("link"), part("transceiver")
-    return Kit("sample", 0, 0, 1e9, ports, None, 1e-8, 1e-12, link, link, ends, part("nic", 4), switch)
+    return Kit(
+        technology="sample", block=0, rank=0, port_rate=1e9, ports=ports, domain_size=None, latency=1e-8, energy=1e-12,
+        links=link, uplink=link, transceiver=ends, nic=part("nic", 4), switch=switch,
+    )  # fmt: skip
 
 
 def groups(block: Block, kit: Kit, most: int = 36) -> tuple[IntArray, IntArray, IntArray]:

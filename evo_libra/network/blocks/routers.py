@@ -86,7 +86,7 @@ def dragonfly(npus: int, radix: int) -> Plane:
             continue
         uniform = min(pair * (npus - 1) / members**2, (npus - 1) / npus)
         links = groups * p * (2 * p - 1) + groups * (groups - 1) // 2 * pair
-        return Plane(p, 2 * p, groups, links, uniform / 2, uniform / 2, uniform)
+        return Plane(p, 2 * p, groups, links=links, upper=uniform / 2, top=uniform / 2, uniform=uniform)
     return Plane()
 
 
@@ -107,7 +107,7 @@ def hyperx(npus: int, radix: int) -> Plane:
             continue
         upper, top = (min((side - 1) / p * spread(side), 1.0) for side in sides)
         links = npus // p * (sum(sides) - 2) // 2
-        return Plane(p, sides[0], sides[1], links, upper, min(upper, top), (npus - 1) / npus)
+        return Plane(p, sides[0], sides[1], links=links, upper=upper, top=min(upper, top), uniform=(npus - 1) / npus)
     return Plane()
 
 

@@ -90,7 +90,10 @@ def cables(kits: Sequence[Kit], npus: Sequence[int], ports: Sequence[int], items
     none = np.empty((2, 0), dtype=np.int64)
     where, both = np.concatenate([none, *tiers], axis=1), np.concatenate([none, *ends], axis=1)
     dimension, kind = (np.concatenate([none[0], *some]) for some in (dimensions, kinds))
-    return Cables(total, where[0], where[1], both, dimension, kind, _ports(both, dimension, total, len(npus)))
+    return Cables(
+        npus=total, switch_dimension=where[0], switch_tier=where[1], ends=both, dimension=dimension, item=kind,
+        port=_ports(both, dimension, total, len(npus)),
+    )  # fmt: skip
 
 
 def wire(kit: Kit) -> Wire:

@@ -69,12 +69,12 @@ def clos(npus: int, kit: Kit, inside: int, ports: int, *, joined: bool) -> Wirin
     leaves = -(-reached // half)
     sizes, tops = equal_parts(reached, leaves), -(-leaves * half // kit.radix)
     if depth == _TWO:
-        return planes(_tree(_Levels(sizes, sizes, _dealt(reached, tops), tops, _NONE, 0)), ports)
+        return planes(_tree(_Levels(sizes, sizes, _dealt(reached, tops), middles=tops, further=_NONE, tops=0)), ports)
     # Pods of as many leaves as a switch has uplinks, and as many switches above them; the last pod may be smaller.
     pod = [(start, min(half, leaves - start)) for start in range(0, leaves, half)]
     each = [int(sizes[start : start + count].sum()) for start, count in pod]
     middle = np.concatenate([start + _dealt(up, count) for (start, count), up in zip(pod, each, strict=True)])
-    return planes(_tree(_Levels(sizes, sizes, middle, leaves, np.sort(middle), tops)), ports)
+    return planes(_tree(_Levels(sizes, sizes, middle, middles=leaves, further=np.sort(middle), tops=tops)), ports)
 
 
 def fat_tree(npus: int, kit: Kit, inside: int, ports: int, *, ratios: Ratios, joined: bool) -> Wiring:
@@ -86,12 +86,12 @@ def fat_tree(npus: int, kit: Kit, inside: int, ports: int, *, ratios: Ratios, jo
     up = int(uplinks.sum())
     if found.tiers == _TWO:
         spines = found.switches - found.leaves
-        return planes(_tree(_Levels(sizes, uplinks, _dealt(up, spines), spines, _NONE, 0)), ports)
+        return planes(_tree(_Levels(sizes, uplinks, _dealt(up, spines), middles=spines, further=_NONE, tops=0)), ports)
     tops = -(-(found.uplinks - up) // kit.radix)
     middles = found.switches - found.leaves - tops
     if ratios[1] == 1:
         middle = np.arange(up) // (kit.radix // 2)
-        return planes(_tree(_Levels(sizes, uplinks, middle, middles, middle, tops)), ports)
+        return planes(_tree(_Levels(sizes, uplinks, middle, middles=middles, further=middle, tops=tops)), ports)
     pods = equal_parts(found.leaves, found.pods)
     widest = int(uplinks.max()) * pods
     held, above = -(-widest // down_ports(kit.radix, ratios[1])), -(-widest // ratios[1])
@@ -102,7 +102,7 @@ def fat_tree(npus: int, kit: Kit, inside: int, ports: int, *, ratios: Ratios, jo
         (first + _dealt(down, many), first + np.sort(_dealt(further, many))) for first, down, many, further in below
     ]
     middle, higher = (np.concatenate(some) for some in zip(*dealt, strict=True))
-    return planes(_tree(_Levels(sizes, uplinks, middle, middles, higher, tops)), ports)
+    return planes(_tree(_Levels(sizes, uplinks, middle, middles=middles, further=higher, tops=tops)), ports)
 
 
 def fred(npus: int, kit: Kit, _inside: int, ports: int, *, upper: float) -> Wiring:
@@ -111,7 +111,7 @@ def fred(npus: int, kit: Kit, _inside: int, ports: int, *, upper: float) -> Wiri
         return planes(_single(npus), ports, kit.ports)
     sizes = np.full(-(-npus // LEAF), LEAF)
     each = np.full(len(sizes), int(np.ceil(ports * LEAF * upper)))
-    found = _tree(_Levels(sizes, each, np.zeros(int(each.sum()), dtype=np.int64), 1, _NONE, 0))
+    found = _tree(_Levels(sizes, each, np.zeros(int(each.sum()), dtype=np.int64), middles=1, further=_NONE, tops=0))
     down = np.tile(found.ends[:, :npus], ports)
     return Wiring(npus, found.tier, np.concatenate([down, found.ends[:, npus:]], axis=1), found.position)
 

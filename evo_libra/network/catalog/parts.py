@@ -179,7 +179,7 @@ def parts_catalog(spec: PartsSpec) -> PartsCatalog:
     """Return the kits of a catalogue of parts."""
     parts = {name: _part(name, part) for name, part in spec.parts.items()}
     kits = [
-        _kit(name, kit, rank, block, parts, spec.layout)
+        _kit(name, kit, rank=rank, block=block, parts=parts, layout=spec.layout)
         for rank, (name, kit) in enumerate(spec.technologies.items())
         for block in dict.fromkeys(kit.blocks)
     ]
@@ -296,8 +296,9 @@ def _part(name: str, spec: PartSpec) -> Part:
     bounds = (price.low, price.value, price.high) if isinstance(price, RangeSpec) else (price, price, price)
     assert spec.kind in KINDS  # noqa: S101 - the schema lists them again
     return Part(
-        name, spec.kind, Range(*bounds), spec.busy_watts, spec.ports, seconds(spec.latency_ns), spec.source, spec.year,
-        spec.idle_watts, spec.aggregates,
+        name=name, kind=spec.kind, price=Range(*bounds), power=spec.busy_watts, ports=spec.ports,
+        latency=seconds(spec.latency_ns), source=spec.source, year=spec.year, idle_power=spec.idle_watts,
+        aggregates=spec.aggregates,
     )  # fmt: skip
 
 
@@ -313,7 +314,8 @@ def _kit(
     if spec.within_reach is not None and layout is not None:
         short, room = parts[spec.within_reach.cable], room_of(layout, spec.within_reach.longest_m)
     return Kit(
-        name, index, rank, rate, spec.ports, spec.domain_size, latency, energy,
-        link, chosen.get("uplink", link), chosen.get("transceiver"), nic, None if kind is None else chosen[kind],
-        None if spec.domains is None else spec.domains.get(block, ()), short, room,
+        technology=name, block=index, rank=rank, port_rate=rate, ports=spec.ports, domain_size=spec.domain_size,
+        latency=latency, energy=energy, links=link, uplink=chosen.get("uplink", link),
+        transceiver=chosen.get("transceiver"), nic=nic, switch=None if kind is None else chosen[kind],
+        domains=None if spec.domains is None else spec.domains.get(block, ()), short=short, room=room,
     )  # fmt: skip

@@ -259,13 +259,10 @@ def _technology_of(name: str, spec: TechnologySpec) -> Technology:
     def per_byte(price: float | None) -> float | None:
         return None if price is None else price / GIGA
 
+    built = tuple(block.name for block in BLOCKS if block.parts and not _missing_parts(block.name, spec))
     return Technology(
-        name,
-        spec.link_usd_per_GBps / GIGA,
-        per_byte(spec.switch_usd_per_GBps),
-        per_byte(spec.nic_usd_per_GBps),
-        spec.largest_dimension,
-        None if spec.bandwidth_cap_GBps is None else spec.bandwidth_cap_GBps * GIGA,
-        spec.blocks or tuple(block.name for block in BLOCKS if block.parts and not _missing_parts(block.name, spec)),
-        None if spec.latency_ns is None else seconds(spec.latency_ns),
-    )
+        name=name, link=spec.link_usd_per_GBps / GIGA, switch=per_byte(spec.switch_usd_per_GBps),
+        nic=per_byte(spec.nic_usd_per_GBps), largest_dimension=spec.largest_dimension,
+        bandwidth_cap=None if spec.bandwidth_cap_GBps is None else spec.bandwidth_cap_GBps * GIGA,
+        blocks=spec.blocks or built, latency=None if spec.latency_ns is None else seconds(spec.latency_ns),
+    )  # fmt: skip

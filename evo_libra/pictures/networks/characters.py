@@ -26,11 +26,11 @@ class _Signs:
 
 
 # Before the first end, between two ends, after the last one.
-_UNICODE = _Signs("■", "▣", "▬", "│", "…", {
+_UNICODE = _Signs("■", "▣", "▬", cable="│", more="…", links={
     "RI": ("╶", "─", "╴"), "FC": ("", "\u2573", ""), "HC": ("", "┼", ""), "ME": ("", "─", ""), "TO": ("╶", "─", "╴"),
     "TC": ("╶", "─", "╴"),
 })  # fmt: skip
-_ASCII = _Signs("#", "@", "=", "|", "..", {
+_ASCII = _Signs("#", "@", "=", cable="|", more="..", links={
     "RI": ("<", "-", ">"), "FC": ("", "x", ""), "HC": ("", "+", ""), "ME": ("", "-", ""), "TO": ("<", "-", ">"),
     "TC": ("<", "-", ">"),
 })  # fmt: skip

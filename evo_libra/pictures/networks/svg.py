@@ -134,7 +134,7 @@ def _cells(
     around = Box(left, area.y, wide * columns, side * rows)
     first = Box(left + gap / 2, area.y + gap / 2, wide - gap, side - gap)
     if count > _ONE_BY_ONE:
-        return _pattern(count, columns, side, around, name, fill), first, around
+        return _pattern(count, columns, side=side, around=around, name=name, fill=fill), first, around
     places = [(left + (n % columns) * wide, area.y + n // columns * side) for n in range(count)]
     shapes = "".join(
         f"M{_n(x + gap / 2)} {_n(y + gap / 2)}h{_n(wide - gap)}v{_n(side - gap)}h{_n(gap - wide)}z" for x, y in places

@@ -38,8 +38,23 @@ class Glyphs:
 
 
 MARKERS, ASCII_MARKERS = "●○▲△■□▼▽", "ox+*#%&="
-UNICODE = Glyphs(MARKERS, "◆", "◇", "", "│", "─", "└", "┤", "┬", "…", " ▁▂▃▄▅▆▇█")
-ASCII = Glyphs(ASCII_MARKERS, "@", "B", ".", "|", "-", "+", "+", "+", "~", " __::==##")
+UNICODE = Glyphs(
+    markers=MARKERS, selected="◆", baseline="◇", cloud="", vertical="│", horizontal="─", corner="└", y_tick="┤",
+    x_tick="┬", cut="…", bars=" ▁▂▃▄▅▆▇█",
+)  # fmt: skip
+ASCII = Glyphs(
+    markers=ASCII_MARKERS,
+    selected="@",
+    baseline="B",
+    cloud=".",
+    vertical="|",
+    horizontal="-",
+    corner="+",
+    y_tick="+",
+    x_tick="+",
+    cut="~",
+    bars=" __::==##",
+)
 
 Line = list[tuple[str, int]]
 """A line of a plot: texts of one role each."""

@@ -105,8 +105,8 @@ def partition(network: Perceptron, owners: Owners, shares: FloatArray, prices: S
     """Return the partition with these owners in which each copy is sent that is worth its layer's price."""
     copies = copies_of(energies_of(network), owners, len(shares))
     sent = [one.sent(price) for one, price in zip(copies, prices, strict=True)]
-    layers = map(LayerPartition, network.layers, network.rows, owners[:-1], owners[1:], sent)
-    return Partition(network, tuple(layers), shares)
+    layers = zip(network.layers, network.rows, owners[:-1], owners[1:], sent, strict=False)
+    return Partition(network, tuple(LayerPartition(*layer) for layer in layers), shares)
 
 
 def refit(layer: Layer, rows: FloatArray, sources: IntArray, owners: IntArray, sent: BoolArray) -> tuple[Layer, float]:

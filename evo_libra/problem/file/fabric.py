@@ -60,8 +60,17 @@ def _technologies_of(file: ProblemFile, npus: Sequence[Accelerator]) -> Catalog:
     _check_domains(file, {kit.technology: kit.domain_size for kit in parts.kits if kit.technology in names})
     _check_wired(file, names, npus)
     domains, ratios = fabric.domains, _ratios(file)
-    each = [catalog_of(parts, _wired(names, npu), fabric.blocks, npu.ports, domains, ratios) for npu in npus]
-    catalog = _joined(each, npus) if each else catalog_of(parts, names, fabric.blocks, {}, domains, ratios)
+    each = [
+        catalog_of(
+            parts, _wired(names, npu), blocks=fabric.blocks, ports=npu.ports, domains=domains, oversubscription=ratios
+        )
+        for npu in npus
+    ]
+    catalog = (
+        _joined(each, npus)
+        if each
+        else catalog_of(parts, names, blocks=fabric.blocks, ports={}, domains=domains, oversubscription=ratios)
+    )
     if not catalog.technologies:
         hint = "" if domains == "any" else _ASKED
         raise file.fail(("fabric", "blocks"), f"no technology of the catalogue has one of these blocks{hint}")

@@ -25,10 +25,9 @@ from evo_libra.problem.file.spec import MAX_DIMENSIONS, PinSpec
 from evo_libra.problem.file.time import (
     check_keys,
     check_shares,
-    fidelity_of,
     has_whole_bandwidth,
     identity_of_time,
-    time_model,
+    reader_of,
     time_spec,
 )
 from evo_libra.problem.file.uncertainty import UncertaintyLoader
@@ -41,6 +40,7 @@ from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchSettings
 from evo_libra.problem.quirks import SHARES_OF_PARTS
 from evo_libra.problem.space import MAX_INDEX, MAX_STRUCTURES, CountedStructures, DimensionRule, Space
+from evo_libra.problem.time_models.registry import Network, time_kind
 from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.timing.quirks import Quirk
 from evo_libra.workload.layers.iteration_time import Merging
@@ -87,7 +87,7 @@ def _with_all_mistakes(first: InputError, source: Source, folder: Path, *, open_
         needed = ("npus", "npu") if spec.training is not None or spec.serving is not None else ("npus",)
         stages.attempt(partial(workloads.workload, index), *needed, f"workloads[{index}]")
     trained = ("npu",) if workloads.accelerators.trains else ()
-    stages.attempt(lambda: workloads.loops(None, Merging.PATTERN), "npus", *trained, "workloads", "time")
+    stages.attempt(lambda: workloads.loops(Merging.PATTERN), "npus", *trained, "workloads", "time")
     pins = stages.attempt(fabric.pins, "fabric.shape", "fabric.pin", "npus")
     stages.attempt(fabric.check_bandwidth, "bandwidth")
     stages.attempt(lambda: workloads.accelerators.npus, "npu")
@@ -105,7 +105,7 @@ def _with_all_mistakes(first: InputError, source: Source, folder: Path, *, open_
             stages.attempt(lambda: fabric.choices(catalog, pins), "bandwidth", "fabric")
         stages.attempt(lambda: fabric.check_blocks(catalog), *built)
         stages.attempt(lambda: loader.check_mode(parts=bool(kits_of(catalog))), *_OF_MODE)
-        stages.attempt(lambda: fidelity_of(time_spec(file.spec), catalog, source), "time", *built)
+        stages.attempt(lambda: reader_of(time_spec(file.spec), catalog, source), "time", *built)
     return stages.error(first)
 
 
@@ -128,42 +128,32 @@ class _Loader:
         self.fabric.check_blocks(catalog)
         pins = self.fabric.pins()
         choices = self.fabric.choices(catalog, pins)
-        fidelity = fidelity_of(time_spec(self.spec), catalog, self.file.source)
+        make_time = reader_of(time_spec(self.spec), catalog, self.file.source)
         self.check_mode(parts=bool(kits_of(catalog)))
         check_shares(self.spec, self.file.source)
         self.workloads.accelerators.check_memory()
         efficiency = self.workloads.accelerators.efficiency(catalog)
         owner = npu.owner if npu is not None and npu.several else None
         built = built_of(catalog, whole_bandwidth=has_whole_bandwidth(self.spec))
-        time = time_model(self.workloads.loops, fidelity, built, efficiency, owner)
+        time = make_time(self.workloads.loops, Network(built, efficiency, owner))
         training = self.workloads.training.figures(time.loops) if self.workloads.accelerators.trains else None
         tco, system = self.tco(), self.system(time.loops, kits_of(catalog))
         constraints = self.constraints(len(choices), catalog, tco) + port_constraints(catalog, len(choices))
         constraints += self.limits(training, npu, constraints, len(choices))
         if system is not None:
             self.check_system(system, constraints)
-        counted = self._count(catalog, choices, pins)
+        counted, asked, kits = self._count(catalog, choices, pins), self.asked(constraints), kits_of(catalog)
         return Problem(
-            self.spec.name,
-            self.spec.npus,
-            catalog,
-            self._space(counted, catalog, time, choices, constraints),
-            choices,
-            time,
-            tuple(MEASURES[name].objective for name in dict.fromkeys(self.spec.objectives)),
-            constraints,
-            SearchSettings(**self.spec.search.model_dump()),
-            self._identity(catalog),
-            counted,
-            self.fabric.bandwidth().mode == "optimal",
-            tco,
-            training,
-            npu,
-            UncertaintyLoader(self.file, self.asked(constraints)).scenarios(kits_of(catalog), npu, time.loops, system),
-            FaultsLoader(self.file, self.asked(constraints)).faults(kits_of(catalog)),
-            system,
-            self._notes(catalog),
-        )
+            name=self.spec.name, npus=self.spec.npus, catalog=catalog,
+            structures=self._space(counted, catalog, time, choices, constraints), choices=choices, time=time,
+            objectives=tuple(MEASURES[name].objective for name in dict.fromkeys(self.spec.objectives)),
+            constraints=constraints, settings=SearchSettings(**self.spec.search.model_dump()),
+            spec=self._identity(catalog), counted=counted, optimal=self.fabric.bandwidth().mode == "optimal", tco=tco,
+            training=training, npu=npu,
+            scenarios=UncertaintyLoader(self.file, asked).scenarios(kits, npu, time.loops, system),
+            faults=FaultsLoader(self.file, asked).faults(kits), system=system,
+            notes=self._notes(catalog),
+        )  # fmt: skip
 
     def _notes(self, catalog: Catalog) -> tuple[Quirk, ...]:
         """Return what the file, or the file of a model, says and is not computed."""
@@ -250,15 +240,10 @@ class _Loader:
 
     def _failures(self, kits: Sequence[Kit]) -> dict[str, Any]:
         """Return the failures of all that a problem has."""
-        from evo_libra.network.catalog.failures import (  # noqa: PLC0415 - few problems have failures
-            HOST,
-            NPU,
-            SOFTWARE,
-            Failures,
-        )
+        from evo_libra.network.catalog.failures import HOST, NPU, SOFTWARE  # noqa: PLC0415 - few problems have failures
 
         assert self.spec.faults is not None, "the caller has looked"  # noqa: S101 - our mistake
-        known = Failures(self.spec.faults.per_year, self.spec.faults.repair_h)
+        known = self.spec.faults.failures
         kinds = {kind: known.named(kind) for kind in (NPU, HOST, SOFTWARE)}
         found = kinds | {name: known.of(part) for name, part in parts_of(kits).items()}
         return {name: asdict(one) for name, one in found.items()}
@@ -266,7 +251,7 @@ class _Loader:
     def check_mode(self, *, parts: bool) -> None:
         """Refuse a way to choose bandwidths, or an objective, that the catalogue or the time does not allow."""
         mode, model = self.fabric.bandwidth().mode, time_spec(self.spec).model
-        if mode == "optimal" and model != "libra":
+        if mode == "optimal" and not time_kind(model).solves:
             raise self.fail(
                 ("bandwidth",),
                 f"bandwidths are solved for under LIBRA's time; with `time: {model}` they are searched, or a front of "
@@ -308,7 +293,7 @@ class _Loader:
         given, asked = self.spec.tco, [name for name in self.spec.objectives if MEASURES[name].owned]
         if asked and given is None:
             raise self.fail((), f"the objective {asked[0]} needs the key 'tco': years, usd_per_kWh and pue")
-        return None if given is None else TotalCostOfOwnership(given.years, given.usd_per_kWh, given.pue)
+        return given
 
     def _count(
         self, catalog: Catalog, choices: Sequence[DimensionChoice], pins: dict[int, PinSpec]

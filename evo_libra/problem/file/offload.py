@@ -11,6 +11,7 @@ from evo_libra.files.mistakes import KeyPath
 from evo_libra.network.catalog.hosts import HostSpec, host_of, load_hosts
 from evo_libra.problem.file.system_spec import SystemSpec
 from evo_libra.problem.file.training_spec import OptimizerSpec, ServerSpec
+from evo_libra.problem.time_models.registry import time_kind
 from evo_libra.workload.training.offload import Offload, OffloadHost, ParameterServer
 
 _UPDATE = ("memory_GBps", "GFLOPS")
@@ -65,7 +66,7 @@ def offload_mistakes(spec: OptimizerSpec, system: SystemSpec | None, time: str) 
             yield from _lacking("server", "its host", host_of(spec.server.host), ["network"])
         except InputError as error:
             yield (*_KEY, "server", "host"), str(error)
-    if "network" in places and time != "libra":
+    if "network" in places and not time_kind(time).servers:
         message = f"servers of the network are timed under LIBRA's time; `time: {time}` has no switches that add up"
         yield (*_KEY, "placement"), message
 

@@ -73,21 +73,21 @@ def choices_of(spec: WorkloadSpec, training: TrainingSpec) -> PlanChoices:
         recompute = tuple(name for name in recompute if name != "selective")
     orders = training.order if isinstance(training.order[0], tuple) else (training.order,)
     return PlanChoices(
-        {name: values_of(given.get(name, 1)) for name in DEGREES},
-        values_of(given["dp"]) if "dp" in given else None,
-        {
+        degrees={name: values_of(given.get(name, 1)) for name in DEGREES},
+        dp=values_of(given["dp"]) if "dp" in given else None,
+        options={
             "micro_batch": values_of(training.micro_batch),
             "zero": values_of(training.zero),
             "recompute": tuple(RECOMPUTE.index(name) for name in recompute),
             "optimizer": tuple(PLACEMENTS.index(place) for place in places_of(training.optimizer)),
         },
-        {
+        flags={
             "sequence_parallel": (None,) if split == "auto" else values_of(split),
             "overlap_tp": values_of(overlap.tp), "overlap_pp": values_of(overlap.pp),
             "overlap_dp": values_of(overlap.dp),
         },
-        tuple(tuple(map(str, order)) for order in orders),
-        values_of(training.precision) or (),
+        orders=tuple(tuple(map(str, order)) for order in orders),
+        precisions=values_of(training.precision) or (),
     )  # fmt: skip
 
 

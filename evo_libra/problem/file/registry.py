@@ -91,18 +91,21 @@ def _given(data: Mapping[str, Any], assignments: Sequence[str]) -> Source:
 
 
 def with_time(problem: Problem, model: str) -> list[str]:
-    """Return the assignments that give a problem another model of time: libra, astra or themis.
+    """Return the assignments that give a problem another model of time, by its name.
 
-    Overlap, weights and shares of its time stay, and so does how collectives run unless the model is LIBRA's.
-    Bandwidths that were solved for, which only LIBRA's time allows, are searched under another one; of parts, in ports.
+    Overlap, weights and shares of its time stay, and so do the keys that the model reads, too. Bandwidths that were
+    solved for are searched under a model that cannot solve for them; of parts, in ports. An `InputError` says that
+    there is no such model.
     """
-    known = problem.spec["time"]
+    from evo_libra.problem.time_models.registry import time_kind  # noqa: PLC0415 - most commands keep the time
+
+    kind, known = time_kind(model), problem.spec["time"]
     known = {} if isinstance(known, str) else {key: value for key, value in known.items() if value is not None}
-    if model == "libra":
-        known = {key: known[key] for key in ("overlap", "weights") if key in known}
+    kept = ("overlap", "weights") if kind.solves else ("overlap", "weights", "shares", "efficiency", *kind.keys)
+    known = {key: value for key, value in known.items() if key in kept}
     if not problem.time.kits:
         known["shares"] = "libra"
-    searched = [f"bandwidth={json.dumps(_searched(problem))}"] if problem.optimal and model != "libra" else []
+    searched = [f"bandwidth={json.dumps(_searched(problem))}"] if problem.optimal and not kind.solves else []
     return [*searched, f"time={json.dumps({**known, 'model': model})}"]
 
 

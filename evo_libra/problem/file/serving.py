@@ -75,8 +75,9 @@ class ServingLoader:
         setups, capacities = zip(*(
             (
                 ServingSetup(
-                    model, npu, prompt, answer, weights, cache, stack,
-                    lengths=varied, ends=ends, attention=serving.attention, expansion=expansion, usable=capacity,
+                    decoder=model, accelerator=npu, prompt=prompt, answer=answer, weights=weights, cache=cache,
+                    stack=stack, lengths=varied, ends=ends, attention=serving.attention, expansion=expansion,
+                    usable=capacity,
                 ),
                 capacity,
             )

@@ -7,26 +7,28 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, field_serializer
 
+from evo_libra.files.fields import Degree, NotNegative, PositiveFloat, PositiveInt
 from evo_libra.files.late import Late
 from evo_libra.files.source import StrictModel
 from evo_libra.network.catalog.link_layers import TransportName
 from evo_libra.network.catalog.parts import DomainSize
 from evo_libra.network.catalog.technologies import BlockName, Name
-from evo_libra.problem.file.fields import Degree, NotNegative, PositiveFloat, PositiveInt
+from evo_libra.problem.figures import TotalCostOfOwnership
 from evo_libra.problem.file.memory_spec import MemorySpec
 from evo_libra.problem.file.uncertainty_spec import UncertaintySpec, WeightSpec
 from evo_libra.problem.objectives import MEASURES
+from evo_libra.problem.time_models.registry import TIME_MODELS
 from evo_libra.timing.names import ALGORITHMS, LONGEST_ENDPOINT_NS, MOST_CHUNKS, POLICIES, SCHEDULERS
 
 if TYPE_CHECKING:
-    from evo_libra.problem.file.faults_spec import FaultsSpec
+    from evo_libra.problem.faults import Faults
     from evo_libra.problem.file.generator_spec import Generator
     from evo_libra.problem.file.npu_spec import Npu
     from evo_libra.problem.file.serving_spec import ServingSpec
     from evo_libra.problem.file.system_spec import SystemSpec
     from evo_libra.problem.file.training_spec import TrainingSpec
 else:
-    FaultsSpec = Annotated[Any, Late("evo_libra.problem.file.faults_spec", "FaultsSpec")]
+    Faults = Annotated[Any, Late("evo_libra.problem.faults", "Faults")]
     Generator = Annotated[Any, Late("evo_libra.problem.file.generator_spec", "Generator")]
     Npu = Annotated[Any, Late("evo_libra.problem.file.npu_spec", "Npu")]
     ServingSpec = Annotated[Any, Late("evo_libra.problem.file.serving_spec", "ServingSpec")]
@@ -191,8 +193,10 @@ if TYPE_CHECKING:
     SchedulerName: TypeAlias = str
     AlgorithmName: TypeAlias = str
     PolicyName: TypeAlias = str
+    TimeModelName: TypeAlias = str
 else:
     SchedulerName, AlgorithmName, PolicyName = Literal[SCHEDULERS], Literal[ALGORITHMS], Literal[tuple(POLICIES)]
+    TimeModelName = Literal[TIME_MODELS]
 Efficiency = Annotated[float, Field(gt=0, le=1)]
 Chunks = Annotated[int, Field(ge=1, le=MOST_CHUNKS)]
 Shares = Literal["physical", "libra"]
@@ -201,7 +205,7 @@ Shares = Literal["physical", "libra"]
 class TimeSpec(StrictModel):
     """How iteration time is modelled; the keys from `chunks` on belong to astra and themis."""
 
-    model: Literal["libra", "astra", "themis"] = Field(
+    model: TimeModelName = Field(
         "libra",
         description="libra: bandwidth only, perfect pipelining; astra: ASTRA-sim's, to the nanosecond; themis: astra "
         "with Themis's scheduler",
@@ -281,14 +285,6 @@ else:
     ObjectiveName = Literal[tuple(MEASURES)]
 
 
-class TcoSpec(StrictModel):
-    """Figures of the total cost of ownership of a network that runs all the time."""
-
-    years: PositiveFloat = Field(description="years of operation")
-    usd_per_kWh: NotNegative = Field(description="price of energy")
-    pue: Annotated[float, Field(ge=1, le=10)] = Field(description="power of the whole site over that of the network")
-
-
 class BandwidthSpec(StrictModel):
     """How bandwidth is chosen."""
 
@@ -349,7 +345,7 @@ class ProblemSpec(StrictModel):
     memory: MemorySpec = Field(MemorySpec(), description="how much of an NPU's memory plans may use")
     fabric: FabricSpec = Field(description="the networks that may be built")
     workloads: tuple[WorkloadSpec, ...] = Field(min_length=1, description="the workloads that run on it")
-    time: Literal["libra", "astra", "themis"] | TimeSpec = Field("libra", description="how iteration time is modelled")
+    time: TimeModelName | TimeSpec = Field("libra", description="how iteration time is modelled")
     objectives: tuple[ObjectiveName, ...] = Field(
         ("time", "cost"),
         min_length=1,
@@ -357,14 +353,14 @@ class ProblemSpec(StrictModel):
         "statistic over scenarios",
     )
     uncertainty: UncertaintySpec = Field(UncertaintySpec(), description="scenarios of uncertain prices and weights")
-    tco: TcoSpec | None = Field(
+    tco: TotalCostOfOwnership | None = Field(
         None,
         description="figures of the total cost of ownership; needed for the objective and constraints of that name",
     )
     system: SystemSpec | None = Field(
         None, description="what is bought beside network and accelerators: hosts and storage"
     )
-    faults: FaultsSpec | None = Field(
+    faults: Faults | None = Field(
         None, description="failures, checkpoints and spares; needed for the objectives and constraints under failures"
     )
     constraints: tuple[str, ...] = Field(

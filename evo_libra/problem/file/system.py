@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import count
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,12 +16,10 @@ from evo_libra.network.catalog.hosts import HostSpec, SourcedSpec, host_of, pric
 from evo_libra.problem.file.mistakes import ProblemFile
 from evo_libra.problem.objectives import MEASURES
 from evo_libra.problem.system import Fixed, Hosts, MemoryOfPlans, OfPlans, SsdsOfPlans, SystemBill, SystemRow
-from evo_libra.problem.time_models.kinds import PlanTable, ServingTable, TrainingStep, TrainingTable
 from evo_libra.problem.time_models.loops import WeightedLoop
 
 if TYPE_CHECKING:
     from evo_libra.problem.file.training_spec import ServerSpec
-    from evo_libra.workload.plans.plans import Plans
 
 _KEYS = {"price": "price_usd", "watts": "power_W"}
 
@@ -72,7 +69,10 @@ class SystemLoader:
             raise self.fail(("system", "host"), "how many accelerators a host has is missing: `npus`")
         name = " ".join(filter(None, ("hosts", given if isinstance(given, str) else given.base)))
         price = price_range(host.price_usd)
-        return Hosts(name, "host", price, host.power_W, "system.host", _sources(host), host.npus)
+        return Hosts(
+            name=name, unit="host", price=price, watts=host.power_W, key="system.host", source=_sources(host),
+            npus=host.npus,
+        )  # fmt: skip
 
     def _storage(self) -> SystemRow | None:
         given = self.spec.system.storage if self.spec.system else None
@@ -80,14 +80,15 @@ class SystemLoader:
             return None
         self._check_sources(("system", "storage"), given)
         price = price_range(given.price_usd)
-        return Fixed("storage", "TB", price, given.power_W, "system.storage", _sources(given), given.capacity_TB)
+        return Fixed(
+            name="storage", unit="TB", price=price, watts=given.power_W, key="system.storage", source=_sources(given),
+            count=given.capacity_TB,
+        )  # fmt: skip
 
     def _optimizers(self, loops: Sequence[WeightedLoop], kits: Sequence[Kit]) -> Iterator[SystemRow]:
         """Yield what places of optimizers need beside hosts; each workload has servers of its own."""
-        tables = count()
         for index, (spec, loop) in enumerate(zip(self.spec.workloads, loops, strict=False)):
-            table = next(tables) if isinstance(loop.workload, PlanTable) else None
-            plans = plans_of(loop.workload)
+            table, plans = loop.open_place, loop.workload.every_plan
             if spec.training is None or plans is None:
                 continue
             from evo_libra.problem.file.offload import hosted  # noqa: PLC0415 - tables of layers do not need it
@@ -97,14 +98,16 @@ class SystemLoader:
             host = hosted(self.spec.system)
             if (place == NVME).any() and host is not None and host.ssds is not None:
                 price, source = price_range(host.ssd_price_usd), host.source_of("ssd_price_usd")
-                yield SsdsOfPlans("SSDs of hosts", "SSD", price, 0.0, "system.host", source, host.ssds, place == NVME,
-                                  table, host.npus)  # fmt: skip
+                yield SsdsOfPlans(
+                    name="SSDs of hosts", unit="SSD", price=price, watts=0.0, key="system.host", source=source,
+                    count=host.ssds, needed=place == NVME, table=table, host_npus=host.npus,
+                )  # fmt: skip
             if (server := spec.training.optimizer.server) is not None and (place == NETWORK).any():
                 yield from self._servers(index, server, place == NETWORK, table, kits)
 
     def _expansion(self, loops: Sequence[WeightedLoop]) -> Iterator[SystemRow]:
         """Yield the expansion memory of NPUs."""
-        spec, tables, each = self.spec.memory.expansion, count(), list[tuple[FloatArray, int | None]]()
+        spec, each = self.spec.memory.expansion, list[tuple[FloatArray, int | None]]()
         if spec is None:
             return
         from evo_libra.problem.file.expansion import expansions_of_file  # noqa: PLC0415 - few problems have any
@@ -112,11 +115,13 @@ class SystemLoader:
         self._check_sources(("memory", "expansion"), spec)
         choices = np.array([one.capacity for one in expansions_of_file(spec)]) / GIGA
         for loop in loops:
-            table = next(tables) if isinstance(loop.workload, PlanTable) else None
-            if (plans := plans_of(loop.workload)) is not None:
-                each.append((np.broadcast_to(choices[plans.expansion], len(plans)), table))
+            if (plans := loop.workload.every_plan) is not None:
+                each.append((np.broadcast_to(choices[plans.expansion], len(plans)), loop.open_place))
         price, key = price_range(spec.price_usd), "memory.expansion"
-        yield MemoryOfPlans("expansion memory", "GB", price, spec.power_W, key, _sources(spec), tuple(each))
+        yield MemoryOfPlans(
+            name="expansion memory", unit="GB", price=price, watts=spec.power_W, key=key, source=_sources(spec),
+            each=tuple(each),
+        )  # fmt: skip
 
     def _servers(
         self, index: int, server: ServerSpec, needed: BoolArray, table: int | None, kits: Sequence[Kit]
@@ -126,30 +131,27 @@ class SystemLoader:
         self._check_sources(path, server.host if isinstance(server.host, HostSpec) else host)
         name = " ".join(filter(None, ("servers", server.host if isinstance(server.host, str) else server.host.base)))
         price = price_range(host.price_usd)
-        yield OfPlans(name, "server", price, host.power_W, key, _sources(host), server.count, needed, table)
+        yield OfPlans(
+            name=name, unit="server", price=price, watts=host.power_W, key=key, source=_sources(host),
+            count=server.count, needed=needed, table=table,
+        )  # fmt: skip
         if host.ssds is not None:
             price, source = price_range(host.ssd_price_usd), host.source_of("ssd_price_usd")
             yield SsdsOfPlans(
-                "SSDs of servers", "SSD", price, 0.0, key, source, server.count * host.ssds, needed, table
-            )
+                name="SSDs of servers", unit="SSD", price=price, watts=0.0, key=key, source=source,
+                count=server.count * host.ssds, needed=needed, table=table,
+            )  # fmt: skip
         for nic in dict.fromkeys(kit.nic for kit in kits if kit.nic is not None):
             mine = tuple(t for t, kit in enumerate(kits) if kit.nic == nic)
             yield OfPlans(
-                f"{nic.name} of servers", "NIC", nic.price, nic.power, key, nic.source, server.count, needed, table,
-                outermost=mine,
+                name=f"{nic.name} of servers", unit="NIC", price=nic.price, watts=nic.power, key=key, source=nic.source,
+                count=server.count, needed=needed, table=table, outermost=mine,
             )  # fmt: skip
 
     def _check_sources(self, path: KeyPath, spec: SourcedSpec) -> None:
         wrong = [self.source.mistake((*path, *key.split(".")), text) for key, text in spec.mistakes()]
         if wrong:
             raise InputError(wrong)
-
-
-def plans_of(workload: object) -> Plans | None:
-    """Return the plans of a training step or of serving; None of another workload."""
-    if isinstance(workload, TrainingTable | ServingTable):
-        return workload.plans
-    return workload.planned[1] if isinstance(workload, TrainingStep) and workload.planned is not None else None
 
 
 def _sources(spec: SourcedSpec) -> str:

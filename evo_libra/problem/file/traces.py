@@ -40,7 +40,7 @@ class TraceLoader:
         files = TraceFiles(
             prefix.resolve(), None if spec.groups is None else (self.file.folder / spec.groups).resolve()
         )
-        return traced_workload(name, traces, read, npus, accelerator, files)
+        return traced_workload(name, traces, groups=read, npus=npus, accelerator=accelerator, files=files)
 
     def _nodes(self, path: KeyPath, prefix: Path) -> list[tuple[Node, ...]]:
         try:

@@ -45,8 +45,9 @@ class UncertaintyLoader:
 
         settings = self.spec.uncertainty
         found = priced_scenarios(
-            kits, npu, system, self._weights(loops), settings.scenarios, settings.seed, vary=settings.prices
-        )
+            kits, npu, system=system, weight=self._weights(loops), drawn=settings.scenarios, seed=settings.seed,
+            vary=settings.prices,
+        )  # fmt: skip
         for key, name in self.asked:
             if not _varies(MEASURES[name], found):
                 raise self.fail((key,), f"{name} is over scenarios, and {self._certain(MEASURES[name])}")

@@ -128,7 +128,10 @@ def built_of(catalog: Catalog, *, whole_bandwidth: bool) -> tuple[Kit | PricedBl
 def _technology(kit: Kit, rank: int) -> KitTechnology:
     cap = kit.ports * kit.port_rate
     blocks = (BLOCK_NAMES[kit.block],)
-    return KitTechnology(kit.technology, 0.0, None, None, None, cap, blocks, kit.latency, rank, kit=kit)
+    return KitTechnology(
+        name=kit.technology, link=0.0, switch=None, nic=None, largest_dimension=None, bandwidth_cap=cap, blocks=blocks,
+        latency=kit.latency, rank=rank, kit=kit,
+    )  # fmt: skip
 
 
 def port_constraints(catalog: Catalog, dimensions: int) -> tuple[Constraint, ...]:

@@ -19,7 +19,10 @@ from evo_libra.problem.pricing.pricing import SLACK, Pricing, Rows, Topologies, 
 from evo_libra.problem.space import Structures, divisors_of
 
 _ROUNDING = 1e-9
-_PORTS = Constraint("ports of a technology", "bandwidth", False, (), (), 0.0, 1.0, ports=True)  # noqa: FBT003 - a record
+_PORTS = Constraint(
+    text="ports of a technology", quantity="bandwidth", equality=False, dimension=(), technology=(), objective=0.0,
+    limit=1.0, ports=True,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,10 @@ class BillOfMaterials(Pricing):
     def built(self, designs: Population) -> Topologies:
         hardware = self.hardware_of(designs.npus, designs.technology)
         index = np.full(len(designs), -1)
-        return self._topologies(index, designs.npus, designs.technology, designs.block, hardware, designs.plans)
+        return self._topologies(
+            index, designs.npus, technology=designs.technology, block=designs.block, hardware=hardware,
+            plan=designs.plans,
+        )  # fmt: skip
 
     def _topologies(
         self,
@@ -122,7 +128,10 @@ class BillOfMaterials(Pricing):
         used = (npus > 1).astype(np.float64)
         price, low, high = hardware.relaxed_price, hardware.low, hardware.high
         plan = no_plans(npus.shape[1]) if plan is None else plan
-        return kind(structure, npus, technology, block, price, low, high, used, plan, hardware)
+        return kind(
+            structure=structure, npus=npus, technology=technology, block=block, price=price, low=low, high=high,
+            used=used, plan=plan, hardware=hardware,
+        )  # fmt: skip
 
     def hardware_of(self, npus: IntArray, technology: IntArray) -> Hardware:
         """Return the hardware of (d, n) sizes and kits, with no more ports than the problem allows."""

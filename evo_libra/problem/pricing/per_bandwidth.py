@@ -64,7 +64,10 @@ class PerBandwidth(Pricing):
         place = gene * (block.size // len(block)) + self._rows
         place += structure
         block, price = block.take(place, mode="clip"), price.take(place, mode="clip")
-        return PricedTopologies(structure, npus, technology, block, price, low, high, used, no_plans(len(structure)))
+        return PricedTopologies(
+            structure=structure, npus=npus, technology=technology, block=block, price=price, low=low, high=high,
+            used=used, plan=no_plans(len(structure)),
+        )  # fmt: skip
 
     @cached_property
     def _rows(self) -> IntArray:
@@ -99,7 +102,10 @@ class PerBandwidth(Pricing):
         block = np.take(self.blocks, row * choices_each + gene)
         price = np.take(self.prices, block * kinds + technology) * (used * self.npus)
         index = np.full(npus.shape[1], -1) if structure is None else structure
-        return PricedTopologies(index, npus, technology, block, price, low, high, used, no_plans(npus.shape[1]))
+        return PricedTopologies(
+            structure=index, npus=npus, technology=technology, block=block, price=price, low=low, high=high, used=used,
+            plan=no_plans(npus.shape[1]),
+        )  # fmt: skip
 
     def built(self, designs: Population) -> Topologies:
         used = designs.npus > 1
@@ -107,8 +113,9 @@ class PerBandwidth(Pricing):
         low, high = (np.where(used, bound, 0.0) for bound in self.box(designs.technology))
         index, numbers = np.full(len(designs), -1), used.astype(np.float64)
         return PricedTopologies(
-            index, designs.npus, designs.technology, designs.block, price, low, high, numbers, designs.plans
-        )
+            structure=index, npus=designs.npus, technology=designs.technology, block=designs.block, price=price,
+            low=low, high=high, used=numbers, plan=designs.plans,
+        )  # fmt: skip
 
     def cheapest(self, technology: IntArray) -> IntArray:
         gene = self._block_prices.argmin(axis=2)

@@ -78,8 +78,8 @@ class Draft:
         """The designs, once all is decided."""
         networks = self.networks
         return Population(
-            networks.npus, networks.block, networks.technology, self.bandwidth, self.schedule, networks.plan,
-            self.spares,
+            npus=networks.npus, block=networks.block, technology=networks.technology, bandwidth=self.bandwidth,
+            schedule=self.schedule, plan=networks.plan, spares=self.spares,
         )  # fmt: skip
 
 

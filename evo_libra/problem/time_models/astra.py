@@ -6,21 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
-from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population, Schedule, columns
-from evo_libra.collective import Collective, Dispatch, NextStage, Pattern, PushPull, SizedByPlan, SizedCollective
+from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population, columns
+from evo_libra.collective import Collective, Dispatch, NextStage, Pattern, PushPull, SizedByPlan
 from evo_libra.network.blocks.block import Block
 from evo_libra.network.blocks.registry import BLOCKS
-from evo_libra.network.fabric import Fabric
 from evo_libra.problem.time_models.libra import ROUTING
-from evo_libra.problem.time_models.loops import Channel
-from evo_libra.problem.time_models.time_model import Figure, Placement, TimeModel, by_block
+from evo_libra.problem.time_models.loops import Channel, bytes_of, operation_of, sent_by
+from evo_libra.problem.time_models.placement import Figure, Operation, Placement, by_block
+from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.timing.fidelity import Fidelity
 from evo_libra.timing.phase_dimensions import OPTICAL
-from evo_libra.workload.layers.iteration_time import Load, Message
+from evo_libra.timing.quirks import Warned
+from evo_libra.timing.schedule_choices import Schedules
+from evo_libra.workload.layers.iteration_time import Message
 from evo_libra.workload.parallelism import Layout, offsets
 
 
@@ -32,8 +34,20 @@ class AstraTime(TimeModel):
     libra: TimeModel
 
     @property
-    def fidelity(self) -> Fidelity | None:
+    def predicts_astra_sim(self) -> bool:
+        return True
+
+    @property
+    def schedules(self) -> Schedules:
         return self.collectives
+
+    def fidelity_of(self, name: str) -> Fidelity:  # noqa: ARG002 - other models need it
+        return self.collectives
+
+    def warnings(self, designs: Population) -> list[Warned]:
+        from evo_libra.problem.time_models.astra_quirks import quirks_of  # noqa: PLC0415 - most evaluations show none
+
+        return quirks_of(self, designs)
 
     @property
     def title(self) -> str:
@@ -53,19 +67,20 @@ class AstraTime(TimeModel):
         """
         return self.libra if self.collectives.bounded else None
 
-    def channel_times(self, designs: Population, known: FloatArray | None = None) -> dict[Channel, FloatArray]:
-        found = dict[Channel, FloatArray]()
-        for channel in self.channels:
-            if isinstance(load := channel[2], Message):
-                apart = 1 + offsets(load.source, load.target, designs.npus)
-                setting = self._setting(Placement(apart, np.ones_like(apart)), designs)
-                found[channel] = setting + self.collectives.message_seconds(load, self.reaching(designs))
+    def message_seconds(self, message: Message, designs: Population) -> FloatArray:
+        apart = 1 + offsets(message.source, message.target, designs.npus)
+        setting = self._setting(Placement(apart, np.ones_like(apart)), designs)
+        return setting + self.collectives.message_seconds(message, self.reaching(designs))
+
+    def channel_times(self, designs: Population, traffic: FloatArray | None = None) -> dict[Channel, FloatArray]:
+        sent = [(channel, channel[2]) for channel in self.channels]
+        found = {channel: self.message_seconds(load, designs) for channel, load in sent if isinstance(load, Message)}
         if self.tables:
             placed = self.placed(designs.npus, designs.plan)
             for runs in self._alike:
                 found.update(self._together(runs, placed, designs))
             return found
-        figures = self.traffic(designs.npus, designs.technology) if known is None else known
+        figures = self.traffic(designs.npus, designs.technology) if traffic is None else traffic
         for runs, places in zip(self._alike, self._places, strict=True):
             found.update(self._sent_by_all(runs, figures[:, :, places], designs))
         return found
@@ -80,11 +95,13 @@ class AstraTime(TimeModel):
         channels, count = _in_turn(runs), len(designs)
         figures = _joined(figures)
         extent, stride = figures[:2].astype(np.int64)
-        size = np.repeat([_bytes(load) for _, _, load in channels], count)
+        size = np.repeat([bytes_of(load) for _, _, load in channels], count)
         parts = dict(zip(runs, _slices([len(mine) * count for mine in runs.values()]), strict=True))
         every = designs.select(np.tile(np.arange(count), len(channels)))
         share, latencies = (figures[2], (figures[3], figures[4])) if self.kits else (None, None)
-        times = self._timed(parts, size, Placement(extent, stride), every, share, latencies)
+        times = self._timed(
+            parts, size, placed=Placement(extent, stride), designs=every, share=share, latencies=latencies
+        )
         return dict(zip(channels, times.reshape(-1, count), strict=True))
 
     @cached_property
@@ -92,12 +109,9 @@ class AstraTime(TimeModel):
         """The channels of collectives, and those of messages to the next stage, by what runs."""
         found: tuple[dict[Collective | NextStage, list[Channel]], ...] = ({}, {})
         for channel in self.channels:
-            load = channel[2]
-            if isinstance(load, Message):
-                continue
-            assert isinstance(load, SizedByPlan | NextStage | SizedCollective), "only LIBRA's time merges collectives"  # noqa: S101 - our mistake
-            what = _operation(load)
-            found[isinstance(what, NextStage)].setdefault(what, []).append(channel)
+            if not isinstance(channel[2], Message):
+                what = operation_of(channel[2])
+                found[isinstance(what, NextStage)].setdefault(what, []).append(channel)
         return [runs for runs in found if runs]
 
     @cached_property
@@ -116,7 +130,7 @@ class AstraTime(TimeModel):
         All are timed together, whatever their groups and sizes, as designs of one population: fewer calls take less.
         """
         channels = _in_turn(runs)
-        sent = [_sent(channel, designs) for channel in channels]
+        sent = [sent_by(channel, designs) for channel in channels]
         size, design = (np.concatenate(arrays) for arrays in zip(*sent, strict=True))
         found = {channel: np.zeros(len(designs)) for channel in channels}
         if not len(size):
@@ -136,7 +150,7 @@ class AstraTime(TimeModel):
             found[channel][mine] = times[border]
         return found
 
-    def pinned(self, plan: Sequence[int]) -> TimeModel:
+    def pinned(self, plan: Sequence[int]) -> Self:
         return replace(self, loops=super().pinned(plan).loops, libra=self.libra.pinned(plan))
 
     def physical(self, technologies: int) -> Self:
@@ -148,14 +162,8 @@ class AstraTime(TimeModel):
             libra=self.libra.physical(technologies),
         )  # fmt: skip
 
-    def seconds(
-        self,
-        what: Collective | Dispatch | NextStage | PushPull,
-        size: FloatArray | float,
-        placed: Placement,
-        designs: Population,
-    ) -> FloatArray:
-        assert not isinstance(what, PushPull), "the loader refuses servers under this time"  # noqa: S101 - our mistake
+    def seconds(self, what: Operation, size: FloatArray | float, placed: Placement, designs: Population) -> FloatArray:
+        assert not isinstance(what, PushPull), "the loader refuses servers under this time"  # noqa: S101 - internal error
         run = Collective.ALL_TO_ALL if isinstance(what, Dispatch) else what
         return self._seconds({run: slice(0, len(designs))}, size, placed, designs)
 
@@ -186,9 +194,12 @@ class AstraTime(TimeModel):
         collectives = {what: part for what, part in runs.items() if isinstance(what, Collective)}
         if collectives:
             return setting + time.several_seconds(
-                collectives, whole, placed.extent, designs, share, placed.stride, latencies
-            )
-        return setting + time.next_stage_seconds(whole, placed.extent, placed.stride, designs, share, latencies)
+                collectives, whole, extent=placed.extent, designs=designs, share=share, stride=placed.stride,
+                latencies=latencies,
+            )  # fmt: skip
+        return setting + time.next_stage_seconds(
+            whole, placed.extent, stride=placed.stride, designs=designs, share=share, latencies=latencies
+        )
 
     def _setting(self, placed: Placement, designs: Population) -> FloatArray:
         """Return (n,) s until the circuits of groups are there: those of other groups are, wherever there are any."""
@@ -222,15 +233,6 @@ class AstraTime(TimeModel):
 
     def _shares(self, placed: Placement, npus: IntArray, technology: IntArray, of: Figure) -> FloatArray | None:
         return by_block(self.kits, technology, placed, npus, of) if self.kits else None
-
-    def schedule(self, fabrics: Sequence[Fabric], block: IntArray) -> Schedule | None:
-        return self.collectives.read(fabrics, block)
-
-    def named(self, fabrics: list[Fabric], designs: Population) -> list[Fabric]:
-        return self.collectives.named(fabrics, designs)
-
-    def columns(self, designs: Population) -> dict[str, list[Any]]:
-        return self.collectives.columns(designs)
 
     def traffic(self, npus: IntArray, technology: IntArray, plan: IntArray | None = None) -> FloatArray:
         """Return (5, d, c, n) figures of the groups of channels, and of links, that bandwidths do not change.
@@ -285,26 +287,3 @@ def _share(block: Block, extent: IntArray, stride: IntArray, size: IntArray) -> 
 def _next_share(block: Block, extent: IntArray, stride: IntArray, size: IntArray) -> FloatArray:
     """Return the share of messages to the next NPU of a group."""
     return block.next_share(extent, stride, size)
-
-
-def _operation(load: SizedByPlan | NextStage | SizedCollective) -> Collective | NextStage:
-    """Return what runs, whatever its bytes."""
-    if isinstance(load, NextStage):
-        return NextStage()
-    return load.operation if isinstance(load, SizedByPlan) else load.collective
-
-
-def _bytes(load: Load) -> float:
-    """Return the bytes of an operation that all designs send."""
-    assert isinstance(load, NextStage | SizedCollective), "callers have chosen"  # noqa: S101 - our mistake
-    return float(load.size)
-
-
-def _sent(channel: Channel, designs: Population) -> tuple[FloatArray, IntArray]:
-    """Return the (m,) bytes of an operation of a channel, and the designs that send it: plans may send none."""
-    layout, _, load = channel
-    if not isinstance(load, SizedByPlan):
-        return np.full(len(designs), _bytes(load)), np.arange(len(designs))
-    plan = designs.plans[layout[0][1]]
-    sending = np.flatnonzero(columns(load.sent, plan))
-    return columns(load.size, plan[sending]), sending

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evo_libra.arrays import FloatArray, IntArray, Population, Schedule, columns
+from evo_libra.arrays import FloatArray, IntArray, Population, no_plans
 from evo_libra.bandwidth.chains import Chains, chains_of, joined_chains
 from evo_libra.bandwidth.program import BandwidthProgram
 from evo_libra.collective import (
     Collective,
-    Dispatch,
-    NextStage,
-    PushPull,
+    Pattern,
     SizedByPlan,
     SizedCollective,
     pattern_of,
@@ -23,12 +22,17 @@ from evo_libra.collective import (
     unit_traffic,
 )
 from evo_libra.errors import InputError
-from evo_libra.network.fabric import Fabric
-from evo_libra.problem.time_models.kinds import TabulatedTime
+from evo_libra.network.blocks import Kit, PricedBlock
+from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.problem.time_models.loops import Channel, WeightedLoop, channel_of
-from evo_libra.problem.time_models.time_model import Placement, TimeModel
-from evo_libra.workload.layers.iteration_time import IterationTime, Load, Message, Race, without_certain_races
+from evo_libra.problem.time_models.placement import Operation, Placement
+from evo_libra.problem.time_models.registry import Loops, Network, TimeKind
+from evo_libra.problem.time_models.time_model import TimeModel
+from evo_libra.workload.layers.iteration_time import Load, Merging, Message, Race
 from evo_libra.workload.parallelism import offsets
+
+if TYPE_CHECKING:
+    from evo_libra.timing.fidelity import Fidelity
 
 ROUTING = "routes that meet on a link"
 """What no time model here knows: every flow has the share of its links that its process group has."""
@@ -58,6 +62,9 @@ class LibraTime(TimeModel):
     def lower_bound(self) -> TimeModel | None:
         return self
 
+    def fidelity_of(self, name: str) -> Fidelity:
+        raise InputError(f"the time of '{name}' is LIBRA's, which has neither latency nor chunks; ASTRA-sim needs both")
+
     def traffic(self, npus: IntArray, technology: IntArray, plan: IntArray | None = None) -> FloatArray:
         """Return the bytes; a group that gets a share of the bandwidth counts as if it sent as many more."""
         placed = self.placed(npus, plan)
@@ -76,13 +83,7 @@ class LibraTime(TimeModel):
         rows = self.traffic(designs.npus, designs.technology, designs.plan) if known is None else known
         return dict(zip(self.channels, (rows / bandwidth).max(axis=1), strict=True))
 
-    def seconds(
-        self,
-        what: Collective | Dispatch | NextStage | PushPull,
-        size: FloatArray | float,
-        placed: Placement,
-        designs: Population,
-    ) -> FloatArray:
+    def seconds(self, what: Operation, size: FloatArray | float, placed: Placement, designs: Population) -> FloatArray:
         if isinstance(what, Collective):
             sent = traffic(what, size, placed.extent)
         else:
@@ -90,40 +91,25 @@ class LibraTime(TimeModel):
         sent = sent * self.relative_bytes(what, placed, designs.npus, designs.technology)
         return time_per_byte(sent, np.maximum(designs.bandwidth, NO_BANDWIDTH))
 
-    def schedule(self, fabrics: Sequence[Fabric], block: IntArray) -> Schedule | None:  # noqa: ARG002 - others need it
-        for fabric in fabrics:
-            if fabric.options:
-                raise InputError(f"the design '{fabric}' has options; under LIBRA's time there are none")
-        return None
-
     def program(
         self, traffic: FloatArray, low: FloatArray, high: FloatArray, plan: IntArray | None = None
     ) -> BandwidthProgram:
-        base, size = np.zeros(1), np.zeros((len(self.channels), 1))
-        races: list[Race] = []
-        chains: list[Chains] = []
-        plans = iter(() if plan is None else plan)
+        base: FloatArray | float = np.zeros(1)
+        size, plans = np.zeros((len(self.channels), 1)), no_plans(0) if plan is None else plan
+        races, chains = list[Race](), list[Chains]()
         for loop in self.loops:
-            place = self._place(loop)
-            if isinstance(loop.time, TabulatedTime):
-                mine = next(plans)
-                base = base + loop.weight * columns(loop.time.compute, mine)
-                size = size + loop.weight * np.einsum("sg,sn->gn", place, columns(loop.time.size, mine))
-                chains.append(_chains(loop.time, loop.weight, place, mine))
-                continue
-            if not isinstance(loop.time, IterationTime):
-                name = loop.workload.name
-                raise InputError(f"exact bandwidths and proofs are of training loops; the workload '{name}' is a trace")
-            time = without_certain_races(loop.time)
-            base = base + loop.weight * time.compute
-            size = size + loop.weight * (time.size @ place)[:, None]
-            races += [Race(loop.weight * race.count, race.compute, race.size @ place) for race in time.races]
+            found = loop.time.linear(loop.weight, self._place(loop), plans[loop.rows])
+            base, size = base + found.compute, size + found.size
+            races += found.races
+            if found.chained:
+                chains.append(joined_chains([_chains(*race) for race in found.chained]))
         chains.append(chains_of([races], len(size)))
         rows, limit = np.empty((0, *low.shape)), np.empty((0, low.shape[1]))
         equality = np.empty(0, dtype=np.bool_)
         return BandwidthProgram(
-            base, size, traffic, np.zeros(low.shape), low, high, rows, limit, equality, joined_chains(chains)
-        )
+            base=np.asarray(base), size=size, traffic=traffic, price=np.zeros(low.shape), low=low, high=high, rows=rows,
+            limit=limit, equality=equality, chains=joined_chains(chains),
+        )  # fmt: skip
 
     def _place(self, loop: WeightedLoop) -> FloatArray:
         """Return (s, c) 1 where a stream of a workload is of a channel."""
@@ -133,12 +119,22 @@ class LibraTime(TimeModel):
         return place
 
 
-def _chains(time: TabulatedTime, weight: float, place: FloatArray, plan: IntArray) -> Chains:
-    """Return the chains of a training step under (n,) plans, with their bytes by channel."""
-    parts = []
-    for race in time.races:
-        count = weight * columns(race.count, plan)
-        size = np.einsum("sg,ksn->kgn", place, columns(race.size, plan)) * count
-        compute = columns(race.compute, plan) * count
-        parts.append(Chains(compute[None], size[None], np.ones((1, len(compute), 1), dtype=np.bool_)))
-    return joined_chains(parts)
+def _chains(compute: FloatArray, size: FloatArray) -> Chains:
+    """Return the chains of a race under the plans of designs."""
+    return Chains(compute[None], size[None], np.ones((1, len(compute), 1), dtype=np.bool_))
+
+
+def libra_time(loops: Loops, network: Network) -> LibraTime:
+    """Return LIBRA's time of workloads."""
+    return LibraTime(tuple(loops(_merging(network.kits))), *network)
+
+
+def _merging(kits: Sequence[Kit | PricedBlock]) -> Merging:
+    """Return which collectives are one stream."""
+    both = np.array([2])
+    reduces = any(BLOCKS[kit.block].traffic_factor(Pattern.SHRINKING, 2 * both)[0] < 1 for kit in kits)
+    return Merging.COLLECTIVE if reduces else Merging.PATTERN
+
+
+KIND = TimeKind(lambda *_: libra_time, lacks="LIBRA's time has bandwidth only", solves=True, servers=True)
+"""LIBRA's time in problem files."""

@@ -3,60 +3,39 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population, Schedule, columns, no_plans
+from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population, columns
 from evo_libra.bandwidth.program import BandwidthProgram
-from evo_libra.collective import Collective, Dispatch, NextStage, Pattern, PushPull, pattern_of
+from evo_libra.collective import NextStage, Pattern, PushPull
 from evo_libra.errors import InputError
-from evo_libra.network.bill import inner_npus
 from evo_libra.network.blocks import Kit, PricedBlock
-from evo_libra.network.blocks.block import Block
 from evo_libra.network.blocks.registry import BLOCKS
-from evo_libra.network.fabric import Fabric
-from evo_libra.problem.time_models.kinds import PlanTable, TabulatedTime
-from evo_libra.problem.time_models.loops import OPEN, Channel, Times, WeightedLoop, channel_of
-from evo_libra.workload.parallelism import ALL, MEMBER, Layout, lay_groups, parts_of
+from evo_libra.problem.time_models.loops import (
+    OPEN,
+    Channel,
+    OpenLoop,
+    Times,
+    WeightedLoop,
+    channel_of,
+    operation_of,
+    sent_by,
+)
+from evo_libra.problem.time_models.placement import Operation, Placement, by_block, relative_figure
+from evo_libra.timing.quirks import Warned
+from evo_libra.timing.schedule_choices import NoSchedules, Schedules
+from evo_libra.workload.layers.iteration_time import Message
+from evo_libra.workload.parallelism import ALL, MEMBER, Layout, lay_groups, offsets, parts_of
 
 if TYPE_CHECKING:
     from evo_libra.timing.fidelity import Fidelity
     from evo_libra.workload.plans.placement import Placed
-
-
-@dataclass(frozen=True)
-class Placement:
-    """Where the process groups of a kind lie: (d, n) NPUs of a dimension in a group, and how far apart they are."""
-
-    extent: IntArray
-    stride: IntArray
-
-
-Figure = Callable[[Block, IntArray, IntArray, IntArray], FloatArray]
-"""A figure of groups in a block: from their (k,) sizes and strides, and those of the dimensions."""
-
-
-def by_block(
-    kits: Sequence[Kit | PricedBlock], kit_index: IntArray, placed: Placement, npus: IntArray, of: Figure
-) -> FloatArray:
-    """Return (d, n) a figure of groups in the blocks of dimensions; 1 where they have no part in a dimension."""
-    # What groups get of a sited block depends on the kit, of others on the block alone.
-    first = {kit.block: k for k, kit in reversed(list(enumerate(kits))) if not BLOCKS[kit.block].sited}
-    alike = np.array([first.get(kit.block, k) for k, kit in enumerate(kits)])[kit_index].ravel()
-    found = np.ones(kit_index.size)
-    counted = ((placed.extent > 1) & (kit_index >= 0)).ravel()
-    for k in np.unique(alike[counted]).tolist():
-        kit = kits[k]
-        mine, block = np.flatnonzero(counted & (alike == k)), BLOCKS[kit.block]
-        extent, stride, size = (array.ravel()[mine] for array in (placed.extent, placed.stride, npus))
-        if block.sited and isinstance(kit, Kit):
-            block = block.at(kit, inner_npus(npus).ravel()[mine])
-        found[mine] = of(block, extent, stride, size)
-    return found.reshape(kit_index.shape)
+    from evo_libra.workload.plans.plan_table import PlanTable
 
 
 @dataclass(frozen=True)
@@ -85,9 +64,9 @@ class TimeModel(ABC):
         return False
 
     @property
-    def fidelity(self) -> Fidelity | None:
-        """How collectives run and are timed; None where they take their bytes over the bandwidth."""
-        return None
+    def predicts_astra_sim(self) -> bool:
+        """Whether its times are those of ASTRA-sim, so that designs can be exported and quirks of it concern them."""
+        return False
 
     @property
     @abstractmethod
@@ -99,17 +78,42 @@ class TimeModel(ABC):
     def leaves_out(self) -> tuple[str, ...]:
         """What of a network it does not know, as parts of a sentence."""
 
-    @property
     @abstractmethod
+    def seconds(self, what: Operation, size: FloatArray | float, placed: Placement, designs: Population) -> FloatArray:
+        """Return (n,) seconds of a collective of so many bytes among process groups, or of a step's other traffic.
+
+        The bytes are a number or (n,).
+        """
+
+    @property
     def lower_bound(self) -> TimeModel | None:
         """An exact time model that is nowhere slower; None where there is none."""
+        return None
 
-    @abstractmethod
-    def traffic(self, npus: IntArray, technology: IntArray, plan: IntArray | None = None) -> FloatArray:
+    @property
+    def schedules(self) -> Schedules:
+        """What is open of how collectives run."""
+        return NoSchedules(self.title)
+
+    def fidelity_of(self, name: str) -> Fidelity:
+        """Return how ASTRA-sim is to run and time collectives; an `InputError` says that a problem has no such time."""
+        raise InputError(f"the time of '{name}' is {self.title}, which ASTRA-sim does not have")
+
+    def warnings(self, designs: Population) -> list[Warned]:  # noqa: ARG002 - some models need it
+        """Return the quirks of ASTRA-sim that concern some of the designs, in the order of their table."""
+        return []
+
+    def traffic(
+        self,
+        npus: IntArray,
+        technology: IntArray,  # noqa: ARG002 - some models need it
+        plan: IntArray | None = None,  # noqa: ARG002 - the same
+    ) -> FloatArray:
         """Return the figures for `channel_times` that bandwidths do not change; the design axis is the last one.
 
         Those of an exact time are (c, d, n) bytes per NPU and dimension, per unit of each channel.
         """
+        return np.empty((0, *npus.shape))
 
     @property
     def serves(self) -> bool:
@@ -117,17 +121,18 @@ class TimeModel(ABC):
         return any(loop.served is not None for loop in self.loops)
 
     @cached_property
+    def open_loops(self) -> tuple[OpenLoop, ...]:
+        """The workloads that leave plans open."""
+        return tuple(loop for loop in self.loops if isinstance(loop, OpenLoop))
+
+    @cached_property
     def tables(self) -> tuple[PlanTable, ...]:
         """The plans of each workload that leaves some open."""
-        return tuple(loop.workload for loop in self.loops if isinstance(loop.workload, PlanTable))
+        return tuple(loop.workload for loop in self.open_loops)
 
-    def pinned(self, plan: Sequence[int]) -> TimeModel:
+    def pinned(self, plan: Sequence[int]) -> Self:
         """Return the time model of the workloads under one plan of each table."""
-        places = iter(plan)
-        loops = tuple(
-            loop.pinned(next(places)) if isinstance(loop.workload, PlanTable) else loop for loop in self.loops
-        )
-        return replace(self, loops=loops)
+        return replace(self, loops=tuple(loop.pinned(plan) for loop in self.loops))
 
     def physical(self, technologies: int) -> Self:
         """Return the time model in which groups get what links carry, where all of them have the whole bandwidth here.
@@ -140,37 +145,36 @@ class TimeModel(ABC):
         owner = None if self.owner is None else self.owner[technology]
         return replace(self, kits=kits, efficiency=efficiency, owner=owner)
 
-    @abstractmethod
-    def channel_times(self, designs: Population, traffic: FloatArray | None = None) -> dict[Channel, FloatArray]:
-        """Return (n,) seconds per unit of each channel; `traffic` is that of the designs, where it is known."""
-
-    @abstractmethod
-    def seconds(
+    def channel_times(
         self,
-        what: Collective | Dispatch | NextStage | PushPull,
-        size: FloatArray | float,
-        placed: Placement,
         designs: Population,
+        traffic: FloatArray | None = None,  # noqa: ARG002 - some models need it
+    ) -> dict[Channel, FloatArray]:
+        """Return (n,) seconds per unit of each channel; `traffic` is that of the designs, where it is known.
+
+        Here the channels are single operations and messages, as `Merging.NONE` compiles them, one after the other.
+        """
+        placed = self.placed(designs.npus, designs.plan)
+        return {channel: self._operation_times(channel, placed, designs) for channel in self.channels}
+
+    def _operation_times(
+        self, channel: Channel, placed: Mapping[tuple[Layout, str], Placement], designs: Population
     ) -> FloatArray:
-        """Return (n,) seconds of a collective of so many bytes among process groups, or of a step's other traffic.
+        """Return (n,) seconds of one operation of a channel; 0 where the plan of a design sends none."""
+        layout, group, load = channel
+        if isinstance(load, Message):
+            return self.message_seconds(load, designs)
+        (size, sending), where = sent_by(channel, designs), placed[layout, group]
+        found, some = np.zeros(len(designs)), designs.select(sending)
+        mine = Placement(columns(where.extent, sending), columns(where.stride, sending))
+        found[sending] = self.seconds(operation_of(load), size, mine, some)
+        return found
 
-        The bytes are a number or (n,).
-        """
-
-    @abstractmethod
-    def schedule(self, fabrics: Sequence[Fabric], block: IntArray) -> Schedule | None:
-        """Return how collectives run on networks that people write, from their options and (d, n) blocks.
-
-        An `InputError` says that an option is none of the choices.
-        """
-
-    def named(self, fabrics: list[Fabric], designs: Population) -> list[Fabric]:  # noqa: ARG002 - some models need it
-        """Return the records of networks with the options that say how collectives run on them."""
-        return fabrics
-
-    def columns(self, designs: Population) -> dict[str, list[Any]]:  # noqa: ARG002 - some models need it
-        """Return the columns of a front that say how collectives run."""
-        return {}
+    def message_seconds(self, message: Message, designs: Population) -> FloatArray:
+        """Return (n,) seconds of a message of a trace; here those between neighbours that lie as far apart."""
+        apart = offsets(message.source, message.target, designs.npus)
+        pair = Placement(np.where(apart > 0, 2, 1), np.maximum(apart, 1))
+        return self.seconds(NextStage(), float(message.size), pair, designs)
 
     def program(
         self,
@@ -186,11 +190,7 @@ class TimeModel(ABC):
         raise InputError("exact bandwidths and proofs are of LIBRA's time; that of the problem is another")
 
     def relative_bytes(
-        self,
-        load: Pattern | Collective | NextStage | Dispatch | PushPull,
-        placed: Placement,
-        npus: IntArray,
-        kit_index: IntArray,
+        self, load: Pattern | Operation, placed: Placement, npus: IntArray, kit_index: IntArray
     ) -> FloatArray:
         """Return (d, n) the time of a group's bytes, over that with all the bandwidth of its NPUs for itself.
 
@@ -203,15 +203,7 @@ class TimeModel(ABC):
         reached = 1.0 / self._one_by_one(placed, kit_index) if served else self.reached(kit_index)
         if not self.kits:
             return 1.0 / reached
-
-        def relative(block: Block, extent: IntArray, stride: IntArray, size: IntArray) -> FloatArray:
-            pattern = _pattern(load)
-            factor = _factor(block, load, pattern, extent)
-            if isinstance(load, NextStage):
-                return np.asarray(factor / block.next_share(extent, stride, size))
-            return np.asarray(factor / block.share(pattern, extent, stride, size))
-
-        return by_block(self.kits, kit_index, placed, npus, relative) / reached
+        return by_block(self.kits, kit_index, placed, npus, relative_figure(load)) / reached
 
     def _one_by_one(self, placed: Placement, kit_index: IntArray) -> FloatArray:
         """Return (d, n) how many messages to a server pass one port: those of the whole group, but for an aggregate."""
@@ -261,7 +253,7 @@ class TimeModel(ABC):
         way = columns(kind, plan)
         return placed_groups(
             npus, {group: columns(degree, way) for group, degree in degrees.items()}, columns(order, way),
-            routed=table.setups[0].decoder.experts is not None,
+            routed=table.setups[0].decoder.expert_count > 1,
         )  # fmt: skip
 
     def placed(self, npus: IntArray, plan: IntArray | None = None) -> dict[tuple[Layout, str], Placement]:
@@ -309,23 +301,20 @@ class TimeModel(ABC):
     @cached_property
     def _calls(self) -> list[tuple[str, Callable[..., FloatArray], list[int], slice]]:
         """Every time: the list of `Times` that it belongs to, the places of its streams, and that of its plan."""
-        place, plans = {channel: c for c, channel in enumerate(self.channels)}, 0
-        found: list[tuple[str, Callable[..., FloatArray], list[int], slice]] = []
-        for loop in self.loops:
-            mine = slice(plans, plans + isinstance(loop.time, TabulatedTime))
-            for kind, time in loop.timed:
-                found.append((kind, time, [place[channel_of(loop, stream)] for stream in time.streams], mine))
-            plans = mine.stop
-        return found
+        place = {channel: c for c, channel in enumerate(self.channels)}
+        return [
+            (kind, time, [place[channel_of(loop, stream)] for stream in time.streams], loop.rows)
+            for loop in self.loops
+            for kind, time in loop.timed
+        ]
 
     def tokens(self, designs: Population) -> list[FloatArray]:
         """Return (n,) or (1,) tokens of an iteration of each workload, under the plans of designs."""
-        plans, found = iter(designs.plans), []
-        for loop in self.loops:
-            plan = next(plans) if isinstance(loop.workload, PlanTable) else no_plans(0)
-            tokens = np.zeros(1) if loop.tokens is None else loop.tokens
-            found.append(columns(tokens, plan) if len(tokens) > 1 else tokens)
-        return found
+        found = [np.zeros(1) if loop.tokens is None else loop.tokens for loop in self.loops]
+        plans = [designs.plans[loop.rows] for loop in self.loops]
+        return [
+            columns(tokens, plan[0]) if len(tokens) > 1 else tokens for tokens, plan in zip(found, plans, strict=True)
+        ]
 
     def __call__(self, designs: Population, traffic: FloatArray | None = None) -> FloatArray:
         """Return (n,) weighted seconds of all workloads; the parameters are those of `channel_times`."""
@@ -335,20 +324,3 @@ class TimeModel(ABC):
         """Return (n,) weighted seconds of all workloads, from those of each."""
         pairs = zip(self.loops, times, strict=True)
         return reduce(np.add, [time if loop.weight == 1 else loop.weight * time for loop, time in pairs])
-
-
-def _pattern(load: Pattern | Collective | NextStage | Dispatch | PushPull) -> Pattern:
-    if isinstance(load, Pattern):
-        return load
-    if isinstance(load, Collective):
-        return pattern_of(load)
-    return Pattern.ALL_TO_ALL if isinstance(load, Dispatch) else Pattern.SHRINKING
-
-
-def _factor(
-    block: Block, load: Pattern | Collective | NextStage | Dispatch | PushPull, pattern: Pattern, extent: IntArray
-) -> FloatArray:
-    """Return the bytes of a group over those where only NPUs reduce; other traffic than collectives reduces nothing."""
-    if isinstance(load, NextStage | Dispatch | PushPull):
-        return np.ones(np.shape(extent))
-    return block.traffic_factor(pattern, extent, load if isinstance(load, Collective) else Collective.ALL_REDUCE)

@@ -220,7 +220,7 @@ def _stepped(
 ) -> FloatArray:
     """Return other whole numbers, the next ones beyond where real ones would go; of a large range, near ones, too."""
     decades = np.maximum(operators.decades, np.log10(span))
-    step = _step(values, lower, span, decades, random, operators) * span
+    step = _step(values, lower, span=span, decades=decades, random=random, operators=operators) * span
     return values + np.copysign(np.ceil(np.abs(step)), step)
 
 
@@ -228,7 +228,9 @@ def _moved(
     values: FloatArray, lower: FloatArray, span: FloatArray, random: np.random.Generator, operators: Operators
 ) -> FloatArray:
     """Return real genes after a step."""
-    return values + _step(values, lower, span, operators.decades, random, operators) * span
+    return (
+        values + _step(values, lower, span=span, decades=operators.decades, random=random, operators=operators) * span
+    )
 
 
 def _step(

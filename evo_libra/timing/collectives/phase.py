@@ -241,7 +241,10 @@ def _followed(collective: Collective, window: int | None, size: FloatArray, link
 
     window = min(window or npus, npus - 1)
     reduction, reducing = float(overheads.reduction(message)[0]), (npus - 1) * window if overheads.listed else window
-    return windowed_time(collective, npus, window, overheads.endpoint, transfer, reduction, reducing)
+    return windowed_time(
+        collective, npus, window=window, endpoint=overheads.endpoint, transfer=transfer, reduction=reduction,
+        reducing=reducing,
+    )  # fmt: skip
 
 
 _Phase = Callable[[FloatArray, Link, Overheads], FloatArray]

@@ -170,7 +170,10 @@ class NumpyQueues:
             chosen = np.flatnonzero((ahead > 0) & (self.kind.take(item) != ANY) & (queue < self.queues))
             if len(chosen):
                 busy = self.idle.take(place[chosen]) < self.slots.take(queue[chosen])
-                self.insert(self.joining.policy, place[chosen], item[chosen], designs[chosen], ahead[chosen], busy)
+                self.insert(
+                    self.joining.policy, place[chosen], item=item[chosen], designs=designs[chosen], ahead=ahead[chosen],
+                    busy=busy,
+                )  # fmt: skip
         self.tail[place] = tail + 1
 
     def insert(

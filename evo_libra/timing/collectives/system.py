@@ -167,8 +167,9 @@ class DesignGroup:
         dimensions = np.broadcast_to(np.arange(len(used))[:, None], used.shape)
         options, index = _options(rows, used.shape)
         return DesignGroup(
-            np.arange(used.shape[1]), dimensions, link, options, index, used, system.overheads, can_compile(link)
-        )
+            designs=np.arange(used.shape[1]), dimensions=dimensions, link=link, options=options, index=index, used=used,
+            overheads=system.overheads, compiled=can_compile(link),
+        )  # fmt: skip
 
     def select(self, places: IntArray) -> DesignGroup:
         """Return some of these designs."""
@@ -221,7 +222,9 @@ class DesignGroup:
     ) -> FloatArray:
         if self.compiled:
             known = np.array([_NUMBERS.get(option, -1) for option in self.options])[self.index]
-            time, is_left = compiled_phases(dims, kinds, size, self.link, known, taken, self.overheads)
+            time, is_left = compiled_phases(
+                dims, kinds, size=size, link=self.link, implementation=known, taken=taken, overheads=self.overheads
+            )
         else:
             time, is_left = np.zeros(taken.shape), True
             time[taken] = UNTIMED

@@ -128,7 +128,10 @@ def read_script(trace: Sequence[Node], npu: int, dimensions: Dimensions, *, repl
         raise InputError(reader.mistakes)
     nodes, names = tuple(node.id for node in order), tuple(node.name for node in order)
     collectives = tuple(map(frozenset, reader.scopes.values()))
-    return Script(operations, nodes, names, tuple(reader.scopes), tuple(reader.channels), collectives)
+    return Script(
+        operations=operations, nodes=nodes, names=names, scopes=tuple(reader.scopes), channels=tuple(reader.channels),
+        collectives=collectives,
+    )  # fmt: skip
 
 
 def with_ends(script: Script, messages: Iterable[Node], npu: int) -> Script | None:

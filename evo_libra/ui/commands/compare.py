@@ -140,7 +140,10 @@ def _problem(runs: Sequence[RunRecord], subjects: Sequence[Subject]) -> _Problem
         rates = {name: max(1.0 / (one[row].min() * TIME.scale) for one in group) for name, group in values.items()}
     divided = PER_ITERATION if differs else ()
     named = tuple(one.replace("_", "_per_sequence_", 1) if one in divided else one for one in columns)
-    return _Problem(runs[0].problem, subjects[0].problem, named, groups, values, references, better, note, rates)
+    return _Problem(
+        name=runs[0].problem, identity=subjects[0].problem, objectives=named, groups=groups, values=values,
+        references=references, better=better, note=note, rates=rates,
+    )  # fmt: skip
 
 
 def _objectives(front: Front, columns: Sequence[str], sequences: float) -> FloatArray:

@@ -147,10 +147,10 @@ def _exported_problem(searched: Problem, origin: Origin, model: str | None, assi
         own = with_time(searched, _model_of(searched.spec["time"]))
         asked = model or _model_of(with_assignments(origin, [*own, *assignments]).data["time"])
         found = problem_file(build(with_assignments(origin, [*with_time(searched, asked), *assignments])))
-    if model is None and found.time.fidelity is None:
+    if model is None and not found.time.predicts_astra_sim:
         raise InputError(
-            f"the time of '{searched.name}' is LIBRA's, which has neither latency nor chunks; give --time astra, and "
-            "where the catalogue has no latencies --set time.latency_ns=..."
+            f"the time of '{searched.name}' is {found.time.title}, which has neither latency nor chunks; give --time "
+            "astra, and where the catalogue has no latencies --set time.latency_ns=..."
         )
     return found
 

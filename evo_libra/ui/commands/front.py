@@ -98,7 +98,7 @@ def front(  # noqa: PLR0913 - options of a command
     elif columns:
         _show_columns(columns_of(replace(found, frame=_first(found, rows, sort)), columns), title)
     else:
-        _show_part(found, whole, title, rows, sort, references, wide=wide)
+        _show_part(found, whole, title=title, rows=rows, sort=sort, references=references, wide=wide)
         show_references(reference_rows(references, whole), whole.objectives)
     _show_state(folder, manifest, found, whole)
     return 0

@@ -68,13 +68,13 @@ def recommend(
     picks = recommended(found)
     sure = _certainty(built, front, seconds)
     beyond = {} if built is None else first_beyond_links(built, front, picks)
-    rows = _rows(front, found, picks, built, sure, folder.read_references(), beyond)
+    rows = _rows(front, found, picks=picks, problem=built, sure=sure, points=folder.read_references(), beyond=beyond)
     label = approximation(front.frame["design"].to_list() if "design" in front.frame.columns else ())
     if as_json:
         head = {"result": str(folder.path), "limits": limits, "designs": len(front), **label}
         print_json({**head, "recommended": rows, **sure})
     else:
-        _show(front, found, picks, rows, sure, beyond)
+        _show(front, found, picks=picks, rows=rows, sure=sure, beyond=beyond)
         print_folded(*label.values())
     return 0
 

@@ -98,7 +98,10 @@ def _source(run: RunRecord, runs: Sequence[RunRecord], limit: float, notes: list
         proof = _proof(problem, front, limit, notes)
     # A problem in Python is not built for a page; its run has kept what its front is compared with.
     points = RunFolder(run.folder).read_references() if problem is None else reference_points(problem)
-    return Source(name, front, problem, str(run.folder), proof, points, facts_of(read_manifest(run)))
+    return Source(
+        name=name, front=front, problem=problem, address=str(run.folder), certificate=proof, references=points,
+        facts=facts_of(read_manifest(run)),
+    )  # fmt: skip
 
 
 def _name(run: RunRecord, runs: Sequence[RunRecord]) -> str:

@@ -39,7 +39,7 @@ _MILLION = 1e6
 def rescore(
     result: RunName,
     *,
-    time: Literal["libra", "astra", "themis"],
+    time: str,
     problem: MovedProblem = None,
     assignments: MoreAssignments = (),
     rows: FrontRows = 12,
@@ -55,7 +55,8 @@ def rescore(
     """
     from evo_libra.explain.rescore import rescore as rescored
     from evo_libra.problem.file.registry import with_time
-    from evo_libra.problem.quirks import Warned, warnings_of
+    from evo_libra.problem.quirks import warnings_of
+    from evo_libra.timing.quirks import Warned
 
     folder, front, origin, searched = _searched(result, problem, trust_code=trust_code)
     if "time_ms" not in front.objectives:

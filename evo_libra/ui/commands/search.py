@@ -90,7 +90,10 @@ def search(
     if report.ending not in ("done", "interrupt"):
         raise EvoLibraError(f"the search failed: {report.error or report.ending}; see {folder.path / LOG}")
     front = found[0].front if found else folder.read_front()
-    code = _report(built, folder, front, report, ready.references, spec.engine_choice, as_json=as_json)
+    code = _report(
+        built, folder, front=front, report=report, references=ready.references, choice=spec.engine_choice,
+        as_json=as_json,
+    )  # fmt: skip
     sys.stdout.flush()  # whoever reads the front need not wait for its picture
     picture = folder.path / PLOT
     if (not as_json if plot is None else plot) and found and len(front):
@@ -180,11 +183,11 @@ def _report(
 ) -> int:  # fmt: skip
     from evo_libra.experiment.run.record import ending_text
     from evo_libra.experiment.store.folder import DONE, MANIFEST
-    from evo_libra.explain.explain import sizes_of
     from evo_libra.explain.references import reference_rows
     from evo_libra.problem.problem import Problem
-    from evo_libra.problem.quirks import Warned, warnings_of
+    from evo_libra.problem.quirks import warnings_of
     from evo_libra.searching.engine import EXHAUSTED
+    from evo_libra.timing.quirks import Warned
     from evo_libra.ui.commands.front import result_json, show_front
     from evo_libra.ui.commands.recommend import first_beyond_links, show_first
     from evo_libra.ui.tables.references import show_references
@@ -196,7 +199,7 @@ def _report(
     end = run.read_json(DONE) if run.done else {}
     beyond = first_beyond_links(problem, front) if len(front) else {}
     loops = problem.time.loops if isinstance(problem, Problem) else ()
-    workloads = [{"name": loop.workload.name, **sizes_of(loop)} for loop in loops]
+    workloads = [{"name": loop.workload.name, **loop.workload.figures(loop.degrees)} for loop in loops]
     if as_json:
         more: dict[str, Any] = {key: end[key] for key in ("ended", "restarts") if key in end}
         more |= {"claim": end["claim"]} if end.get("claim") else {}
@@ -257,7 +260,7 @@ def _faster(problem: SearchProblem, seconds: float) -> list[str]:
     """Return how such a search is faster, where it was long, numba is missing, and numba makes it twice as fast."""
     from evo_libra.problem.problem import Problem
 
-    simulated = isinstance(problem, Problem) and problem.time.fidelity is not None
+    simulated = isinstance(problem, Problem) and problem.time.predicts_astra_sim
     if not simulated or seconds < _LONG_SECONDS or is_installed("numba"):
         return []
     return ["numba makes such a search several times as fast: pip install 'evo-libra[fast]'"]

@@ -168,7 +168,9 @@ def written(design: str, origin: Origin) -> Addressed:
 def _of_front(run: RunFolder, problem: Problem, origin: Origin, what: str) -> Addressed:
     front = run.read_front()
     row = row_of(front, what, run.path)
-    return Addressed(str(front.frame["design"][row]), problem, origin, run, front, row)
+    return Addressed(
+        design=str(front.frame["design"][row]), problem=problem, origin=origin, result=run, front=front, row=row
+    )
 
 
 def _at(

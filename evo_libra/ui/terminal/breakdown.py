@@ -61,7 +61,10 @@ def break_down(folder: RunFolder, design: Design, last: dict[Path, Problem | Non
     stale = _STALE if is_stale(folder.read_json(MANIFEST)) else ""
     claim = folder.read_json(DONE).get("claim", "") if folder.done else ""
     notes = " ".join(filter(None, (stale, note, claim, *approximation([design.notation]).values())))
-    return Breakdown(parts, equal, notes, design.notation, tuple(sentences_of_run(folder)), network)
+    return Breakdown(
+        parts=parts, equal=equal, note=notes, notation=design.notation, references=tuple(sentences_of_run(folder)),
+        network=network,
+    )  # fmt: skip
 
 
 def _problem(folder: RunFolder, last: dict[Path, Problem | None]) -> Problem | None:

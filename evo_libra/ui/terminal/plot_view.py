@@ -167,8 +167,9 @@ def picture_of(
     axes = replace(nothing, log=log_x), replace(nothing, log=log_y)
     styles = tuple(run.style for run in known)
     picture = Picture(
-        *axes, label_of(x), label_of(y), fronts, styles, cloud, _place(selected, x, y), _place(baseline, x, y), message
-    )
+        *axes, label_of(x), label_of(y), fronts, styles=styles, cloud=cloud, selected=_place(selected, x, y),
+        baseline=_place(baseline, x, y), message=message,
+    )  # fmt: skip
     fits = view.window is not None and (view.window[0].log, view.window[1].log) == (log_x, log_y)
     window = view.window if fits and view.window is not None else fitted(view, picture)
     return replace(picture, x=window[0], y=window[1])

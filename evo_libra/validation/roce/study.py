@@ -90,7 +90,10 @@ def network_of(phase: Phase) -> Network:
     if phase.far:
         path.append([_UP, _SPINE_UP, _SPINE_DOWN, _DOWN])
         sharing.append([phase.far, uplink, uplink, phase.far])
-    return Network(capacity, delay, switch, copies, np.array(path), np.array(sharing, dtype=np.float64))
+    return Network(
+        capacity=capacity, delay=delay, switch=switch, copies=copies, path=np.array(path),
+        sharing=np.array(sharing, dtype=np.float64),
+    )  # fmt: skip
 
 
 def all_reduce_seconds(scheme: str, collective: str, size: float, dt: float = STEP, law: Law | None = None) -> float:

@@ -95,12 +95,13 @@ def _degrees(setup: Setup, space: PlanSpace) -> list[tuple[int, int, int, int]]:
 def _options(setup: Setup, space: PlanSpace, degrees: tuple[int, int, int, int]) -> list[tuple[int, ...]]:
     tp, cp, pp, dp = degrees
     each = setup.global_batch // dp
-    experts = 1 if setup.decoder.experts is None else setup.decoder.experts.count
     allowed = virtual_stages(setup, pp)
     chunks = [d for d in (allowed if space.vp is None else space.vp) if d in allowed]
     whole = [
         (vp, ep, micro_batch)
-        for vp, ep, micro_batch in product(chunks, _chosen(space.ep, experts), _chosen(space.micro_batch, each))
+        for vp, ep, micro_batch in product(
+            chunks, _chosen(space.ep, setup.decoder.expert_count), _chosen(space.micro_batch, each)
+        )
         if (vp == 1 or (each // micro_batch) % pp == 0) and (tp * cp * dp) % ep == 0
     ]
     return [

@@ -113,7 +113,7 @@ def test_dcqcn_with_a_part_of_packets_marked() -> None:
 
 def test_dcqcn_climbs_less_when_few_packets_are_marked() -> None:
     # p = 9/1800 x 0.2 = 0.001. The timer: 1000 / (0.999^-55 - 1) = 17677.31 per s, the byte counter, after
-    # 9416 packets, 0.081; steps after fast recovery: 0.999^275 = 0.7594676 of the timer's. Notified: 1 - 0.999^50 = 0.04879437.
+    # 9416 packets, 0.081; steps after fast recovery: 0.999^275 = 0.7594676 of them. 1 - 0.999^50 = 0.04879437.
     # dR_T = 6.25e6 x 13425.34 x 1e-5 - 1062e6 x 0.2 x 0.04879437; dR_C = 531e6 x 0.1767739 - 1062e6 / 4 x 0.2 x 0.0488.
     rate, target, _ = dcqcn(609e3, 0.5)
     assert target == pytest.approx(2124e6 + 839084 - 10363925, abs=2)

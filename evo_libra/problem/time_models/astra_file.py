@@ -1,10 +1,11 @@
-"""From the keys of ASTRA-sim's time in a problem file to how closely collectives are timed."""
+"""From the keys of ASTRA-sim's time in a problem file to the time model of its workloads."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -16,45 +17,52 @@ from evo_libra.network.blocks import Kit
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.network.catalog.technologies import Catalog
 from evo_libra.network.transport import TRANSPORTS
-from evo_libra.problem.file.spec import TimeSpec
 from evo_libra.problem.pricing.catalog import kits_of
+from evo_libra.problem.time_models.astra import AstraTime
+from evo_libra.problem.time_models.libra import libra_time
+from evo_libra.problem.time_models.loops import WeightedLoop
+from evo_libra.problem.time_models.registry import Loops, Make, Network, TimeKind
 from evo_libra.timing.collectives.phase import Overheads
 from evo_libra.timing.fidelity import NATURAL, Fidelity
 from evo_libra.timing.names import ALGORITHMS, POLICIES, SCHEDULERS, Scheduler
 from evo_libra.timing.phase_dimensions import ONE_ALGORITHM, TIMED_BLOCKS
 from evo_libra.units import nanoseconds, seconds
+from evo_libra.workload.layers.iteration_time import Merging
+
+if TYPE_CHECKING:
+    from evo_libra.problem.file.spec import TimeSpec
 
 _CHUNKS, _ENDPOINT_NS = 64, 10
 
 
-def astra_fidelity(spec: TimeSpec, catalog: Catalog, source: Source) -> Fidelity:
-    """Return how collectives are timed by a model that is not LIBRA's; errors are those of `fidelity_of`."""
-    themis = spec.model == "themis"
-    schedulers = _several(spec.scheduler) or ("offline-greedy" if themis else "baseline",)
-    for scheduler in (scheduler for scheduler in Scheduler if scheduler.key in schedulers):
-        allowed = [policy.key for policy in scheduler.policies]
+def astra_fidelity(spec: TimeSpec, catalog: Catalog, source: Source, *, scheduler: str) -> Fidelity:
+    """Return how collectives are timed, by a scheduler where the file names none.
+
+    Raises
+    ------
+    InputError : a latency is missing, a technology is unknown, an algorithm cannot run in a block, or a scheduler, be
+        it one of several, lacks the policy.
+    """
+    schedulers = _several(spec.scheduler) or (scheduler,)
+    for known in (known for known in Scheduler if known.key in schedulers):
+        allowed = [policy.key for policy in known.policies]
         if spec.policy not in (None, *allowed):
-            message = f"found {spec.policy}; allowed with the scheduler {scheduler.key}: {', '.join(allowed)}"
+            message = f"found {spec.policy}; allowed with the scheduler {known.key}: {', '.join(allowed)}"
             raise _fail(source, ("policy",), message)
     trees = [BLOCK_NAMES[kit.block] for kit in kits_of(catalog) if BLOCKS[kit.block].timed_as == "tree"]
     if trees and Scheduler.THEMIS_PAPER.key in schedulers:
-        known = "is of rings, lines, fully connected dimensions and switches"
-        raise _fail(source, ("scheduler",), f"{Scheduler.THEMIS_PAPER.key} {known}, not of {', '.join(trees)}")
+        of = "is of rings, lines, fully connected dimensions and switches"
+        raise _fail(source, ("scheduler",), f"{Scheduler.THEMIS_PAPER.key} {of}, not of {', '.join(trees)}")
     memory = math.inf if spec.local_memory_GBps is None else spec.local_memory_GBps
     return Fidelity(
-        _several(spec.chunks) or (_CHUNKS,),
-        tuple(SCHEDULERS.index(name) for name in schedulers),
-        _algorithms(spec, source),
-        _latency(spec, catalog, source),
-        Overheads(_ENDPOINT_NS if spec.endpoint_delay_ns is None else spec.endpoint_delay_ns, memory),
-        spec.active_chunks or 1,
-        spec.collective_optimization != "baseline",
-        None if spec.policy is None else POLICIES[spec.policy],
-        _timed(kits_of(catalog), source),
-        seconds(1000.0 * (spec.ocs_setting_us or 0.0)),
-        _ramped(catalog, schedulers, source),
+        chunks=_several(spec.chunks) or (_CHUNKS,), schedulers=tuple(SCHEDULERS.index(name) for name in schedulers),
+        algorithms=_algorithms(spec, source), latency=latency_of(spec, catalog, source),
+        overheads=Overheads(_ENDPOINT_NS if spec.endpoint_delay_ns is None else spec.endpoint_delay_ns, memory),
+        active=spec.active_chunks or 1, shrinking=spec.collective_optimization != "baseline",
+        policy=None if spec.policy is None else POLICIES[spec.policy], kits=_timed(kits_of(catalog), source),
+        ocs_setting=seconds(1000.0 * (spec.ocs_setting_us or 0.0)), ramped=_ramped(catalog, schedulers, source),
         message_on_link=spec.message_bandwidth == "link",
-    )
+    )  # fmt: skip
 
 
 def _ramped(catalog: Catalog, schedulers: Sequence[str], source: Source) -> BoolArray | None:
@@ -108,7 +116,8 @@ def _algorithms(spec: TimeSpec, source: Source) -> IntArray:
     return np.array(natural)[:, None]
 
 
-def _latency(spec: TimeSpec, catalog: Catalog, source: Source) -> FloatArray:
+def latency_of(spec: TimeSpec, catalog: Catalog, source: Source) -> FloatArray:
+    """Return (t,) ns of a link of each technology: those of the file, or of the catalogue."""
     given = spec.latency_ns
     if isinstance(given, float):
         return np.full(len(catalog.technologies), given)
@@ -125,3 +134,30 @@ def _latency(spec: TimeSpec, catalog: Catalog, source: Source) -> FloatArray:
             "or one for each technology",
         )
     return np.array([latency[name] for name in catalog.families])
+
+
+def _check_chunks(fidelity: Fidelity, loop: WeightedLoop) -> None:
+    """Refuse a workload with an all-gather of fewer bytes than chunks; ASTRA-sim would never end."""
+    most = max(fidelity.chunks)
+    for place, size in loop.workload.all_gathers(loop.time.streams):
+        if size < most:
+            raise InputError(f"the all-gather of {size:g} bytes in {place} cannot be cut into {most} chunks")
+
+
+def _read(spec: TimeSpec, catalog: Catalog, source: Source, *, scheduler: str) -> Make:
+    fidelity = astra_fidelity(spec, catalog, source, scheduler=scheduler)
+
+    def make(loops: Loops, network: Network) -> AstraTime:
+        timed = tuple(loops(Merging.NONE, partial(_check_chunks, fidelity)))
+        return AstraTime(timed, *network, collectives=fidelity, libra=libra_time(loops, network))
+
+    return make
+
+
+_KEYS = (
+    "chunks", "scheduler", "algorithms", "latency_ns", "endpoint_delay_ns", "local_memory_GBps", "message_bandwidth",
+    "ocs_setting_us", "active_chunks", "collective_optimization", "policy",
+)  # fmt: skip
+ASTRA = TimeKind(partial(_read, scheduler="baseline"), _KEYS)
+"""ASTRA-sim's time in problem files; `THEMIS` is the same with another scheduler where the file names none."""
+THEMIS = TimeKind(partial(_read, scheduler="offline-greedy"), _KEYS)
