@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
     from rich.console import Console
 
-    from evo_libra.network.catalog.parts import PartsSpec
+    from evo_libra.network.catalog.parts_spec import PartsSpec
     from evo_libra.network.catalog.technologies import Catalog
 
 
