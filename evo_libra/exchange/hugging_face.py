@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from evo_libra.exchange.keys import Keys
@@ -28,16 +28,16 @@ def _read(source: Source) -> Draft:
     found = configuration_of(source)
     model, keys = found.model, Keys(source)
     keys.taken.update(found.read)
-    values: dict[str, Any] = without_none(asdict(model))
-    del values["name"], values["source"]
+    own = found.spec.model_dump(include={"sublayers", "stack", "predictors"}, exclude_defaults=True)
+    values: dict[str, Any] = {**without_none(model.figures()), **own}
+    for key in ("name", "source", "mixed"):
+        values.pop(key, None)
     if model.latent is not None:
         values["latent"], _ = without_none(values["latent"]), values.pop("head_width")
-    longest = model.sequence or _LONGEST
-    sequence = min(longest, _LONGEST)
+    sequence = min(model.sequence or _LONGEST, _LONGEST)
     assumed = f"sequences of {sequence} tokens; a configuration has the longest context alone"
     values.pop("sequence", None)  # the longest context, which is no sequence of a training
-    beyond = found.reaches(longest) and not found.reaches(sequence)
-    omitted = replace(found, unread=()).omissions(longest if beyond else sequence)
+    omitted = replace(found, unread=()).omissions()
     return Draft(
         values, suggested=(("training", "sequence", sequence, assumed),), left=(*omitted, *keys.left())
     )  # fmt: skip

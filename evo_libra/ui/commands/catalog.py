@@ -117,12 +117,10 @@ def _accelerator(name: str) -> dict[str, Any]:
 
 def _decoder(name: str) -> dict[str, Any]:
     """Return the hyper-parameters of a language model, and its numbers of weights."""
-    from dataclasses import asdict
-
     from evo_libra.workload.models.decoder import decoder
 
     found = decoder(name)
-    shape = {key: value for key, value in asdict(found).items() if key not in ("name", "source")}
+    shape = {key: value for key, value in found.figures().items() if key not in ("name", "source")}
     weights = {"parameters": found.parameters, "active_parameters": found.active_parameters}
     return {**shape, **weights, "source": found.source}
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field, RootModel
 
@@ -64,6 +64,10 @@ class Recommender:
     pooling: float | None = None
     element_bytes: int = 4
     source: str = ""
+
+    def figures(self) -> dict[str, Any]:
+        """Return its figures by the names of the fields."""
+        return asdict(self)
 
     @property
     def bottom_weights(self) -> int:
