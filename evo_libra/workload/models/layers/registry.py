@@ -41,7 +41,7 @@ def sublayer_of(values: Mapping[str, Any], hidden: int) -> Sublayer:
     Raises
     ------
     InputError : there is no such kind.
-    pydantic.ValidationError : a key is missing or wrong.
+    ValidationError : a key is missing or wrong; it is pydantic's.
     """
     kinds, kind = sublayer_kinds(), str(values.get("kind"))
     if kind not in kinds:
