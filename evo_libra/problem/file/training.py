@@ -39,8 +39,6 @@ from evo_libra.workload.models.recommender import Recommender, load_recommenders
 from evo_libra.workload.models.stacks import STACKS
 from evo_libra.workload.parallelism import complete_degrees
 from evo_libra.workload.plans.plan_rules import plan_mistakes
-from evo_libra.workload.plans.plan_table import PlanTable
-from evo_libra.workload.serving.serving_step import ServingStep
 from evo_libra.workload.training.recommender_step import RecommenderSetup
 from evo_libra.workload.training.training_setup import Setup
 from evo_libra.workload.training.training_step import TrainingStep, recommender_training_step, training_step
@@ -88,11 +86,9 @@ class TrainingLoader:
 
         Of plans that differ in memory or tokens it has none: these are those of designs.
         """
-        trained = [loop for loop in loops if isinstance(loop.workload, TrainingStep | ServingStep | PlanTable)]
-        if not self.accelerators.npus or not trained:
+        if not self.accelerators.npus or not any(loop.workload.whole for loop in loops):
             return None
-        steps = [loop.workload for loop in trained if isinstance(loop.workload, TrainingStep)]
-        memory = np.array([max((step.total_memory for step in steps), default=0.0)])
+        memory = np.array([max(loop.workload.total_memory for loop in loops)])
         tokens = [loop.tokens for loop in loops]
         counted = all(one is not None for one in tokens)
         whole = [

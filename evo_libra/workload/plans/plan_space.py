@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from evo_libra.arrays import BoolArray
 from evo_libra.workload.parallelism import divisors
 from evo_libra.workload.plans.placement_rules import placement_allowed
 from evo_libra.workload.plans.plan_rules import virtual_stages
 from evo_libra.workload.plans.plans import Plans, one_plan
-from evo_libra.workload.training.memory import memory, memory_on_npu
+from evo_libra.workload.training.memory import memory
 from evo_libra.workload.training.training_setup import Setup
 
 Degrees = Sequence[int] | None
@@ -113,9 +112,3 @@ def _options(setup: Setup, space: PlanSpace, degrees: tuple[int, int, int, int])
 
 def _chosen(given: Degrees, whole: int) -> list[int]:
     return [d for d in (divisors(whole) if given is None else given) if whole % d == 0]
-
-
-def fits_memory(setup: Setup, plans: Plans, reserve: float = 0.05) -> BoolArray:
-    """Return (n,) whether a plan's bytes leave a part of an accelerator's memory free."""
-    used = sum(memory_on_npu(setup, plans).values(), np.zeros(1))
-    return np.asarray(used <= (1.0 - reserve) * setup.accelerator.memory_capacity)
