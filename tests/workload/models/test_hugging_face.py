@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evo_libra.errors import InputError
+from evo_libra.exchange.hugging_face import READERS
 from evo_libra.files.source import parse_source
 from evo_libra.network.catalog.accelerators import accelerator
-from evo_libra.workload.models.decoder import Decoder
+from evo_libra.workload.models.decoder import Decoder, DecoderSpec, decoder_of
 from evo_libra.workload.models.hugging_face import Configuration, configuration_of
 from evo_libra.workload.models.layers.attention import GroupedAttention, attended
 from evo_libra.workload.plans.plans import one_plan
@@ -266,3 +267,13 @@ def test_experts_are_in_the_layers_that_a_configuration_says(changes: dict[str, 
 ], ids=str)  # fmt: skip
 def test_layers_that_are_not_known_are_refused(changes: dict[str, Any], words: str) -> None:
     assert words in refusal({**LLAMA, **changes})
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, id=row["name"]) for row in PUBLISHED])
+def test_an_imported_model_has_the_layers_of_the_configuration(row: dict[str, Any]) -> None:
+    source = parse_source(json.dumps({"architectures": ["Any"], **row["config"]}), "config.json")
+    (reader,) = READERS
+    values = {**reader.read(source).generator, "source": "imported"}
+    imported, model = decoder_of("own", DecoderSpec.model_validate(values)), configuration_of(source).model
+    assert imported.stack == model.stack
+    assert imported.predictors == model.predictors
