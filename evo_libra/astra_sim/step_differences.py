@@ -44,7 +44,9 @@ def _of_stages(setup: Setup, plan: Plans, value: Mapping[str, int]) -> Iterator[
         yield f"Stages have {min(counts)} to {max(counts)} layers; in the search all have {max(counts)}."
     if setup.balanced:
         yield f"The last stage computes the whole output head; in the search each of the {stages} stages has its share."
-    if len(setup.decoder.stack.kinds) > 1:
+    if setup.decoder.mixed is not None:
+        yield "Layers differ; in the search all stages have the layers of one with the most weights."
+    elif len(setup.decoder.stack.kinds) > 1:
         yield "The first layers have no experts; in the search all stages have the layers of one with the most experts."
     if setup.decoder.tied:
         yield (

@@ -28,15 +28,16 @@ def _read(source: Source) -> Draft:
     found = configuration_of(source)
     model, keys = found.model, Keys(source)
     keys.taken.update(found.read)
-    values: dict[str, Any] = without_none(model.model_dump(exclude={"name", "source"}))
+    own = found.spec.model_dump(include={"sublayers", "stack", "predictors"}, exclude_defaults=True)
+    values: dict[str, Any] = {**without_none(model.figures()), **own}
+    for key in ("name", "source", "mixed"):
+        values.pop(key, None)
     if model.latent is not None:
         values["latent"], _ = without_none(values["latent"]), values.pop("head_width")
-    longest = model.sequence or _LONGEST
-    sequence = min(longest, _LONGEST)
+    sequence = min(model.sequence or _LONGEST, _LONGEST)
     assumed = f"sequences of {sequence} tokens; a configuration has the longest context alone"
     values.pop("sequence", None)  # the longest context, which is no sequence of a training
-    beyond = found.reaches(longest) and not found.reaches(sequence)
-    omitted = replace(found, unread=()).omissions(longest if beyond else sequence)
+    omitted = replace(found, unread=()).omissions()
     return Draft(
         values, suggested=(("training", "sequence", sequence, assumed),), left=(*omitted, *keys.left())
     )  # fmt: skip
@@ -57,6 +58,10 @@ _OPT = """{"architectures": ["OPTForCausalLM"], "model_type": "opt", "hidden_siz
  "activation_function": "relu"}"""
 _GPT2 = """{"architectures": ["GPT2LMHeadModel"], "model_type": "gpt2", "n_embd": 1600, "n_layer": 48, "n_head": 25,
  "n_positions": 1024, "vocab_size": 50257, "activation_function": "gelu_new"}"""
+_GPT_OSS = """{"architectures": ["GptOssForCausalLM"], "model_type": "gpt_oss", "hidden_size": 2880,
+ "intermediate_size": 2880, "head_dim": 64, "num_hidden_layers": 36, "num_attention_heads": 64,
+ "num_key_value_heads": 8, "num_local_experts": 128, "num_experts_per_tok": 4, "sliding_window": 128,
+ "vocab_size": 201088, "max_position_embeddings": 131072, "hidden_act": "silu", "tie_word_embeddings": false}"""
 
-_SAMPLES = (_LLAMA, _MIXTRAL, _DEEPSEEK, _QWEN, _OPT, _GPT2)
+_SAMPLES = (_LLAMA, _MIXTRAL, _DEEPSEEK, _QWEN, _OPT, _GPT2, _GPT_OSS)
 READERS = (Reader("hugging-face", "a `config.json` of Hugging Face: a model", _recognise, _read, _SAMPLES),)

@@ -132,6 +132,10 @@ def _left(of: TrainedPlan) -> Iterator[str]:
     if of.order not in (ORDER, DATA_OUTERMOST):
         ours, allowed = "-".join(of.order), " and ".join("-".join(order) for order in (ORDER, DATA_OUTERMOST))
         yield f"the order {ours} of the process groups: Megatron-LM has {allowed}"
+    if of.setup.decoder.mixed is not None:
+        yield "layers of several kinds: the arguments describe a model of equal layers"
+    if of.setup.decoder.predictors:
+        yield f"{of.setup.decoder.predictors} layers that predict further tokens, --mtp-num-layers of Megatron-LM"
     if of.setup.uneven and of.setup.decoder.layers % of.value("pp"):
         yield "stages of different lengths: --pipeline-model-parallel-layout of Megatron-LM lists the layers of each"
     if of.setup.offload is not None and of.setup.offload.checkpoints:

@@ -67,9 +67,7 @@ class TrainingLoader:
         for spec in self.spec.workloads:
             if spec.file is None or (spec.training is None and spec.serving is None):
                 continue
-            configuration = self._configuration(spec.file)
-            sequence = _longest_sequence(spec, configuration.model)
-            found += configuration.omissions(sequence, served=spec.serving is not None)
+            found += self._configuration(spec.file).omissions()
         return tuple(dict.fromkeys(found))
 
     def identity(self) -> dict[str, Any]:
@@ -77,7 +75,7 @@ class TrainingLoader:
         whole = [spec for spec in self.spec.workloads if spec.training is not None or spec.serving is not None]
         known = trained_models()
         named = [spec.model for spec in whole if spec.model in known]
-        models = {name: known[name].model_dump() for name in named if name is not None}
+        models = {name: known[name].figures() for name in named if name is not None}
         optimizers = [spec.training.optimizer for spec in whole if spec.training is not None]
         hosts = dict(named for optimizer in optimizers for named in named_hosts(optimizer, self.spec.system))
         more = {"trained_models": models, "hosts": hosts}
@@ -268,15 +266,6 @@ def _setup(model: Decoder, npu: Accelerator, training: TrainingSpec, host: HostS
         half_message=max(half, default=0.0),
         offload=offload_of(training.optimizer, host),
     )
-
-
-def _longest_sequence(spec: WorkloadSpec, model: Decoder) -> int:
-    """Return the tokens of a sequence; of requests that vary, those of the longest context."""
-    if spec.training is not None:
-        return spec.training.sequence or 0
-    assert spec.serving is not None, "the caller has looked"  # noqa: S101 - our mistake
-    mean = (spec.serving.input or 0) + (spec.serving.output or 0)
-    return mean if spec.serving.requests == "fixed" else max(mean, model.sequence or 0)
 
 
 def trained_models() -> dict[str, Decoder | Recommender]:

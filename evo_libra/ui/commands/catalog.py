@@ -119,7 +119,7 @@ def _decoder(name: str) -> dict[str, Any]:
     from evo_libra.workload.models.decoder import decoder
 
     found = decoder(name)
-    shape = found.model_dump(exclude={"name", "source"})
+    shape = {key: value for key, value in found.figures().items() if key not in ("name", "source")}
     weights = {"parameters": found.parameters, "active_parameters": found.active_parameters}
     return {**shape, **weights, "source": found.source}
 

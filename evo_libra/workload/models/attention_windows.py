@@ -13,35 +13,16 @@ FULL, SLIDING, CHUNKED = "full_attention", "sliding_attention", "chunked_attenti
 
 @dataclass(frozen=True)
 class Window:
-    """Layers that attend to a part of the sequence.
+    """A part of the sequence that a layer attends to.
 
     Attributes
     ----------
-    key : of the configuration that has the size.
     tokens : of a window.
-    layers : number of layers that have it.
     chunked : whether a token attends to those of its chunk, and not to the `tokens` before it.
     """
 
-    key: str
     tokens: int
-    layers: int
     chunked: bool = False
-
-    def scores(self, sequence: int) -> float:
-        """Return the scores of a layer over those of causal attention to the whole sequence.
-
-        Of the S^2 / 2 of a sequence of S tokens, a window of W leaves W S - W^2 / 2; chunks of W leave W^2 / 2 each.
-
-        >>> Window("sliding_window", 1024, 1).scores(4096), Window("chunk", 4, 1, chunked=True).scores(10)
-        (0.4375, 0.36)
-        """
-        if sequence <= self.tokens:
-            return 1.0
-        if self.chunked:
-            chunks, rest = divmod(sequence, self.tokens)
-            return (chunks * self.tokens**2 + rest**2) / sequence**2
-        return (2 * self.tokens * sequence - self.tokens**2) / sequence**2
 
 
 Kinds = Callable[[ModelFile, int], list[str]]
@@ -151,18 +132,18 @@ _USUAL = {
 """Classes of Hugging Face's transformers by model_type, with the defaults of their configurations."""
 
 
-def windows_of(file: ModelFile, layers: int) -> tuple[Window, ...]:
-    """Return the windows of a model of a number of layers; keys that are wrong are noted in the file."""
+def windows_of(file: ModelFile, layers: int) -> list[Window | None]:
+    """Return the window of each layer of a model, None for the whole sequence; wrong keys are noted in the file."""
     usual = _USUAL.get(str(file.value("model_type")), _Usual())
     kinds, listed = usual.kinds(file, layers), file.value("layer_types")
     if listed is not None:  # It counts before the keys that the class makes it from, where a file has both.
         kinds = _named(file, "layer_types", listed, {kind: kind for kind in (FULL, SLIDING, CHUNKED)}, layers)
-    found = (_window(file, usual, kind, kinds.count(kind)) for kind in (SLIDING, CHUNKED))
-    return tuple(window for window in found if window is not None)
+    found = {kind: _window(file, usual, kind, kinds.count(kind)) for kind in (SLIDING, CHUNKED)}
+    return [found.get(kind) for kind in kinds]
 
 
 def _window(file: ModelFile, usual: _Usual, kind: str, layers: int) -> Window | None:
-    """Return the window of a kind; None where no layer has it."""
+    """Return the window of a kind that some layers have; None where it is not computed."""
     key = "attention_chunk_size" if kind == CHUNKED else "sliding_window"
     key = "window_size" if usual.kinds is _of_gpt_neo else key
     if not layers and kind == CHUNKED:
@@ -173,7 +154,7 @@ def _window(file: ModelFile, usual: _Usual, kind: str, layers: int) -> Window | 
         return None
     if tokens is None and file.value("layer_types") is not None:
         file.note("layer_types", f"found {kind} in {layers} layers; the key `{key}` is required, tokens of a window")
-    return None if tokens is None else Window(key, tokens, layers, chunked=kind == CHUNKED)
+    return None if tokens is None else Window(tokens, chunked=kind == CHUNKED)
 
 
 def _is_on(file: ModelFile, usual: _Usual) -> bool:

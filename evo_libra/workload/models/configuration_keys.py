@@ -64,7 +64,7 @@ def changes_nothing(key: str, value: Any) -> bool:  # noqa: ANN401 - whatever th
 
 
 def makes_another_model(key: str) -> bool:
-    """Return whether a key names something of attention, or of layers that differ, which a decoder here has not.
+    """Return whether a key that is not read names something of attention, or of layers that differ.
 
     >>> makes_another_model("attn_layer_period"), makes_another_model("n_group")
     (True, False)
@@ -76,6 +76,6 @@ def refusal_of_key(key: str, value: Any, known: set[str]) -> str:  # noqa: ANN40
     """Return why a model with a key is refused; `known` are the keys that are read, for the nearest name."""
     nearest = suggestion(key, sorted({*known, *WITHOUT_EFFECT} - {key}))
     return (
-        f"found {value!r:.60}; it describes layers that are not computed: every layer here has causal attention to the "
-        f"whole sequence; null leaves it out{nearest}"
+        f"found {value!r:.60}; it describes layers that are not computed in a model of this class; null leaves it "
+        f"out{nearest}"
     )

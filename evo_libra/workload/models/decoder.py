@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from math import gcd
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field, RootModel
+from pydantic import Field, RootModel, ValidationError
 
 from evo_libra.errors import InputError, Mistake, unknown
 from evo_libra.files.source import StrictModel, read_source, validate
 from evo_libra.workload.models.layers.attention import GroupedAttention, MultiheadLatentAttention
-from evo_libra.workload.models.layers.ends import Embedding, Head
+from evo_libra.workload.models.layers.ends import Embedding, Head, Predictor
 from evo_libra.workload.models.layers.feed_forward import FeedForward, RoutedFeedForward
+from evo_libra.workload.models.layers.registry import sublayer_of
 from evo_libra.workload.models.layers.sublayer import Sublayer
-from evo_libra.workload.models.stack import Stack
+from evo_libra.workload.models.stack import DecoderLayer, Stack
 
 DECODERS_FILE = Path(__file__).parent / "decoders.yaml"
 
-_MAX = 10**9
+_MAX, MAX_LAYERS = 10**9, 10_000
 
 Size = Annotated[int, Field(ge=1, le=_MAX)]
 Number = Annotated[int, Field(ge=0, le=_MAX)]
@@ -50,10 +53,29 @@ class LatentAttention(StrictModel):
         return self.nope_width + self.rope_width
 
 
+class StackRule(StrictModel):
+    """What some layers consist of: every n-th one of a range, or those of a list."""
+
+    parts: list[str] = Field(
+        min_length=1,
+        description="names of what follows each other in a layer: `attention`, `feed-forward` and `experts` as the "
+        "other keys have them, or names of `sublayers`",
+    )
+    start: Number = Field(0, description="first layer of the range; layers are counted from 0")
+    stop: Number | None = Field(None, description="layer before which the range ends; all layers when left out")
+    every: Size = Field(1, description="n of every n-th layer of the range")
+    at: list[Number] | None = Field(None, description="layers in place of a range")
+
+    def layers(self, count: int) -> Sequence[int]:
+        """Return the layers of a model of so many that the rule is about."""
+        stop = count if self.stop is None else min(self.stop, count)
+        return range(self.start, stop, self.every) if self.at is None else self.at
+
+
 class DecoderSpec(StrictModel):
     """A model as a file writes it."""
 
-    layers: Size = Field(description="number of layers")
+    layers: Annotated[int, Field(ge=1, le=MAX_LAYERS)] = Field(description="number of layers")
     hidden: Size = Field(description="width of the model")
     heads: Size = Field(description="heads of queries")
     kv_heads: Size | None = Field(None, description="heads of keys and values; as many as of queries when left out")
@@ -65,6 +87,13 @@ class DecoderSpec(StrictModel):
     experts: Experts | None = Field(None, description="experts in place of feed-forward blocks")
     latent: LatentAttention | None = Field(None, description="multi-head latent attention")
     tied: bool = Field(default=False, description="whether the head is the embedding again")
+    sublayers: dict[str, dict[str, Any]] = Field(
+        {}, description="parts of layers of other kinds by a name: each has a `kind` and the sizes of that kind"
+    )
+    stack: list[StackRule] = Field(
+        [], description="layers that consist of other parts; a later rule counts before an earlier one"
+    )
+    predictors: Number = Field(0, description="layers that predict tokens after the next one, in training alone")
     source: str = Field(min_length=1, description="where the figures come from")
 
 
@@ -72,18 +101,45 @@ class _Decoders(RootModel[dict[str, DecoderSpec]]):
     pass
 
 
-class Decoder(DecoderSpec):
-    """A decoder of equal layers, of which the first may lack experts.
+@dataclass(frozen=True)
+class Decoder:
+    """A decoder: layers of attention and a feed-forward block or experts, unless it is mixed of other layers.
 
     Decoders that are not gated are of GPT's kind: linear layers and norms have biases, positions are learned. Gated
     ones are of Llama's kind: no biases, rotary positions. Norms of single heads and biases of routers, which some
     models have, are left out; they are less than a millionth of the weights.
+
+    Attributes
+    ----------
+    name : what files call it.
+    layers, hidden : number of layers and width of the model.
+    heads, kv_heads, head_width : heads of queries, heads of keys and values, width of a head.
+    feed_forward, gated : width between the matrices of a feed-forward block, and whether it has a third matrix.
+    vocabulary : rows of the embedding.
+    sequence : tokens of a training sequence or the longest context, or None.
+    experts, latent : experts in place of feed-forward blocks, multi-head latent attention, or None.
+    source : where the figures come from.
+    tied : whether the head is the embedding again.
+    mixed : its layers, where they are others than those of the fields above; else None.
+    predictors : layers that predict tokens after the next one, in training alone; they are none of `layers`.
     """
 
     name: str
-    kv_heads: Size
-    head_width: Size
+    layers: int
+    hidden: int
+    heads: int
+    kv_heads: int
+    head_width: int
+    feed_forward: int
+    gated: bool
+    vocabulary: int
+    sequence: int | None = None
+    experts: Experts | None = None
+    latent: LatentAttention | None = None
     source: str = ""
+    tied: bool = False
+    mixed: Stack | None = None
+    predictors: int = 0
 
     @property
     def embedding(self) -> Embedding:
@@ -98,7 +154,18 @@ class Decoder(DecoderSpec):
     @property
     def stack(self) -> Stack:
         """The layers between them."""
-        return _stack(self)
+        return _stack(self) if self.mixed is None else self.mixed
+
+    @property
+    def predictor(self) -> DecoderLayer:
+        """A layer that predicts a further token: a projection, and a layer as the last one."""
+        return Predictor(self.hidden), *self.stack.kinds[self.stack.order[-1]]
+
+    def figures(self) -> dict[str, Any]:
+        """Return its figures by the names of the fields; those that few models have only where it has them."""
+        own = {key: one and one.model_dump() for key, one in (("experts", self.experts), ("latent", self.latent))}
+        rare = ("mixed", "predictors")
+        return {key: value for key, value in (asdict(self) | own).items() if value or key not in rare}
 
     @property
     def expert_layers(self) -> int:
@@ -122,30 +189,45 @@ class Decoder(DecoderSpec):
 
     def _parameters(self, *, active: bool) -> int:
         """Return the weights of all layers with the norm before each of their parts, and the one before the head."""
-        norm = self.hidden if self.gated else 2 * self.hidden
-        kinds = [sum(norm + part.parameters(active=active) for part in kind) for kind in self.stack.kinds]
-        ends = self.embedding.parameters() + norm + (0 if self.tied else self.head.parameters())
+        kinds = [self.layer_parameters(kind, active=active) for kind in self.stack.kinds]
+        ends = self.embedding.parameters() + self._norm + (0 if self.tied else self.head.parameters())
         return ends + sum(kinds[kind] for kind in self.stack.order)
+
+    @property
+    def _norm(self) -> int:
+        return self.hidden if self.gated else 2 * self.hidden
+
+    def layer_parameters(self, layer: DecoderLayer, *, active: bool = False) -> int:
+        """Return the weights of a layer, all of them or those that a token passes, with the norm before each part."""
+        return sum(self._norm + part.parameters(active=active) for part in layer)
 
 
 @lru_cache(maxsize=256)
 def _stack(model: Decoder) -> Stack:
     """Return the layers of a model: attention and a feed-forward block each, or experts in its place."""
+    parts, first = _parts(model), model.layers if model.experts is None else model.experts.dense_layers
+    dense = [(parts["attention"], parts["feed-forward"])] * first
+    return Stack.of(dense + [(parts["attention"], parts["experts"]) for _ in range(model.layers - first)])
+
+
+def _parts(model: Decoder) -> dict[str, Sublayer]:
+    """Return the parts of layers by the names that rules of stacks use."""
     attention: Sublayer = GroupedAttention(
         model.hidden, model.heads, model.kv_heads, model.head_width, biased=not model.gated
     )
     if model.latent is not None:
         attention = MultiheadLatentAttention(model.hidden, model.heads, **dict(model.latent))
-    dense = attention, FeedForward(model.hidden, model.feed_forward, gated=model.gated, biased=not model.gated)
-    if model.experts is None:
-        return Stack.of([dense] * model.layers)
-    experts = model.experts
-    routed = RoutedFeedForward(
-        model.hidden, experts.feed_forward, experts.count, experts.per_token, experts.shared_feed_forward,
-        gated=model.gated, biased=not model.gated,
-    )  # fmt: skip
-    first = experts.dense_layers
-    return Stack.of([dense] * first + [(attention, routed)] * (model.layers - first))
+    found = {
+        "attention": attention,
+        "feed-forward": FeedForward(model.hidden, model.feed_forward, gated=model.gated, biased=not model.gated),
+    }
+    if model.experts is not None:
+        experts = model.experts
+        found["experts"] = RoutedFeedForward(
+            model.hidden, experts.feed_forward, experts.count, experts.per_token, experts.shared_feed_forward,
+            gated=model.gated, biased=not model.gated,
+        )  # fmt: skip
+    return found
 
 
 def load_decoders() -> dict[str, Decoder]:
@@ -174,10 +256,39 @@ def decoder_of(name: str, spec: DecoderSpec, file: str = "") -> Decoder:
     """
     if mistakes := _impossible(spec):
         raise InputError(Mistake(message, file or name, key=key) for key, message in mistakes)
-    given = spec.model_dump(exclude={"kind"})
     width = spec.hidden // spec.heads if spec.latent is None else spec.latent.key_width
-    given |= {"kv_heads": spec.kv_heads or spec.heads, "head_width": spec.head_width or width}
-    return Decoder(name=name, **given)
+    given = {**dict(spec), "kv_heads": spec.kv_heads or spec.heads, "head_width": spec.head_width or width}
+    for key in ("kind", "sublayers", "stack"):
+        given.pop(key, None)
+    model = Decoder(name=name, **given)
+    return replace(model, mixed=_mixed(model, spec, file or name)) if spec.stack else model
+
+
+def _mixed(model: Decoder, spec: DecoderSpec, file: str) -> Stack:
+    """Return the layers that the rules of a file make of those that a model has without them."""
+    parts, mistakes = _parts(model), list[Mistake]()
+    for name, values in spec.sublayers.items():
+        try:
+            parts[name] = sublayer_of(values, model.hidden)
+        except InputError as error:
+            mistakes.append(Mistake(str(error), file, key=f"sublayers.{name}.kind"))
+        except ValidationError as error:
+            for one in error.errors():
+                key = ".".join(("sublayers", name, *map(str, one["loc"])))
+                mistakes.append(Mistake(f"found {one['input']!r:.60}; {one['msg']}", file, key=key))
+    layers = [model.stack.kinds[kind] for kind in model.stack.order]
+    for place, rule in enumerate(spec.stack):
+        unknown_parts = [part for part in rule.parts if part not in parts and part not in spec.sublayers]
+        mistakes += [Mistake(unknown("part", part, parts), file, key=f"stack.{place}.parts") for part in unknown_parts]
+        beyond = [layer for layer in rule.layers(len(layers)) if layer >= len(layers)]
+        message = f"found {beyond}; the model has {len(layers)} layers, counted from 0"
+        mistakes += [Mistake(message, file, key=f"stack.{place}.at")] if beyond else []
+        if not mistakes:
+            for layer in rule.layers(len(layers)):
+                layers[layer] = tuple(parts[part] for part in rule.parts)
+    if mistakes:
+        raise InputError(mistakes)
+    return Stack.of(layers)
 
 
 @lru_cache(maxsize=1)

@@ -9,15 +9,12 @@ from typing import Any
 from evo_libra.errors import InputError, unknown
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import Source, read_source
-from evo_libra.workload.models.attention_windows import Window, windows_of
 from evo_libra.workload.models.configuration_keys import changes_nothing, makes_another_model, refusal_of_key
 from evo_libra.workload.models.decoder import Decoder, DecoderSpec, Experts, LatentAttention, decoder_of
+from evo_libra.workload.models.mixed_layers import mixed_layers
 from evo_libra.workload.models.model_file import ModelFile
-from evo_libra.workload.training.training_step import model_flop
 
-_PERCENT = 100.0
 _MAX_LAYERS = 10_000
-_PREDICTORS = "num_nextn_predict_layers"
 _PARALLEL = ("parallel_attn", "use_parallel_residual")
 """Keys of models whose attention and feed-forward block add to the same input."""
 
@@ -29,19 +26,16 @@ class Configuration:
     Attributes
     ----------
     source : the file.
-    model : as it is computed, with attention to the whole sequence in every layer.
+    model, spec : as it is computed, and as a file would write it.
     read : paths of the keys that the model was made from, or that change nothing.
-    windows : layers whose attention sees a part of the sequence alone.
-    predictors : layers that predict tokens after the next one.
     parallel : the key that makes attention and feed-forward block parallel; empty where none does.
     unread : keys that are not known.
     """
 
     source: Source
     model: Decoder
+    spec: DecoderSpec
     read: tuple[KeyPath, ...]
-    windows: tuple[Window, ...]
-    predictors: int
     parallel: str
     unread: tuple[str, ...]
 
@@ -50,23 +44,9 @@ class Configuration:
         """Where the keys of the language model are."""
         return ModelFile(self.source).path
 
-    def reaches(self, sequence: int) -> bool:
-        """Return whether a sequence is longer than a window."""
-        return any(window.tokens < sequence for window in self.windows)
-
-    def omissions(self, sequence: int, *, served: bool = False) -> list[str]:
-        """Return a sentence, with file, line and key, for what is not computed, with the size of its effect.
-
-        Parameters
-        ----------
-        sequence : tokens of a sequence, or of a request with its answer.
-        served : whether requests are answered, so that the cache of keys and values counts.
-        """
-        found = [
-            (one.key, self._of_window(one, sequence, served=served)) for one in self.windows if one.tokens < sequence
-        ]
-        if self.predictors:
-            found.append((_PREDICTORS, self._of_predictors(sequence)))
+    def omissions(self) -> list[str]:
+        """Return a sentence, with file, line and key, for what is not computed, with the size of its effect."""
+        found = list[tuple[str, str]]()
         if self.parallel:
             rule = "attention and feed-forward block share an all-reduce of the tensor parallel group in each pass"
             found.append((self.parallel, f"{rule}; two are counted, twice the traffic"))
@@ -74,34 +54,9 @@ class Configuration:
             found.append(("", f"keys that are not known and not read: {', '.join(self.unread)}"))
         return [str(self.source.mistake((*self.path, key) if key else (), text)) for key, text in found]
 
-    def _of_window(self, window: Window, sequence: int, *, served: bool) -> str:
-        model = self.model
-        whole, linear = model_flop(model, sequence), model_flop(model, 0)
-        saved = (1.0 - window.scores(sequence)) * (whole - linear) * window.layers / model.layers
-        kept = model.layers - window.layers * (1.0 - window.tokens / sequence)
-        kind = "chunks" if window.chunked else "a window"
-        cache = f" and {_more(model.layers / kept)} cache" if served else ""
-        where = f"in {window.layers} of {model.layers} layers"
-        effect = f"{_more(whole / (whole - saved))} FLOP{cache} for {sequence:,} tokens"
-        return f"attention in {kind} of {window.tokens:,} tokens, {where}, is computed as full attention, with {effect}"
-
-    def _of_predictors(self, sequence: int) -> str:
-        """Return what the layers lack: each is a layer, a projection of two widths to one, and the head again."""
-        model, count = self.model, self.predictors
-        deeper = model_flop(model.model_copy(update={"layers": model.layers + count}), sequence)
-        ends = 6.0 * count * (2 * model.hidden**2 + model.vocabulary * model.hidden)
-        added = (deeper + ends) / model_flop(model, sequence)
-        return f"found {count}; prediction of further tokens is not computed; it takes {_more(added)} FLOP"
-
-
-def _more(ratio: float) -> str:
-    return f"{_PERCENT * (ratio - 1.0):.3g} % more"
-
 
 def read_decoder(path: Path) -> Decoder:
     """Read a model from a Hugging Face ``config.json``; its name is that of the file's folder, or of the file.
-
-    Attention in windows is read as attention to the whole sequence; `read_configuration` says what else it is.
 
     Raises
     ------
@@ -123,14 +78,11 @@ def configuration_of(source: Source) -> Configuration:
     name = path.parent.name if path.stem == "config" and path.parent.name else path.stem
     file = ModelFile(source)
     spec = _spec_of(file)
-    windows, predictors = windows_of(file, spec.layers), file.size(_PREDICTORS, least=0) or 0
     parallel = next((key for key in _PARALLEL if file.value(key) is True), "")
     known, unread = _judged(file)
     file.check()
     model = decoder_of(name, spec, source.file)
-    return Configuration(
-        source=source, model=model, read=known, windows=windows, predictors=predictors, parallel=parallel, unread=unread
-    )
+    return Configuration(source=source, model=model, spec=spec, read=known, parallel=parallel, unread=unread)
 
 
 def _judged(file: ModelFile) -> tuple[tuple[KeyPath, ...], tuple[str, ...]]:
@@ -166,6 +118,7 @@ _GATED_MODELS = (
     "cohere",
     "deepseek_v2",
     "deepseek_v3",
+    "deepseek_v32",
     "gemma",
     "gemma2",
     "gemma3_text",
@@ -175,12 +128,16 @@ _GATED_MODELS = (
     "granite",
     "granitemoe",
     "internlm2",
+    "jamba",
     "kimi_k2",
+    "kimi_linear",
     "llama",
     "llama4_text",
+    "minimax_m2",
     "ministral",
     "mistral",
     "mixtral",
+    "nemotron_h",
     "olmo",
     "olmo2",
     "olmoe",
@@ -190,12 +147,13 @@ _GATED_MODELS = (
     "qwen2_moe",
     "qwen3",
     "qwen3_moe",
+    "qwen3_next",
     "seed_oss",
     "smollm3",
     "stablelm",
 )
 """Models whose layers are those of Llama, with experts or narrow attention where their keys say so."""
-_NOT_DECODERS = ("bert", "roberta", "t5", "bart", "vit", "whisper", "mamba", "mamba2", "rwkv", "jamba", "dbrx")
+_NOT_DECODERS = ("bert", "roberta", "t5", "bart", "vit", "whisper", "mamba", "mamba2", "rwkv", "dbrx")
 _TIED_MODELS = (
     "gpt2",
     "opt",
@@ -236,7 +194,15 @@ def _spec_of(file: ModelFile) -> DecoderSpec:
         "tied": bool(file.value("tie_word_embeddings", file.value("model_type") in _TIED_MODELS)),
         "source": f"{file.source.file}, a Hugging Face configuration",
     }
-    return DecoderSpec(experts=experts, latent=_latent_of(file), **values)
+    values |= {"experts": experts, "latent": _latent_of(file), "predictors": _predictors_of(file)}
+    return DecoderSpec(**values, **mixed_layers(file, values))
+
+
+def _predictors_of(file: ModelFile) -> int:
+    """Return the layers that predict further tokens."""
+    own = file.size("num_nextn_predict_layers", least=0)
+    modules = file.size("num_mtp_modules", least=0) if file.value("use_mtp") else 0
+    return own or modules or 0
 
 
 def _refuse_unsupported(file: ModelFile) -> None:
@@ -247,11 +213,9 @@ def _refuse_unsupported(file: ModelFile) -> None:
         rest = "write that of a model with the same layers, such as llama, or a generator of kind decoder"
         known = unknown("model_type", kind, (*_GATED_MODELS, *_PLAIN_MODELS))
         raise file.mistake("model_type", f"{known}; {rest}")
-    if file.value("mlp_only_layers"):
-        raise file.mistake("mlp_only_layers", "found layers without experts; only the first layers may lack them")
-    for key in ("decoder_sparse_step", "interleave_moe_layer_step", "moe_layer_freq"):
-        if file.value(key, 1) != 1:
-            raise file.mistake(key, f"found {file.data[key]!r}; only 1, experts in every layer, is supported")
+    key = "interleave_moe_layer_step"
+    if file.value(key, 1) != 1:
+        raise file.mistake(key, f"found {file.data[key]!r}; only 1, experts in every layer, is supported")
 
 
 def _is_gated(file: ModelFile) -> bool:
@@ -277,9 +241,16 @@ def _experts_of(file: ModelFile) -> Experts | None:
     shared = file.size("shared_expert_intermediate_size", least=0)
     return Experts(
         count=count,
-        per_token=file.needed("the number of experts that a token passes", "num_experts_per_tok", "experts_per_token"),
+        per_token=file.needed(
+            "the number of experts that a token passes",
+            "num_experts_per_tok",
+            "experts_per_token",
+            "num_experts_per_token",
+        ),
         feed_forward=width,
-        shared_feed_forward=(file.size("n_shared_experts", least=0) or 0) * width if shared is None else shared,
+        shared_feed_forward=(file.size("n_shared_experts", "num_shared_experts", least=0) or 0) * width
+        if shared is None
+        else shared,
         dense_layers=file.size("first_k_dense_replace", least=0) or 0,
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field, RootModel
 
@@ -44,6 +44,10 @@ class Recommender(RecommenderSpec):
 
     name: str
     source: str = ""
+
+    def figures(self) -> dict[str, Any]:
+        """Return its figures by the names of the fields."""
+        return self.model_dump(mode="json")
 
     @property
     def bottom_weights(self) -> int:

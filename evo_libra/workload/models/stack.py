@@ -34,6 +34,13 @@ class Stack:
     kinds: tuple[DecoderLayer, ...]
     order: tuple[int, ...]
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.kinds, self.order))
+
     @classmethod
     def of(cls, layers: Sequence[DecoderLayer]) -> Stack:
         """Return the stack of some layers."""

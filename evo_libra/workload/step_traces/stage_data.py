@@ -10,7 +10,7 @@ import numpy as np
 from evo_libra.collective import Collective
 from evo_libra.workload.plans.plans import Plans
 from evo_libra.workload.step_traces.layer_passes import Sent, number
-from evo_libra.workload.training.memory import Parameters, held_parameters
+from evo_libra.workload.training.memory import Parameters, held_parameters, predictor_parts
 from evo_libra.workload.training.races import DATA, EXPERT_DATA
 from evo_libra.workload.training.training_setup import Setup
 
@@ -61,4 +61,7 @@ def _held(setup: Setup, plan: Plans, stage: int, layers: Sequence[int]) -> Param
     model, last = setup.decoder, int(plan.pp[0]) - 1
     # A model whose head is its embedding has one table where both are in one stage.
     tables = (stage == 0) + (stage == last and (last > 0 or not model.tied))
-    return held_parameters(setup, plan, model.stack.counts(layers), np.array([float(tables)]))
+    own = [layer for layer in layers if layer < model.layers]
+    predicting = np.array([float(len(layers) - len(own))])
+    parts = [*model.stack.parts(model.stack.counts(own)), *predictor_parts(model, predicting)]
+    return held_parameters(setup, plan, parts, np.array([float(tables)]))

@@ -81,8 +81,8 @@ class _Work:
             stages=value["pp"],
             chunks=value["vp"],
             microbatches=round(number(plan.microbatches(setup.global_batch))),
-            passes=[layer_passes(setup, plan, layer) for layer in model.stack.kinds],
-            order=model.stack.order,
+            passes=[layer_passes(setup, plan, layer) for layer in (*model.stack.kinds, model.predictor)],
+            order=(*model.stack.order, *[len(model.stack.kinds)] * model.predictors),
             # The last stage has all of it, even where the formula gives each stage a share.
             head=number(head_time(replace(setup, balanced=False), plan)),
             message=whole,

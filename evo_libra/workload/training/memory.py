@@ -11,7 +11,7 @@ from evo_libra.arrays import FloatArray
 from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.models.kernels import Array
 from evo_libra.workload.models.layer import one_layer, share_of
-from evo_libra.workload.models.stack import Counted
+from evo_libra.workload.models.stack import Counted, DecoderLayer
 from evo_libra.workload.plans.plans import FULL, NONE, Plans
 from evo_libra.workload.training.expansion import expansions_of, spilled
 from evo_libra.workload.training.offload import GRADIENT, WEIGHT, in_window, on_npu
@@ -64,20 +64,31 @@ def parameters(setup: Setup, plans: Plans, *, embeddings: bool = True) -> Parame
     """
     # A pipeline of one stage has the output head, too, where that is no copy of the embedding.
     tables = np.where((plans.pp == 1) & (not setup.decoder.tied), 2.0, 1.0) * embeddings
-    return held_parameters(setup, plans, layers_of_stage(setup.decoder, plans), tables)
+    return held_parameters(setup, plans, _first_stage(setup.decoder, plans), tables)
 
 
-def held_parameters(setup: Setup, plans: Plans, layers: Sequence[FloatArray], tables: FloatArray) -> Parameters:
+def _first_stage(model: Decoder, plans: Plans) -> list[Counted]:
+    """Return the sublayers of a stage as long as the longest; one that is alone has the predictors, too."""
+    parts = model.stack.parts(layers_of_stage(model, plans))
+    return [*parts, *predictor_parts(model, 1.0 * model.predictors * (plans.pp == 1))]
+
+
+def predictor_parts(model: Decoder, count: FloatArray) -> list[Counted]:
+    """Return the sublayers of (n,) layers that predict further tokens; none of a model without them."""
+    return [(count, part) for part in model.predictor] if model.predictors else []
+
+
+def held_parameters(setup: Setup, plans: Plans, parts: Sequence[Counted], tables: FloatArray) -> Parameters:
     """Return the weights of an accelerator of some stage.
 
     Parameters
     ----------
-    layers : (n,) layers of each kind of the stage.
+    parts : sublayers of the stage.
     tables : (n,) how many of embedding and output head it has.
     """
     model, share = setup.decoder, share_of(plans)
     held = [tables * sum(matrix.weights for matrix in model.head.matrices(share)), np.zeros(1)]
-    for count, part in model.stack.parts(layers):
+    for count, part in parts:
         matrices = part.matrices(share)
         for routed in {matrix.routed for matrix in matrices}:
             weights = sum(matrix.weights for matrix in matrices if matrix.routed is routed)
@@ -101,7 +112,9 @@ def memory(setup: Setup, plans: Plans) -> dict[str, FloatArray]:
     return {
         **(kept if setup.offload is None else _left(setup, plans, kept)),
         "activations": activations(setup, plans),
-        "logits": plans.tokens(setup.sequence) * setup.decoder.head.kept(share_of(plans)),
+        "logits": (1 + setup.decoder.predictors)
+        * plans.tokens(setup.sequence)
+        * setup.decoder.head.kept(share_of(plans)),
         "buffers": np.full(1, BUFFERS),
     }
 
@@ -136,10 +149,14 @@ def _left(setup: Setup, plans: Plans, kept: dict[str, FloatArray]) -> dict[str, 
 
 def largest_layer(setup: Setup, plans: Plans) -> FloatArray:
     """Return (n,) weights that an NPU has of the largest layer, or of the embedding."""
-    kinds, none, one = np.eye(len(setup.decoder.stack.kinds))[..., None], np.zeros(1), np.ones(1)
-    sizes = [held_parameters(setup, plans, tuple(kind), none).all for kind in kinds]
-    table = held_parameters(setup, plans, tuple(0.0 * kinds[0]), one).all
+    none, one = np.zeros(1), np.ones(1)
+    sizes = [held_parameters(setup, plans, one_layer(layer), none).all for layer in _kinds(setup.decoder)]
+    table = held_parameters(setup, plans, (), one).all
     return np.asarray(np.maximum.reduce(np.broadcast_arrays(*sizes, table)))
+
+
+def _kinds(model: Decoder) -> list[DecoderLayer]:
+    return [*model.stack.kinds, *([model.predictor] if model.predictors else [])]
 
 
 def activations(setup: Setup, plans: Plans) -> FloatArray:
@@ -151,7 +168,7 @@ def activations(setup: Setup, plans: Plans) -> FloatArray:
     if setup.offload is None or not setup.offload.checkpoints:
         return waiting
     kept = replace(plans, recompute=np.full(1, NONE))
-    sizes = [_kept(setup, kept, one_layer(layer), 1.0) for layer in setup.decoder.stack.kinds]
+    sizes = [_kept(setup, kept, one_layer(layer), 1.0) for layer in _kinds(setup.decoder)]
     largest = np.maximum.reduce(np.broadcast_arrays(*sizes))
     return np.where(plans.recompute == FULL, np.minimum(largest, waiting), waiting)
 
@@ -175,8 +192,8 @@ def waiting_activations(setup: Setup, plans: Plans) -> FloatArray:
 
 def stage_activations(setup: Setup, plans: Plans) -> FloatArray:
     """Return (n,) bytes of the activations of a microbatch on the first stage."""
-    layers = layers_of_stage(setup.decoder, plans)
-    return _kept(setup, plans, setup.decoder.stack.parts(layers), sum(layers, np.zeros(1)))
+    layers = sum(layers_of_stage(setup.decoder, plans), np.zeros(1)) + setup.decoder.predictors * (plans.pp == 1)
+    return _kept(setup, plans, _first_stage(setup.decoder, plans), layers)
 
 
 def _kept(setup: Setup, plans: Plans, parts: Sequence[Counted], layers: Array) -> FloatArray:

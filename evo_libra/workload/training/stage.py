@@ -15,7 +15,7 @@ from evo_libra.workload.models.layer import (
     reduced_bytes,
 )
 from evo_libra.workload.plans.plans import FULL, Plans
-from evo_libra.workload.training.memory import layers_of_stage
+from evo_libra.workload.training.memory import layers_of_stage, predictor_parts
 from evo_libra.workload.training.races import CONTEXT, EXPERT, TENSOR, StepChain, Traffic
 from evo_libra.workload.training.training_setup import Setup
 
@@ -62,7 +62,9 @@ class Stage:
 def stage_of(setup: Setup, plans: Plans) -> Stage:
     """Return the longest stage under each plan."""
     counts = layers_of_stage(setup.decoder, plans)
-    parts = setup.decoder.stack.parts(counts)
+    # The last stage has the predictors; balanced stages have a share of them each.
+    last = setup.decoder.predictors / (plans.pp if setup.balanced else np.ones(1))
+    parts = [*setup.decoder.stack.parts(counts), *predictor_parts(setup.decoder, last)]
     time, sent = layer_time(setup, plans, parts), [part_traffic(setup, plans, part) for _, part in parts]
     again = 1.0 * (plans.recompute == FULL)
     pairs = sum((count * one.reduces for (count, _), one in zip(parts, sent, strict=True)), np.zeros(1))

@@ -25,6 +25,9 @@ def layers_of_stages(setup: Setup, stages: int, chunks: int) -> list[list[range]
             stop = start + sizes[stage][chunk]
             found[stage].append(range(max(start, 0), min(stop, setup.decoder.layers)))
             start = stop
+    # Layers that predict further tokens follow the last one.
+    last, layers = found[-1][-1], setup.decoder.layers
+    found[-1][-1] = range(last.start if last else layers, layers + setup.decoder.predictors)
     return found
 
 

@@ -102,11 +102,11 @@ def _beside(streams: Sequence[Stream]) -> list[StepChain]:
 
 
 def head_time(setup: Setup, plans: Plans) -> FloatArray:
-    """Return (n,) seconds of the output head and the loss, which the last stage has."""
+    """Return (n,) seconds of the output head and the loss, which the last stage has, once more for each predictor."""
     kernels, tokens, share, head = setup.kernels, plans.tokens(setup.sequence), share_of(plans), setup.decoder.head
     (product,) = [matrix_time(kernels, matrix, tokens, setup.head_precision) for matrix in head.matrices(share)]
     moved = kernels.moved(tokens * sum(head.moved(share)))
-    time = setup.stack.compute * (product.forward + product.backward + moved)
+    time = setup.stack.compute * (product.forward + product.backward + moved) * (1 + setup.decoder.predictors)
     return time / plans.pp if setup.balanced else time
 
 

@@ -177,4 +177,8 @@ def model_flop(model: Decoder, sequence: int) -> float:
     kinds = [
         sum(float(core.work) for part in kind for core in part.cores(WHOLE, sequence)) for kind in model.stack.kinds
     ]
-    return 6.0 * (model.active_parameters - embedding) + 3.0 * sum(kinds[kind] for kind in model.stack.order)
+    weights, work = model.active_parameters - embedding, sum(kinds[kind] for kind in model.stack.order)
+    predicted = model.layer_parameters(model.predictor, active=True) + model.vocabulary * model.hidden
+    return 6.0 * (weights + model.predictors * predicted) + 3.0 * (
+        work + model.predictors * kinds[model.stack.order[-1]]
+    )

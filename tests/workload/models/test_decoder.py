@@ -292,8 +292,10 @@ def test_models_whose_class_leaves_the_default_have_a_tied_head(tmp_path: Path, 
         ({"num_attention_heads": 24}, "heads: found 24, which does not divide the width of 4096; give the head width"),
         ({"model_type": "t5"}, "model_type: 't5' is not supported; a decoder whose layers are equal is expected"),
         ({"is_encoder_decoder": True}, "model_type: 'llama' is not supported"),
-        ({"decoder_sparse_step": 2}, "decoder_sparse_step: found 2; only 1, experts in every layer, is supported"),
-        ({"mlp_only_layers": [3]}, "mlp_only_layers: found layers without experts"),
+        (
+            {"interleave_moe_layer_step": 2},
+            "interleave_moe_layer_step: found 2; only 1, experts in every layer, is supported",
+        ),
         ({"num_experts": 4, "num_experts_per_tok": 8}, "experts.per_token: found 8; a layer has 4 experts"),
         (
             {"num_experts": 4, "num_experts_per_tok": 1, "first_k_dense_replace": 99},

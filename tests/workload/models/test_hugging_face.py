@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,9 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evo_libra.errors import InputError
+from evo_libra.exchange.hugging_face import READERS
 from evo_libra.files.source import parse_source
-from evo_libra.workload.models.attention_windows import Window
+from evo_libra.network.catalog.accelerators import accelerator
+from evo_libra.workload.models.decoder import Decoder, DecoderSpec, decoder_of
 from evo_libra.workload.models.hugging_face import Configuration, configuration_of
+from evo_libra.workload.models.layers.attention import GroupedAttention, attended
+from evo_libra.workload.plans.plans import one_plan
+from evo_libra.workload.serving.cache import cache_bytes
+from evo_libra.workload.serving.serving_setup import ServingSetup
 from evo_libra.workload.training.training_step import model_flop
 
 LLAMA = {
@@ -35,35 +42,41 @@ def refusal(config: dict[str, Any]) -> str:
     return str(error.value)
 
 
-def test_the_effect_of_a_window_is_that_by_hand() -> None:
+def windows_of(model: Decoder) -> list[int]:
+    """Return the windows of the layers that have one."""
+    parts = [model.stack.kinds[kind][0] for kind in model.stack.order]
+    return [one.window for one in parts if isinstance(one, GroupedAttention) and one.window is not None]
+
+
+def test_the_work_of_a_window_is_that_by_hand() -> None:
     """Mistral 7B at 32,768 tokens: 6 x 7.11e9 FLOP of weights, 3 x 32 x 256 x 32,768 of attention a layer.
 
     A window of 4,096 tokens leaves 2 / 8 - 1 / 64 = 15 / 64 of the 25.77e9 of all 32 layers: 42.67e9 + 25.77e9 over
     42.67e9 + 6.04e9 is 1.405.
     """
-    (sentence,) = read({**MISTRAL, "sliding_window": 4096}).omissions(32768)
-    assert sentence.startswith("config.json:1:")
-    assert "sliding_window: attention in a window of 4,096 tokens, in 32 of 32 layers, is computed as full" in sentence
-    assert sentence.endswith(", with 40.5 % more FLOP for 32,768 tokens")
+    full, window = (read({**MISTRAL, "sliding_window": tokens}).model for tokens in (None, 4096))
+    assert round(model_flop(full, 32768) / model_flop(window, 32768), 3) == 1.405
 
 
 def test_a_cache_of_windows_is_that_by_hand() -> None:
-    """52 of 62 layers keep 1,024 of 8,192 tokens: 62 over 10 + 52 / 8 layers is 3.758, 276 % more."""
+    """52 of 62 layers keep 1,024 of 8,192 tokens: 62 over 10 + 52 / 8 layers is 3.758."""
     kinds = ["full_attention" if (at + 1) % 6 == 0 else "sliding_attention" for at in range(62)]
-    model = {**LLAMA, "num_hidden_layers": 62, "sliding_window": 1024, "layer_types": kinds}
-    (sentence,) = read(model).omissions(8192, served=True)
-    assert "in 52 of 62 layers" in sentence
-    assert " and 276 % more cache for 8,192 tokens" in sentence
+    config = {**LLAMA, "num_hidden_layers": 62, "sliding_window": 1024}
+    full, mixed = (
+        ServingSetup(read({**config, "layer_types": listed}).model, accelerator("h100-80gb"), 8192, 2)
+        for listed in (["full_attention"] * 62, kinds)
+    )
+    whole, kept = (float(cache_bytes(setup, one_plan(), 8192.0)[0]) for setup in (full, mixed))
+    assert round(whole / kept, 3) == 3.758
 
 
-def test_the_effect_of_prediction_layers_is_that_by_hand() -> None:
+def test_the_work_of_prediction_layers_is_that_by_hand() -> None:
     """A layer of 32, of 218.1e6 weights and 3 x 32 x 256 x 4,096 FLOP, with 2 x 4,096^2 weights and the head again."""
-    (sentence,) = read({**LLAMA, "num_nextn_predict_layers": 1}).omissions(4096)
+    plain, predicting = read(LLAMA).model, read({**LLAMA, "num_nextn_predict_layers": 1}).model
     layer = 6 * (2 * 4096 * (4096 + 1024) + 3 * 4096 * 14336 + 2 * 4096) + 3 * 32 * 256 * 4096
-    ends, head = 6 * (2 * 4096**2 + 32000 * 4096), 6 * (32000 * 4096 + 4096)
-    expected = 100 * (layer + ends) / (32 * layer + head)
-    assert "num_nextn_predict_layers: found 1; " in sentence
-    assert f"it takes {expected:.3g} % more FLOP" in sentence
+    ends = 6 * (2 * 4096**2 + 3 * 4096 + 32000 * 4096)
+    assert model_flop(predicting, 4096) - model_flop(plain, 4096) == pytest.approx(layer + ends, rel=1e-12)
+    assert predicting.parameters == plain.parameters
 
 
 @pytest.mark.parametrize("config", [
@@ -79,7 +92,7 @@ def test_the_effect_of_prediction_layers_is_that_by_hand() -> None:
     {**LLAMA, "attn_config": {"attn_type": "multihead_attention", "attn_impl": "flash"}, "model_type": "mpt"},
 ], ids=str)  # fmt: skip
 def test_what_has_no_effect_passes_without_a_word(config: dict[str, Any]) -> None:
-    assert read(config).omissions(4096) == []
+    assert read(config).omissions() == []
 
 
 @pytest.mark.parametrize(("config", "layers", "tokens"), [
@@ -110,10 +123,7 @@ def test_what_has_no_effect_passes_without_a_word(config: dict[str, Any]) -> Non
 ], ids=str)  # fmt: skip
 def test_every_class_has_windows_in_its_own_layers(config: dict[str, Any], layers: int, tokens: int) -> None:
     """Layers and defaults are those of the configurations of Hugging Face's transformers."""
-    found = read(config)
-    assert [(one.layers, one.tokens) for one in found.windows] == [(layers, tokens)]
-    assert found.omissions(tokens) == []
-    assert len(found.omissions(tokens + 1)) == 1
+    assert windows_of(read(config).model) == [tokens] * layers
 
 
 @pytest.mark.parametrize(("changes", "words"), [
@@ -153,18 +163,18 @@ def test_a_refused_key_can_be_turned_off() -> None:
 
 
 def test_keys_that_are_not_known_are_listed() -> None:
-    (sentence,) = read({**LLAMA, "n_group": 8, "colour": "blue"}).omissions(4096)
+    (sentence,) = read({**LLAMA, "n_group": 8, "colour": "blue"}).omissions()
     assert sentence.endswith("keys that are not known and not read: n_group, colour")
 
 
 def test_the_other_models_of_a_file_are_listed_and_not_refused() -> None:
     whole = {"model_type": "llava", "text_config": LLAMA, "vision_config": {"hidden_size": 8}, "window_size": 7}
-    (sentence,) = read(whole).omissions(4096)
+    (sentence,) = read(whole).omissions()
     assert sentence.endswith("not read: vision_config, window_size")
 
 
 def test_a_shared_all_reduce_is_named() -> None:
-    (sentence,) = read({**LLAMA, "model_type": "falcon", "parallel_attn": True}).omissions(4096)
+    (sentence,) = read({**LLAMA, "model_type": "falcon", "parallel_attn": True}).omissions()
     assert "parallel_attn: attention and feed-forward block share an all-reduce" in sentence
 
 
@@ -173,15 +183,15 @@ def test_a_window_has_the_scores_that_a_count_has(tokens: int, sequence: int, ch
     """A token at a place p of n has min(p, W) scores, or p mod W of a chunk; half a score is that of the continuum."""
     first = [at // tokens * tokens if chunked else max(at - tokens, 0) for at in range(sequence)]
     counted = sum(at - start + 0.5 for at, start in enumerate(first))
-    exact = Window("key", tokens, 1, chunked=chunked).scores(sequence)
+    exact = attended(sequence, tokens, chunked=chunked) / sequence
     assert exact == pytest.approx(counted / (sequence**2 / 2), abs=1.0 / sequence)
 
 
 @given(st.integers(1, 10**6), st.integers(1, 10**6))
 def test_longer_sequences_lose_more_to_a_window(tokens: int, sequence: int) -> None:
-    window = Window("key", tokens, 1)
-    assert 0 < window.scores(2 * sequence) <= window.scores(sequence) <= 1
-    assert window.scores(tokens) == 1
+    once, twice = (attended(size, tokens) / size for size in (sequence, 2 * sequence))
+    assert 0 < twice <= once <= 1
+    assert attended(tokens, tokens) == tokens
 
 
 def test_attention_is_what_grows_with_the_sequence() -> None:
@@ -200,4 +210,70 @@ def test_gpt_oss_has_the_weights_that_its_model_card_prints() -> None:
     })  # fmt: skip
     assert found.model.parameters == pytest.approx(116.83e9, rel=0.005)
     assert found.model.active_parameters - 201088 * 2880 == pytest.approx(5.13e9, rel=0.005)
-    assert [(one.layers, one.tokens) for one in found.windows] == [(18, 128)]
+    assert windows_of(found.model) == [128] * 18
+
+
+PUBLISHED = json.loads((Path(__file__).parents[2] / "golden" / "model_configurations.json").read_text())
+"""Trimmed configurations with the numbers of weights that were published, and where."""
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, id=row["name"]) for row in PUBLISHED])
+def test_models_of_other_layers_have_the_weights_that_were_published(row: dict[str, Any]) -> None:
+    found = read(row["config"])
+    assert found.omissions() == []
+    assert found.model.parameters == pytest.approx(row["parameters"], rel=0.005)
+    if "active" in row:
+        embedding = found.model.embedding.parameters() if row.get("active_without_embedding") else 0
+        assert abs(found.model.active_parameters - embedding - row["active"]) <= row["active_tolerance"]
+
+
+def kinds_of(name: str) -> list[tuple[str, ...]]:
+    (row,) = [row for row in PUBLISHED if row["name"] == name]
+    model = read(row["config"]).model
+    return [tuple(type(part).__name__ for part in model.stack.kinds[kind]) for kind in model.stack.order]
+
+
+def test_layers_are_in_the_order_of_the_configuration() -> None:
+    delta, full = ("GatedDelta", "RoutedFeedForward"), ("GroupedAttention", "RoutedFeedForward")
+    assert kinds_of("qwen3-next-80b-a3b") == [delta, delta, delta, full] * 12
+    jamba = [one for pair in kinds_of("jamba-1.5-large")[:8] for one in pair[:1]]
+    assert jamba == ["SelectiveScan"] * 4 + ["GroupedAttention"] + ["SelectiveScan"] * 3
+    blocks = [pair[1] for pair in kinds_of("jamba-1.5-large")[:4]]
+    assert blocks == ["FeedForward", "RoutedFeedForward"] * 2
+    nemotron = kinds_of("nemotron-h-8b")
+    assert nemotron[:8] == [("StateSpace",), ("FeedForward",)] * 3 + [("StateSpace",), ("GroupedAttention",)]
+    kimi = kinds_of("kimi-linear-48b-a3b")
+    assert kimi[0] == ("GatedDelta", "FeedForward")
+    assert [at + 1 for at, one in enumerate(kimi) if one[0] != "GatedDelta"] == [4, 8, 12, 16, 20, 24, 27]
+    assert {one[0] for one in kinds_of("deepseek-v3.2")} == {"SparseLatentAttention"}
+
+
+@pytest.mark.parametrize(("changes", "blocks"), [
+    ({"decoder_sparse_step": 2}, ["FeedForward", "RoutedFeedForward"] * 16),
+    ({"mlp_only_layers": [0, 3]}, ["FeedForward", *["RoutedFeedForward"] * 2, "FeedForward",
+                                   *["RoutedFeedForward"] * 28]),
+    ({"moe_layer_freq": 2}, ["RoutedFeedForward", "FeedForward"] * 16),
+], ids=str)  # fmt: skip
+def test_experts_are_in_the_layers_that_a_configuration_says(changes: dict[str, Any], blocks: list[str]) -> None:
+    model = read({**LLAMA, "num_local_experts": 4, "num_experts_per_tok": 2, **changes}).model
+    assert [type(model.stack.kinds[kind][1]).__name__ for kind in model.stack.order] == blocks
+
+
+@pytest.mark.parametrize(("changes", "words"), [
+    ({"model_type": "nemotron_h", "hybrid_override_pattern": "MX", "mamba_num_heads": 8, "mamba_head_dim": 8,
+      "n_groups": 1, "ssm_state_size": 8}, "hybrid_override_pattern: found 'MX'; a letter of M, * or -"),
+    ({"model_type": "kimi_linear"}, "linear_attn_config: found None; `num_heads`, `head_dim` and `kda_layers`"),
+    ({"model_type": "minimax_m2", "attn_type_list": [0, 1]}, "attn_type_list: found [0, 1]; only 1, full attention"),
+], ids=str)  # fmt: skip
+def test_layers_that_are_not_known_are_refused(changes: dict[str, Any], words: str) -> None:
+    assert words in refusal({**LLAMA, **changes})
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, id=row["name"]) for row in PUBLISHED])
+def test_an_imported_model_has_the_layers_of_the_configuration(row: dict[str, Any]) -> None:
+    source = parse_source(json.dumps({"architectures": ["Any"], **row["config"]}), "config.json")
+    (reader,) = READERS
+    values = {**reader.read(source).generator, "source": "imported"}
+    imported, model = decoder_of("own", DecoderSpec.model_validate(values)), configuration_of(source).model
+    assert imported.stack == model.stack
+    assert imported.predictors == model.predictors

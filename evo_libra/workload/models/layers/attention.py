@@ -7,7 +7,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from evo_libra.workload.models.kernels import Array
-from evo_libra.workload.models.layers.sublayer import Attention, Cell, Core, Matrix, Share, StepWork, Sublayer
+from evo_libra.workload.models.layers.sublayer import Attention, Cell, Core, Matrix, Share, Size, StepWork, Sublayer
+
+
+def attended(sequence: int, window: int | None, *, chunked: bool = False) -> float:
+    """Return twice the tokens that a token of a sequence attends to, on average.
+
+    Of the S^2 / 2 pairs of S tokens, a window of W leaves W S - W^2 / 2; chunks of W leave W^2 / 2 each.
+
+    >>> attended(4096, None), attended(4096, 1024), attended(10, 4, chunked=True)
+    (4096.0, 1792.0, 3.6)
+    """
+    if window is None or sequence <= window:
+        return float(sequence)
+    if chunked:
+        chunks, rest = divmod(sequence, window)
+        return (chunks * window**2 + rest**2) / sequence
+    return (2 * window * sequence - window**2) / sequence
 
 
 @dataclass(frozen=True)
@@ -18,17 +34,30 @@ class GroupedAttention(Sublayer):
     ----------
     heads, kv_heads, head_width : heads of queries, heads of keys and values, width of a head.
     biased : whether its linear layers have biases.
+    window : tokens that a token attends to; None for all before it.
+    chunked : whether a token attends to those of its chunk of `window` tokens, and not to the tokens before it.
+    sinks : whether each head has a logit that takes a part of the attention of every token.
+    gated : whether queries bring a gate of the results along.
     """
 
-    heads: int
-    kv_heads: int
-    head_width: int
+    heads: Size
+    kv_heads: Size
+    head_width: Size
     biased: bool = False
+    window: Size | None = None
+    chunked: bool = False
+    sinks: bool = False
+    gated: bool = False
+
+    @property
+    def vectors(self) -> int:
+        """Logits of sinks."""
+        return self.heads * self.sinks
 
     def matrices(self, share: Share) -> tuple[Matrix, ...]:
         """Return queries with keys and values, and the way out."""
         heads = self.heads / share.tp
-        width = self.head_width * (heads + 2.0 * share.heads(self.kv_heads))
+        width = self.head_width * (heads * (1 + self.gated) + 2.0 * share.heads(self.kv_heads))
         return (
             Matrix(n=width, k=self.hidden, biased=self.biased),
             Matrix(n=self.hidden, k=heads * self.head_width, biased=self.biased),
@@ -36,18 +65,30 @@ class GroupedAttention(Sublayer):
 
     def cores(self, share: Share, sequence: int) -> tuple[Core, ...]:
         """Return the attention of its heads."""
-        return (Attention(self.heads / share.tp, 2 * self.head_width, sequence, float(sequence), sequence),)
+        seen = attended(sequence, self.window, chunked=self.chunked)
+        length = sequence if self.window is None else min(sequence, self.window)
+        return (Attention(self.heads / share.tp, 2 * self.head_width, sequence, seen, length),)
 
     def kept(self, share: Share) -> Array:
-        """Return queries, keys, values and results of 2 bytes."""
-        return 2.0 * 2 * self.head_width * (self.heads / share.tp + share.heads(self.kv_heads))
+        """Return queries, keys, values and results of 2 bytes, and the gates of results."""
+        heads = self.heads / share.tp
+        return 2.0 * self.head_width * (heads * (2 + self.gated) + 2.0 * share.heads(self.kv_heads))
+
+    def moved(self, share: Share) -> tuple[Array, Array]:
+        """Return what a gate of results reads and writes."""
+        width = self.heads / share.tp * self.head_width * self.gated
+        return 6.0 * width, 10.0 * width
 
     def cache(self, share: Share, tokens: Array, cell: Cell) -> Array:
-        """Return the keys and values of each token."""
+        """Return the keys and values of each token that one attends to yet."""
+        tokens = tokens if self.window is None else np.minimum(tokens, self.window)
         return tokens * share.heads(self.kv_heads) * 2.0 * (self.head_width * cell.element + cell.scale)
 
     def step(self, share: Share, context: Array, cell: Cell) -> StepWork:
-        """Return the scores of the context and the sum of its values."""
+        """Return the scores of what a token sees of the context, and the sum of its values: half a chunk on average."""
+        if self.window is not None:
+            beyond = self.window / 2.0 if self.chunked else float(self.window)
+            context = np.where(context > self.window, beyond, context)
         flop = 2.0 * context * (self.heads / share.tp) * 2 * self.head_width
         return StepWork(flop, self.cache(share, context, cell))
 
@@ -69,12 +110,12 @@ class MultiheadLatentAttention(Sublayer):
     value_width : width of a head of values.
     """
 
-    heads: int
-    query_rank: int | None
-    kv_rank: int
-    nope_width: int
-    rope_width: int
-    value_width: int
+    heads: Size
+    query_rank: Size | None
+    kv_rank: Size
+    nope_width: Size
+    rope_width: Size
+    value_width: Size
 
     @property
     def key_width(self) -> int:

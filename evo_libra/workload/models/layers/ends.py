@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from evo_libra.workload.models.kernels import Array
-from evo_libra.workload.models.layers.sublayer import Matrix, Share, Sublayer
+from evo_libra.workload.models.layers.sublayer import Matrix, Number, Share, Size, Sublayer
 
 
 @dataclass(frozen=True)
@@ -18,8 +18,8 @@ class Embedding(Sublayer):
     positions : of positions that are learned; 0 for none.
     """
 
-    vocabulary: int
-    positions: int = 0
+    vocabulary: Size
+    positions: Number = 0
 
     def matrices(self, share: Share) -> tuple[Matrix, ...]:
         """Return the table, of which a token reads a row in place of a product."""
@@ -40,7 +40,7 @@ class Head(Sublayer):
     vocabulary : its outputs.
     """
 
-    vocabulary: int
+    vocabulary: Size
 
     def matrices(self, share: Share) -> tuple[Matrix, ...]:
         """Return the product with the vocabulary."""
@@ -58,3 +58,24 @@ class Head(Sublayer):
     def kept(self, share: Share) -> Array:
         """Return the logits of 4 bytes."""
         return 4.0 * self.vocabulary / share.tp
+
+
+@dataclass(frozen=True)
+class Predictor(Sublayer):
+    """What a layer of multi-token prediction has before it: a projection of a token and the state before (DeepSeek-V3).
+
+    Its widths go from two to one of the model's; embedding and head are those of the model.
+    """
+
+    def matrices(self, share: Share) -> tuple[Matrix, ...]:
+        """Return the projection, whose parts a tensor parallel group sums."""
+        return (Matrix(n=self.hidden, k=2 * self.hidden / share.tp),)
+
+    @property
+    def vectors(self) -> int:
+        """Norm of the second input, and the one before the head; that of the first is before every sublayer."""
+        return 2 * self.hidden
+
+    def kept(self, share: Share) -> Array:
+        """Return the second input of 2 bytes, split as the first one."""
+        return 2.0 * self.hidden / share.tp

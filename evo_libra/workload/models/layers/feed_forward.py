@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from evo_libra.workload.models.kernels import Array
-from evo_libra.workload.models.layers.sublayer import Matrix, Share, Sublayer
+from evo_libra.workload.models.layers.sublayer import Matrix, Number, Share, Size, Sublayer
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class FeedForward(Sublayer):
     biased : whether its linear layers have biases.
     """
 
-    width: int
+    width: Size
     gated: bool
     biased: bool = False
 
@@ -54,10 +54,10 @@ class RoutedFeedForward(Sublayer):
     biased : whether the linear layers of experts have biases.
     """
 
-    width: int
-    count: int
-    chosen: int
-    shared_width: int
+    width: Size
+    count: Size
+    chosen: Size
+    shared_width: Number
     gated: bool
     biased: bool = False
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Annotated, Protocol
 
 import numpy as np
+from pydantic import ConfigDict, Field
 
 from evo_libra.arrays import FloatArray
 from evo_libra.workload.models.kernels import Array, Kernels, scaled
+
+Size = Annotated[int, Field(ge=1, le=10**9)]
+Number = Annotated[int, Field(ge=0, le=10**9)]
 
 
 @dataclass(frozen=True)
@@ -177,7 +181,9 @@ class Sublayer:
     hidden : width of the model.
     """
 
-    hidden: int
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    hidden: Size
 
     def matrices(self, share: Share) -> tuple[Matrix, ...]:
         """Return the matrices of an NPU with their products for many tokens."""
