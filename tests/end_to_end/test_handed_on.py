@@ -15,7 +15,7 @@ import pytest
 import evo_libra
 
 PACKAGE = Path(evo_libra.__file__).parent
-MAX_FILES = 117
+MAX_FILES = 112
 """Files of the package whose functions a search enters; it only ever falls, and the aim is 80."""
 OWN = """\
 name: own
@@ -43,15 +43,25 @@ def enter(frame, event, _):
     named = code.co_flags & inspect.CO_OPTIMIZED and not code.co_name.startswith("<")
     if event == "call" and named and code.co_filename.startswith(folder):
         entered.add(code.co_filename[len(folder) + 1 :])
-        if code.co_name == "problem_of":
-            built[code.co_filename] += 1
 
 
+from evo_libra.problem.file import load
 from evo_libra.ui.cli import main
+
+build = load._Loader.load
+
+
+def count(self):
+    built["problem"] += 1
+    return build(self)
+
+
+load._Loader.load = count
 
 sys.addaudithook(hear)
 sys.argv = ["evo-libra", *words]
-sys.setprofile(enter)
+if folder:
+    sys.setprofile(enter)
 try:
     main()
 except SystemExit as end:
@@ -64,15 +74,15 @@ print("\\n" + json.dumps(found), file=sys.__stdout__, flush=True)
 
 
 @cache
-def watched(words: Sequence[str]) -> Any:
-    """Return what a command opens, enters and builds in a process of its own."""
-    command = [sys.executable, "-c", WATCH, str(PACKAGE), *words]
+def watched(words: Sequence[str], package: str = "") -> Any:
+    """Return what a command opens and builds in a process of its own, and which files of a package it enters."""
+    command = [sys.executable, "-c", WATCH, package, *words]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def search(name: str, out: Path) -> Any:
-    return watched(("search", name, "--evaluations", "200", "--out", str(out), "--no-plot"))
+def search(name: str, out: Path, package: str = "") -> Any:
+    return watched(("search", name, "--evaluations", "200", "--out", str(out), "--no-plot"), package)
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +95,7 @@ def catalogues(opened: dict[str, int]) -> dict[str, int]:
     return {path: count for path, count in opened.items() if path.endswith(".yaml")}
 
 
-@pytest.mark.parametrize("name", ["gpt3-4k", "llama3-405b-16k", "opt-175b-offload", "llama3-70b-serving"])
+@pytest.mark.parametrize("name", ["gpt3-4k", "llama3-405b-16k", "llama3-70b-serving"])
 def test_a_search_opens_each_catalogue_once_and_builds_its_problem_once(name: str, results: Path) -> None:
     found = search(name, results)
     assert set(catalogues(found["opened"]).values()) == {1}
@@ -102,7 +112,7 @@ def test_a_users_own_catalogue_is_opened_once(tmp_path: Path) -> None:
 
 
 def test_a_search_enters_few_files(results: Path) -> None:
-    entered = search("gpt3-4k", results)["entered"]
+    entered = search("gpt3-4k", results, str(PACKAGE))["entered"]
     assert len(entered) <= MAX_FILES, "\n".join(entered)
 
 
