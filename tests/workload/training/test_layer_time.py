@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from evo_libra.network.catalog.accelerators import accelerator
-from evo_libra.workload.models.decoder import DecoderSpec, decoder_of
+from evo_libra.workload.models.decoder import decoder_of
+from evo_libra.workload.models.decoder_spec import DecoderSpec
 from evo_libra.workload.models.layer import layer_time, one_layer, part_traffic, reduced_bytes
 from evo_libra.workload.plans.plans import FULL, one_plan
 from evo_libra.workload.serving.decoding import part_step
