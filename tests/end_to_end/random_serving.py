@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from evo_libra.arrays import FloatArray
 from evo_libra.network.catalog.accelerators import accelerator
-from evo_libra.workload.models.decoder import Decoder, Experts, LatentAttention
+from evo_libra.workload.models.decoder import Decoder
+from evo_libra.workload.models.decoder_spec import Experts, LatentAttention
 from evo_libra.workload.plans.plans import Plans, one_plan
 from evo_libra.workload.serving.serving_plans import ServingPlans
 from evo_libra.workload.serving.serving_setup import ServingSetup

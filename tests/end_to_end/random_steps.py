@@ -9,7 +9,8 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.network.catalog.accelerators import accelerator
-from evo_libra.workload.models.decoder import Decoder, Experts, LatentAttention
+from evo_libra.workload.models.decoder import Decoder
+from evo_libra.workload.models.decoder_spec import Experts, LatentAttention
 from evo_libra.workload.plans.plans import Plans
 from evo_libra.workload.training.races import Traffic
 from evo_libra.workload.training.training_setup import Setup

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from evo_libra.workload.layers.language_models import DlrmSpec, MoeSpec, TableSpec, TransformerSpec
-from evo_libra.workload.models.decoder import DecoderSpec
+from evo_libra.workload.models.decoder_spec import DecoderSpec
 from evo_libra.workload.models.recommender import RecommenderSpec
 
 

@@ -68,6 +68,6 @@ def prompt_memory(setup: ServingSetup, plans: Plans) -> dict[str, FloatArray]:
 
 
 def _memory(setup: ServingSetup, plans: Plans, cache: FloatArray) -> dict[str, FloatArray]:
-    """Return (n,) bytes of an accelerator by class beside the cache."""
+    """Return (n,) bytes of an accelerator by class, given those of the cache."""
     weights = setup.weight_bytes * parameters(setup.forward, with_split_experts(plans)).all
     return {"weights": weights, "cache": cache, "software": np.full(1, RESERVED)}

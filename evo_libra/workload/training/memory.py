@@ -197,7 +197,7 @@ def stage_activations(setup: Setup, plans: Plans) -> FloatArray:
 
 
 def _kept(setup: Setup, plans: Plans, parts: Sequence[Counted], layers: Array) -> FloatArray:
-    """Return (n,) bytes of the activations of a microbatch in some sublayers, which belong to so many layers."""
+    """Return (n,) bytes of the activations of a microbatch in some sublayers of a number of layers."""
     share, fused = share_of(plans), setup.fused_attention
     split = np.where(plans.sequence_parallel, plans.tp, 1)
     norm, again = (4.0 + setup.dropout) * setup.decoder.hidden / split, plans.recompute != NONE

@@ -14,7 +14,8 @@ from evo_libra.errors import InputError
 from evo_libra.exchange.hugging_face import READERS
 from evo_libra.files.source import parse_source
 from evo_libra.network.catalog.accelerators import accelerator
-from evo_libra.workload.models.decoder import Decoder, DecoderSpec, decoder_of
+from evo_libra.workload.models.decoder import Decoder, decoder_of
+from evo_libra.workload.models.decoder_spec import DecoderSpec
 from evo_libra.workload.models.hugging_face import Configuration, configuration_of
 from evo_libra.workload.models.layers.attention import GroupedAttention, attended
 from evo_libra.workload.plans.plans import one_plan

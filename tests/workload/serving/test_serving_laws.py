@@ -13,7 +13,8 @@ from random_serving import DENSE, FREE, LATENT, ROUTED, SEEDS, Seconds, random_p
 
 from evo_libra.arrays import FloatArray
 from evo_libra.network.catalog.accelerators import accelerator
-from evo_libra.workload.models.decoder import Experts, decoder
+from evo_libra.workload.models.decoder import decoder
+from evo_libra.workload.models.decoder_spec import Experts
 from evo_libra.workload.plans.plans import Plans, one_plan
 from evo_libra.workload.serving.cache import cache_bytes, serving_memory
 from evo_libra.workload.serving.phases import phases_of

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from evo_libra.chakra.trace import CollectiveType, Kind, Node
 from evo_libra.collective import Collective, bytes_of_pattern
 from evo_libra.network.catalog.accelerators import accelerator
-from evo_libra.workload.models.decoder import Decoder, Experts
+from evo_libra.workload.models.decoder import Decoder
+from evo_libra.workload.models.decoder_spec import Experts
 from evo_libra.workload.models.stacks import STACKS
 from evo_libra.workload.plans.plans import RECOMPUTE, one_plan
 from evo_libra.workload.step_traces.stage_writer import StageTrace

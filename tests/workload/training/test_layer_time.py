@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from evo_libra.network.catalog.accelerators import accelerator
-from evo_libra.workload.models.decoder import DecoderSpec, decoder_of
-from evo_libra.workload.models.layer import layer_time, one_layer, part_traffic, reduced_bytes
+from evo_libra.workload.models.decoder import decoder_of
+from evo_libra.workload.models.decoder_spec import DecoderSpec
+from evo_libra.workload.models.layer import layer_time, one_layer, part_traffic, reduced_bytes, share_of
 from evo_libra.workload.plans.plans import FULL, one_plan
 from evo_libra.workload.serving.decoding import part_step
 from evo_libra.workload.serving.serving_setup import ServingSetup
@@ -100,3 +101,12 @@ def test_a_token_in_decoding_reads_weights_and_cache() -> None:
     assert number(attention.products) == pytest.approx(sum(bytes_ / bandwidth + constants.fixed for bytes_ in weights))
     assert number(attention.cache) == pytest.approx(8 * 1050 * 2048 / bandwidth + constants.fixed)
     assert number(part_step(setup, plan, DENSE[1]).cache) == 0
+
+
+def test_attention_that_is_not_fused_computes_the_scores_of_all_pairs() -> None:
+    """4,096 tokens by 2,048 by 4 heads: 2 products of 2 x 128 FLOP of each score, causal or not."""
+    (core,) = DENSE[0].cores(share_of(one_plan(tp=2)), 2048)
+    scores = 4096.0 * 2048 * 4
+    expected = SETUP.kernels.unfused_attention(scores * 512, scores)
+    found = core.seconds(SETUP.kernels, np.array([4096.0]), fused=False)
+    assert [number(one) for one in found] == [number(one) for one in expected]

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from evo_libra.network.catalog.accelerators import accelerator
-from evo_libra.workload.models.decoder import Decoder, DecoderSpec, decoder_of
+from evo_libra.workload.models.decoder import Decoder, decoder_of
+from evo_libra.workload.models.decoder_spec import DecoderSpec
 from evo_libra.workload.plans.plans import FULL, SELECTIVE, one_plan
 from evo_libra.workload.training.memory import (
     layers_of_stage,

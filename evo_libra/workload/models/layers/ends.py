@@ -22,7 +22,7 @@ class Embedding(Sublayer):
     positions: Number = 0
 
     def matrices(self, share: Share) -> tuple[Matrix, ...]:
-        """Return the table, of which a token reads a row in place of a product."""
+        """Return the table; a token reads one of its rows in place of a product."""
         return (Matrix(n=self.vocabulary / share.tp, k=self.hidden, rows=0.0),)
 
     @property

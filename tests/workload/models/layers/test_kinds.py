@@ -11,7 +11,8 @@ from pydantic import ValidationError
 
 from evo_libra.errors import InputError
 from evo_libra.network.catalog.accelerators import accelerator
-from evo_libra.workload.models.decoder import Decoder, DecoderSpec, decoder_of
+from evo_libra.workload.models.decoder import Decoder, decoder_of
+from evo_libra.workload.models.decoder_spec import DecoderSpec
 from evo_libra.workload.models.layers import registry
 from evo_libra.workload.models.layers.ends import Embedding, Head, Predictor
 from evo_libra.workload.models.layers.feed_forward import FeedForward
