@@ -21,3 +21,14 @@ def test_order_and_range() -> None:
     assert all(first >= second for first, second in itertools.pairwise(order))
     assert order[1] == order[2] == order[3]
     assert all(0.9 <= factor <= 1.0 for factor in order)
+
+
+def test_schemes_as_published() -> None:
+    # HPCC's packets carry 48 B of telemetry and PINT's one; both aim at 95 % of a link (SIGCOMM 2019, section 5.1, and
+    # 2020). DCQCN and TIMELY run on links that PFC pauses; DCTCP and HPCC keep queues short without.
+    assert {
+        name: (one.telemetry, one.target, one.ramped, one.lossless) for name, one in TRANSPORTS.items()
+    } == {
+        "pfc": (0, 1.0, False, True), "dcqcn": (0, 1.0, True, True), "dctcp": (0, 1.0, True, False),
+        "timely": (0, 1.0, True, True), "hpcc": (48, 0.95, True, False), "hpcc-pint": (1, 0.95, True, False),
+    }  # fmt: skip

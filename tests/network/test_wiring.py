@@ -78,6 +78,18 @@ def test_oversubscribed_trees() -> None:
     assert found.tier.tolist() == [1, 1, 2]
 
 
+def test_oversubscribed_trees_of_three_tiers() -> None:
+    # 12 NPUs with ports of 4 at 2:1: leaves 12 to 17 with an uplink, two of which a switch takes, and cores 21 and 22.
+    found = ends(switched.fat_tree(12, kit(), 1, 1, ratios=(2, 1), joined=False))
+    assert found[:12] == [(npu, 12 + npu // 2) for npu in range(12)]
+    assert found[12:18] == [(12, 18), (13, 18), (14, 19), (15, 19), (16, 20), (17, 20)]
+    assert found[18:] == [(18, 21), (18, 22), (19, 21), (19, 22), (20, 21), (20, 22)]
+    # At 1:2: two uplinks of each leaf to the two switches of its pod, 18 to 23, with a link each to cores 24 and 25.
+    pods = ends(switched.fat_tree(12, kit(), 1, 1, ratios=(1, 2), joined=False))
+    assert pods[12:20] == [(12, 18), (12, 19), (13, 18), (13, 19), (14, 20), (14, 21), (15, 20), (15, 21)]
+    assert pods[24:] == [(18, 24), (19, 25), (20, 24), (21, 25), (22, 24), (23, 25)]
+
+
 def test_trees_of_fred() -> None:
     # 8 NPUs under switches 8 and 9; with 2 ports, 2 x 4 / 8 = 1 uplink each to switch 10.
     found = switched.fred(8, kit(), 1, 2, upper=1 / 8)

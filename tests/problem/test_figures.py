@@ -124,3 +124,18 @@ def test_statistics_of_a_rate_are_of_what_is_minimised() -> None:
     assert MEASURES["time.mean"].value(some).tolist() == [4.0]
     assert MEASURES["time.worst"].objective.column == "worst_time_ms"
     assert MEASURES["time.p95"].objective.label == "iteration time, p95 [ms]"
+
+
+@pytest.mark.parametrize(("name", "needs"), [
+    ("time", "timed"), ("cost", "paid"), ("power", "power"), ("system-cost", "priced paid"),
+    ("tco", "power owned paid"),
+    ("energy", "power timed"), ("time-cost", "timed paid"), ("bisection", ""), ("tokens-per-s", "timed trained"),
+    ("memory", "trained"), ("energy-per-token", "power timed trained drawn"),
+    ("system-tco", "power owned drawn priced paid"),
+    ("usd-per-Mtoken", "power timed owned trained drawn priced paid"),
+    ("usd-per-trillion-tokens", "power timed owned trained drawn priced paid"), ("ttft", "served"), ("tpot", "served"),
+    ("goodput", "timed failing"), ("useful-share", "failing"),
+])  # fmt: skip
+def test_what_objectives_need(name: str, needs: str) -> None:
+    kinds = ("power", "timed", "owned", "trained", "drawn", "served", "priced", "paid", "failing")
+    assert {kind for kind in kinds if getattr(PLAIN[name], kind)} == set(needs.split())

@@ -98,6 +98,12 @@ def test_dimensions_of_a_technology_share_its_ports() -> None:
     assert within_ports(found, np.array([[1.0], [4.0]])).tolist() == [[2.0], [4.0]]
 
 
+def test_a_dimension_of_another_technology_keeps_its_ports() -> None:
+    found = of([kit("switch"), kit("switch"), kit("switch", technology="other")], 2, 2, 2)
+    moved = within_ports(found, np.array([[6.0], [4.0], [8.0]]))
+    assert moved[:, 0].tolist() == pytest.approx([2 + 4 * 2 / 3, 2 + 2 * 2 / 3, 8.0])
+
+
 def test_networks_that_have_too_few_ports_cannot_be_built() -> None:
     # Each ring takes two ports: one of 3 ports in two dimensions is too few.
     rings = [kit("ring", ports=3), kit("ring", ports=3)]

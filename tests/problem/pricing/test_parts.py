@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from evo_libra.arrays import Population, no_plans
+from evo_libra.errors import ConflictError
 from evo_libra.network.blocks import Kit, Part, Range
 from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.network.catalog.failures import HOUR, YEAR
@@ -114,6 +115,11 @@ def test_structures_that_parts_can_serve() -> None:
     # A port of 4 NPUs is 132 USD in fractions. 2 x 2: 2 x (2 x 3 + 2 / 2 x 10 + 100 / 2) and 2 x (2 x 3 + 100 / 2).
     assert of.feasible(of.space, [limit("cost <= 132 USD")]).npus.T.tolist() == [[4, 1]]
     assert of.feasible(of.space, [limit("cost <= 244 USD")]).npus.T.tolist() == [[4, 1], [2, 2]]
+    # 10 B/s outside, which has 4 to 16; inside there are 8 at most.
+    assert of.feasible(of.space, [limit("bw[1] == 0.00001 MB/s")]).npus.T.tolist() == [[2, 2]]
+    assert of.feasible(of.space, [limit("bw[0] == 0.000005 MB/s")]).npus.T.tolist() == [[4, 1], [2, 2]]
+    with pytest.raises(ConflictError):
+        of.feasible(of.space, [limit("bw[0] == 0.000009 MB/s")])
     assert of.min_price[0].tolist() == pytest.approx([min(132, 2 * 66) / 2 / 4, 112 / 4 / 4])
 
 

@@ -81,6 +81,9 @@ def test_genes_of_bandwidths_reach_every_corner() -> None:
     # From the smallest bandwidth of all to a hundred times the largest one in both dimensions.
     assert [level.lower, level.upper] == pytest.approx([0.0, np.log(1600.0)])
     assert [gene.name for gene in shares] == ["share0", "share1"]
+    # A technology that a dimension cannot have has no bandwidth.
+    other = DimensionChoice(((0,), ()), np.array([2.0, 0.0]), np.array([8.0, 0.0]))
+    assert SearchedBandwidths(rules(choices=(other,))).genes()[0].lower == pytest.approx(np.log(2.0))
     assert [(gene.lower, gene.upper) for gene in shares] == [(pytest.approx(-np.log(8.0)), 0.0)] * 2
     bandwidth = np.array([[6.0], [2.0]])
     assert SearchedBandwidths(rules()).encode(Draft(bandwidth=bandwidth)).tolist() == [
