@@ -163,9 +163,18 @@ class SystemBill:
         return np.array([row.pieces(designs) for row in self.rows]).reshape(len(self.rows), len(designs))
 
     def totals(self, pieces: FloatArray) -> tuple[FloatArray | None, FloatArray | None]:
-        """Return (n,) USD at the middle of price ranges and (n,) W of (row, n) pieces; None where a figure lacks."""
+        """Return (n,) USD at the middle of price ranges and (n,) W of (row, n) pieces.
+
+        A figure is None where nothing is bought, or that of a row is not known.
+        """
+        if not self.rows:
+            return None, None
         prices = [None if row.price is None else row.price.value for row in self.rows]
         return _total(prices, pieces), _total([row.watts for row in self.rows], pieces)
+
+
+NOTHING_AROUND = SystemBill(())
+"""The bill of a problem without anything beside network and accelerators."""
 
 
 def _total(figures: Sequence[float | None], pieces: FloatArray) -> FloatArray | None:
