@@ -76,7 +76,7 @@ def why_near(found: Candidates, row: int) -> str:
 
 
 def price_of_time(found: Candidates, row: int, faster: Step | None, slower: Step | None) -> str:
-    """Return what the next tenth of the time costs, against the last one."""
+    """Return the price of the next step to a faster design, against that of the step up to this one."""
     what, per = noun(found.time), per_what(found.money)
     if faster is None:
         fastest = int(found.figures[found.time].argmin())
@@ -84,14 +84,14 @@ def price_of_time(found: Candidates, row: int, faster: Step | None, slower: Step
             return "nothing on the front is faster"
         more = float(found.figures[found.money][fastest] - found.figures[found.money][row])
         gain = 1.0 - float(found.figures[found.time][fastest] / found.figures[found.time][row])
-        return f"only {100 * gain:.3g} % of {what} are left to gain, for {money_text(more, 3)}{per}"
+        return f"only {100 * gain:.3g} % of the {what} is left to gain, for {money_text(more, 3)}{per}"
+    text = f"the next step up (#{found.ids[faster.row]}) saves {100 * faster.share:.3g} % of the {what}"
     if faster.usd <= 0:
-        return f"the next {100 * faster.share:.3g} % of {what} cost no money, see #{found.ids[faster.row]}"
-    text = f"the next {100 * faster.share:.3g} % of {what} cost {money_text(faster.usd, 3)}{per}"
+        return f"{text} for no money"
+    text += f" for {money_text(faster.usd, 3)}{per}, {money_text(faster.usd_per_ms, 3)}{per} per ms"
     if slower is None:
         return f"{text}; nothing on the front is {100 * STEP:.3g} % slower and cheaper"
-    ratio = faster.usd_per_ms / slower.usd_per_ms
-    return f"{text}, a ms {ratio:.3g} times the price of a ms of the last {100 * slower.share:.3g} %"
+    return f"{text}; the step up to this one cost {money_text(slower.usd_per_ms, 3)}{per} per ms"
 
 
 def per_what(column: str) -> str:

@@ -56,12 +56,13 @@ def reference_points(problem: SearchProblem) -> list[ReferencePoint]:
     if not isinstance(problem, Problem):
         return []
     found = []
-    for reference in reference_designs().values():
+    for name, reference in reference_designs().items():
         for design in _designs_of(problem, reference):
             evaluation = problem.evaluate(design)
             if evaluation.violation[0] == 0:
                 figures = _figures(problem, evaluation.objectives[:, 0].tolist())
-                found.append(ReferencePoint(reference.name, design, figures, reference.source, reference.year))
+                source = " ".join(reference.source.split())
+                found.append(ReferencePoint(name, design, figures, source, reference.year))
     return found
 
 

@@ -46,7 +46,7 @@ class FigureSources:
     @property
     def spares(self) -> tuple[int, ...]:
         """The numbers of spare NPUs that designs may have, ascending."""
-        return (0,) if self.faults is None else self.faults.spares
+        return (0,) if self.faults is None else self.faults.spare_choices
 
     def network_faults(self, pricing: Pricing) -> NetworkFaults | None:
         """Return the failures of networks, and of what runs on them; None where the file has none."""

@@ -249,15 +249,10 @@ class _Loader:
 
     def _failures(self, kits: Sequence[Kit]) -> dict[str, Any]:
         """Return the failures of all that a problem has."""
-        from evo_libra.network.catalog.failures import (  # noqa: PLC0415 - few problems have failures
-            HOST,
-            NPU,
-            SOFTWARE,
-            Failures,
-        )
+        from evo_libra.network.catalog.failures import HOST, NPU, SOFTWARE  # noqa: PLC0415 - few problems have failures
 
         assert self.spec.faults is not None, "the caller has looked"  # noqa: S101 - our mistake
-        known = Failures(self.spec.faults.per_year, self.spec.faults.repair_h)
+        known = self.spec.faults.failures
         kinds = {kind: known.named(kind) for kind in (NPU, HOST, SOFTWARE)}
         found = kinds | {name: known.of(part) for name, part in parts_of(kits).items()}
         return {name: asdict(one) for name, one in found.items()}
@@ -302,11 +297,9 @@ class _Loader:
 
     def tco(self) -> TotalCostOfOwnership | None:
         """Return the figures of the total cost of ownership, if the file has some."""
-        given = self.spec.tco
-        if given is None:
+        if self.spec.tco is None:
             self.check_needs(self.asked(()), {TCO: NO_TCO})
-            return None
-        return TotalCostOfOwnership(given.years, given.usd_per_kWh, given.pue)
+        return self.spec.tco
 
     def _count(
         self, catalog: Catalog, choices: Sequence[DimensionChoice], pins: dict[int, PinSpec]

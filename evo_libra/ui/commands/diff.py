@@ -213,7 +213,7 @@ def winners(found: Mapping[str, Any]) -> list[str]:
         for one in found["bandwidths"]
     ]
     return [
-        *(prices or [f"no price of a single part makes the other one cheaper than {cheaper}"]),
+        *(prices or [f"{cheaper} stays cheaper, whatever any single part costs"]),
         *(times or [f"{faster} at a quarter to four times the bandwidth of each technology"]),
         *map(_batch_text, found["batches"]),
     ]
