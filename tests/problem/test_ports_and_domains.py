@@ -128,7 +128,7 @@ def shipped() -> list[str]:
         one.name
         for one in found
         if isinstance(one, Problem)
-        and one.npu is not None
+        and one.sources.npu.names
         and any(isinstance(technology, KitTechnology) for technology in one.catalog.technologies)
     ]
 
