@@ -87,7 +87,7 @@ def test_hosts_of_the_catalogue_and_of_a_base() -> None:
 
 def test_spare_npus_need_hosts() -> None:
     faults = "faults={checkpoint_s: 60, restart_s: 300, spares: 9}"
-    few, many = system(host()), system(host(), faults)
+    many = system(host(), faults)
     population = many.decode(many.genome.sample(np.random.default_rng(1), 3))
     assert many.sources.system.pieces(population).tolist() == [[34.0, 34.0, 34.0]]
 
