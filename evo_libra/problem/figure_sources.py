@@ -13,7 +13,7 @@ from evo_libra.problem.figures import TotalCostOfOwnership, TrainingFigures
 from evo_libra.problem.npu_choice import NO_NPU, NpuChoice
 from evo_libra.problem.pricing.parts import BillOfMaterials
 from evo_libra.problem.pricing.pricing import Pricing
-from evo_libra.problem.system import NOTHING_AROUND, SystemBill
+from evo_libra.problem.system_bill import NOTHING_AROUND, SystemBill
 from evo_libra.problem.time_models.time_model import TimeModel
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from evo_libra.network.blocks import Kit, Range
 from evo_libra.problem.figures import Figures
 from evo_libra.problem.npu_choice import NpuChoice
 from evo_libra.problem.statistics import NAMED
-from evo_libra.problem.system import SystemBill
+from evo_libra.problem.system_bill import SystemBill
 
 
 @dataclass(frozen=True)

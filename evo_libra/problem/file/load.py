@@ -42,7 +42,7 @@ from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchSettings
 from evo_libra.problem.quirks import SHARES_OF_PARTS
 from evo_libra.problem.space import MAX_INDEX, MAX_STRUCTURES, CountedStructures, DimensionRule, Space
-from evo_libra.problem.system import NOTHING_AROUND, SystemBill
+from evo_libra.problem.system_bill import NOTHING_AROUND, SystemBill
 from evo_libra.problem.time_models.registry import Network, time_kind
 from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.timing.quirks import Quirk

@@ -15,7 +15,8 @@ from evo_libra.network.blocks import Kit
 from evo_libra.network.catalog.hosts import HostSpec, SourcedSpec, host_of, price_range
 from evo_libra.problem.file.mistakes import ProblemFile
 from evo_libra.problem.needs import NPU_PRICE, NPU_WATTS
-from evo_libra.problem.system import Fixed, Hosts, MemoryOfPlans, OfPlans, SsdsOfPlans, SystemBill, SystemRow
+from evo_libra.problem.system import Fixed, Hosts, MemoryOfPlans, OfPlans, SsdsOfPlans, SystemRow
+from evo_libra.problem.system_bill import SystemBill
 from evo_libra.problem.time_models.loops import WeightedLoop
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from evo_libra.problem.time_models.loops import WeightedLoop
 
 if TYPE_CHECKING:
     from evo_libra.problem.scenarios import Scenarios
-    from evo_libra.problem.system import SystemBill
+    from evo_libra.problem.system_bill import SystemBill
 
 _WEIGHTS = 1
 """Stream of random numbers; those of prices are others."""
