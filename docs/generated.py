@@ -26,6 +26,7 @@ from layout import either, table
 
 from evo_libra.files.late import CompleteSchema
 from evo_libra.problem.file.registry import load_python_problem, packaged_modules
+from evo_libra.problem.needs import FAULTS, NPU_PRICE, WATTS
 
 PLACES = {
     "problem file": "evo_libra.problem.file.spec.ProblemSpec",
@@ -123,7 +124,7 @@ def objectives() -> str:
             f"`{one.objective.column}`",
             one.meaning,
             units(one.unit),
-            _yes(one.power or one.failing),
+            _yes(bool(one.needs & {WATTS, FAULTS})),
             _yes(one.uncertain),
         ]
         for name, one in measures.items()
@@ -145,7 +146,7 @@ def formats(kind: str) -> str:
 
 def statistics() -> str:
     """Return a table of the statistics over scenarios, each with an objective and its column."""
-    measure = next(one for one in named("objectives").values() if one.paid and not one.priced)
+    measure = next(one for one in named("objectives").values() if one.paid and NPU_PRICE not in one.needs)
     examples = [measure.over(one).objective for one in named("statistics").values()]
     rows = [
         [f"`{name}`", one.meaning, f"`{example.name}`", f"`{example.column}`"]

@@ -38,9 +38,8 @@ def _counted(chosen: Chosen) -> list[Mapping[str, Any]]:
     """Return the rows of the bill that are devices, and the NPUs, which a bill of the network alone does not have."""
     rows: list[Mapping[str, Any]] = list(bill_table(chosen.problem, chosen.population))
     if not any(row["item"] == "NPU" for row in rows):
-        npus = chosen.problem.npu
-        place = 0 if npus is None else int(npus.place(chosen.population.technology)[0])
-        part = "NPU" if npus is None else npus.names[place]
+        npus = chosen.problem.sources.npu
+        part = npus.names[int(npus.place(chosen.population.technology)[0])] if npus.names else "NPU"
         rows.append({"item": "NPU", "part": part, "pieces": bought_npus(chosen.population)[0], "dimension": None})
     return [row for row in rows if row["item"] in _DEVICES]
 

@@ -22,7 +22,7 @@ def fault_report(problem: Problem, population: Population) -> dict[str, Any]:
 
     The shares of time add up to 1. Parts are in the order of how often they stop the job.
     """
-    network, one = problem.network_faults, population.select([0])
+    network, one = problem.evaluator.network_faults, population.select([0])
     if network is None:
         return {}
     rows = sorted(_rows(problem, network, one), key=lambda row: (-row["stops"], -row["waits"] - row["slows"]))

@@ -13,6 +13,7 @@ from evo_libra.errors import InputError
 from evo_libra.front.archive import non_dominated
 from evo_libra.front.front import Front, ranks
 from evo_libra.network.bill import parts_of, pieces
+from evo_libra.problem.needs import NPU_PRICE
 from evo_libra.problem.objectives import MEASURES, PLAIN
 from evo_libra.problem.pricing.parts import BillOfMaterials
 from evo_libra.problem.problem import Problem
@@ -84,7 +85,7 @@ def price_front(front: Front, problem: Problem, drawn: int, seed: int, score: Sc
     parts = parts_of(pricing.kits)
     prices = draw([part.price for part in parts.values()], drawn, seed)
     counts = pieces(pricing.items(designs), pricing.kits, designs.technology, list(parts))
-    counts = counts * problem.of_spares(designs)
+    counts = counts * problem.evaluator.of_spares(designs)
     cost, time = counts.T @ prices, front.frame[TIME.column].to_numpy()
     excess, factor = _regret(time, cost)
     scores = {"mean": cost[:, len(NAMED) :].mean(axis=1), "worst": cost.max(axis=1), "regret": excess}
@@ -118,18 +119,19 @@ def kept_with_prices(front: Front, problem: Problem, drawn: int, seed: int) -> F
     drawn, seed : scenarios to draw, at least 1; those of parts are the ones of `price_front`.
     """
     measures = [MEASURES[objective.name] for objective in problem.objectives]
-    if not any(one.paid or one.priced for one in measures):
+    if not any(one.paid or NPU_PRICE in one.needs for one in measures):
         raise InputError("no objective of the front depends on prices")
     if problem.optimal:
         raise InputError(f"prices are drawn for whole parts; those of '{problem.name}' come in any fraction")
     weight = np.zeros((len(problem.time.loops), len(NAMED) + drawn))
+    sources = problem.sources
     found = priced_scenarios(
-        problem.pricing.kits, problem.npu, system=problem.system, weight=weight, drawn=drawn, seed=seed
+        problem.pricing.kits, sources.npu, system=sources.system, weight=weight, drawn=drawn, seed=seed
     )
     if not (len(found.parts) or found.npu_price.any() or found.around_price.any()):
         raise InputError(f"no price of '{problem.name}' is a range")
     designs = problem.read(front.frame["design"].to_list())
-    figures = replace(problem, scenarios=found).measure(designs).scenarios
+    figures = replace(problem, sources=replace(sources, scenarios=found)).measure(designs).scenarios
     assert figures is not None, "the scenarios are there"  # noqa: S101 - our mistake
     # A statistic of the front is what it is in all scenarios together; each of them has the plain figure.
     plain = [PLAIN[objective.name.partition(".")[0]] for objective in problem.objectives]

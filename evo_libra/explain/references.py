@@ -73,7 +73,8 @@ def _figures(problem: SearchProblem, values: Sequence[float]) -> Mapping[str, fl
 
 def _designs_of(problem: Problem, reference: ReferenceDesign) -> list[str]:
     """Return the notation of a reference design under its best plans, for each accelerator and name of a technology."""
-    names = problem.npu.names if problem.npu is not None and problem.npu.several else (None,)
+    npu = problem.sources.npu
+    names = npu.names if npu.several else (None,)
     found = [
         _planned(problem, replace(fabric, npu=name), name)
         for fabric in map(parse_fabric, reference.at(problem.npus))
@@ -143,8 +144,8 @@ def _held(problem: Problem, network: Population, place: int) -> IntArray:
     """Return the plans of one workload that fit the memory and whose groups fit a network."""
     table = problem.time.tables[place]
     mine = fitting(table, problem.constraints)
-    if problem.npu is not None and problem.npu.several:
-        owner = problem.npu.named(network.technology)[0]
+    if problem.sources.npu.several:
+        owner = problem.sources.npu.named(network.technology)[0]
         mine = mine[table.npu[mine] == table.npus.index(owner)]
     many = network.select(np.zeros(len(mine), dtype=np.int64))
     return np.asarray(mine[problem.time.holds(many.npus, mine, place)])

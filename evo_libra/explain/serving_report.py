@@ -29,6 +29,7 @@ def serving_report(problem: Problem, loop: WeightedLoop, step: ServingStep, popu
     """
     first = population.select([0])
     seconds_of = traffic_seconds(problem, loop, first)
+    capacity = problem.sources.npu.figures(first.technology)[0]
     request, upper, token, alone = (
         float(np.ravel(time(seconds_of))[0])
         for time in (step.times.request, step.times.first, step.times.token, step.times.alone)
@@ -58,7 +59,7 @@ def serving_report(problem: Problem, loop: WeightedLoop, step: ServingStep, popu
         "memory_GB": {kind: bytes_ / GIGA for kind, bytes_ in step.memory.items()},
         **({"expansion_GB": {kind: bytes_ / GIGA for kind, bytes_ in step.expanded.items()}} if step.expanded else {}),
         "memory_total_GB": step.total_memory / GIGA,
-        "memory_limit_GB": None if problem.npu is None else float(problem.npu.figures(first.technology)[0][0]) / GIGA,
+        "memory_limit_GB": None if capacity is None else float(capacity[0]) / GIGA,
     }
 
 
@@ -98,9 +99,9 @@ def _costs(problem: Problem, first: Population) -> dict[str, float]:
     """Return what a token of all workloads together costs, as far as it is known."""
     figures = problem.measure(first)
     counted = figures.training is not None and figures.training.tokens is not None
-    if figures.npu_watts is None or not problem.pricing.kits or not counted or problem.lacks("watts"):
+    if figures.npu_watts is None or not problem.pricing.kits or not counted or problem.sources.system.lacking("watts"):
         return {}
     found = {"energy_per_token_J": float(MEASURES["energy-per-token"].value(figures)[0])}
-    if figures.npu_price is not None and figures.tco is not None and not problem.lacks("price"):
+    if figures.npu_price is not None and figures.tco is not None and not problem.sources.system.lacking("price"):
         found["usd_per_Mtoken"] = float(MEASURES["usd-per-Mtoken"].value(figures)[0])
     return found

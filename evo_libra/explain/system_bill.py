@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evo_libra.arrays import Population
+from evo_libra.problem.needs import NPU_PRICE, NPU_WATTS
 from evo_libra.problem.objectives import MEASURES
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.system import bought_npus
@@ -23,27 +24,28 @@ def system_bill(problem: Problem, population: Population) -> list[dict[str, Any]
     is no bill where the file has no `system` and no objective is of the price or the power of NPUs.
     """
     measures = [MEASURES[objective.name] for objective in problem.objectives]
-    if problem.npu is None or (problem.system is None and not any(one.priced or one.drawn for one in measures)):
+    npu, system = problem.sources.npu, problem.sources.system
+    if not npu.names or not (system.rows or any(one.needs & {NPU_PRICE, NPU_WATTS} for one in measures)):
         return []
     one = population.select([0])
     figures = problem.measure(one, timed=False)
-    place = int(problem.npu.place(one.technology)[0])
+    place = int(npu.place(one.technology)[0])
     watts, price = (None if each is None else float(each[0]) for each in (figures.npu_watts, figures.npu_price))
     network = float(figures.watts[0]) if problem.pricing.kits else None
     working = float(one.npus.prod())
     rows = [
         _row(NETWORK, NETWORK, pieces=1.0, price=float(figures.cost[0]), watts=network, source=""),
         _row(
-            problem.npu.names[place],
+            npu.names[place],
             "NPU",
             pieces=float(bought_npus(one)[0]),
             price=price,
             watts=watts,
-            source=problem.npu.sources[place],
+            source=npu.sources[place],
             working=working,
         ),
     ]
-    around = [] if problem.system is None else [(row, float(row.pieces(one)[0])) for row in problem.system.rows]
+    around = [(row, float(row.pieces(one)[0])) for row in system.rows]
     return rows + [
         _row(
             row.name,

@@ -30,7 +30,7 @@ def training_report(problem: Problem, loop: WeightedLoop, step: TrainingStep, po
     """
     split, first = step_split(problem, loop, step, population), population.select([0])
     streams = optimizer_streams(problem, loop, step, population)
-    seconds = sum(split.values())
+    seconds, capacity = sum(split.values()), problem.sources.npu.figures(first.technology)[0]
     return {
         "npu": step.accelerator.name,
         "split_ms": {part: time / _MILLI for part, time in split.items()},
@@ -38,7 +38,7 @@ def training_report(problem: Problem, loop: WeightedLoop, step: TrainingStep, po
         "memory_GB": {kind: bytes_ / GIGA for kind, bytes_ in step.memory.items()},
         **({"expansion_GB": {kind: bytes_ / GIGA for kind, bytes_ in step.expanded.items()}} if step.expanded else {}),
         "memory_total_GB": step.total_memory / GIGA,
-        "memory_limit_GB": None if problem.npu is None else float(problem.npu.figures(first.technology)[0][0]) / GIGA,
+        "memory_limit_GB": None if capacity is None else float(capacity[0]) / GIGA,
         "samples_per_s": step.samples / seconds,
         "samples_per_s_per_npu": step.samples / seconds / problem.npus,
         **_throughput(problem, step, seconds),
@@ -60,7 +60,7 @@ def _throughput(problem: Problem, step: TrainingStep, seconds: float) -> dict[st
 
 
 def _energy(problem: Problem, step: TrainingStep, population: Population, seconds: float) -> dict[str, float]:
-    if step.accelerator.power is None or not problem.pricing.kits or problem.lacks("watts"):
+    if step.accelerator.power is None or not problem.pricing.kits or problem.sources.system.lacking("watts"):
         return {}
     watts = float(system_watts(problem.measure(population, timed=False))[0])
     found = {"power_MW": watts / 1e6, "energy_kJ": watts * seconds / 1e3}

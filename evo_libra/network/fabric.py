@@ -73,7 +73,7 @@ def written(
 
 
 OPTIONS = ("chunks", "scheduler", "algorithms")
-"""What may follow a network in the notation, such as ``chunks=64``; see `evo_libra.timing.fidelity`."""
+"""What may follow a network in the notation, such as ``chunks=64``; see `evo_libra.timing.schedule_choices`."""
 
 _COUNT = re.compile(r"\d{1,9}", re.ASCII)
 

@@ -14,6 +14,7 @@ from evo_libra.errors import InputError
 from evo_libra.optimality.bounds import held
 from evo_libra.optimality.networks import MAX_NETWORKS, count_networks, networks_of
 from evo_libra.problem.constraints import Constraint
+from evo_libra.problem.needs import TRAINING
 from evo_libra.problem.objectives import MEASURES
 from evo_libra.problem.plans import UsefulPlans, all_plans, useful_plans
 from evo_libra.problem.pricing.pricing import Topologies
@@ -71,8 +72,8 @@ class Designs:
         """Return their (m, n) objectives under the time of a problem; infinite where they break a limit."""
         built = self._built(problem)
         designs = self._population(problem, built)
-        built = built if designs.spares is None else built.times(problem.of_spares(designs))
-        found = problem.evaluate_prepared(designs, built, problem.traffic.of(built))
+        built = built if designs.spares is None else built.times(problem.evaluator.of_spares(designs))
+        found = problem.evaluator.evaluate(designs, built, problem.traffic.of(built))
         return np.where(found.violation <= 0, found.objectives, np.inf)
 
     def population(self, problem: Problem) -> Population:
@@ -158,7 +159,7 @@ def plans_of(problem: Problem) -> UsefulPlans:
 
 def _plans(problem: Problem) -> UsefulPlans:
     measures = [MEASURES[objective.name] for objective in problem.objectives]
-    faster_wins = all(measure.timed or not measure.trained for measure in measures)
+    faster_wins = all(measure.timed or TRAINING not in measure.needs for measure in measures)
     kept = faster_wins and all(map(_kept_by_faster, problem.constraints))
     find = useful_plans if problem.time.exact and kept and not problem.time.serves else all_plans
     return find(bound_of(problem) or problem.time, problem.constraints)
@@ -170,14 +171,14 @@ def _kept_by_faster(constraint: Constraint) -> bool:
     if measure is None:
         return True
     if not measure.timed:
-        return constraint.at_most or not measure.trained
+        return constraint.at_most or TRAINING not in measure.needs
     rises = measure.inverse is None
     return not constraint.equality and (constraint.objective > 0) == rises
 
 
 def spares_of(problem: Problem) -> tuple[int, ...]:
     """Return the numbers of spare NPUs that designs may have."""
-    return (0,) if problem.faults is None else problem.faults.spare_choices
+    return problem.sources.spares
 
 
 def _choices(problem: Problem) -> list[int]:

@@ -13,6 +13,7 @@ from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError, unknown
 from evo_libra.problem.constraints import BANDWIDTH, Constraint
 from evo_libra.problem.figures import TotalCostOfOwnership
+from evo_libra.problem.needs import NO_TCO, TCO
 from evo_libra.problem.objectives import MEASURES, PLAIN, unit_of
 
 _SIZES: dict[str, dict[str, float]] = {
@@ -208,9 +209,9 @@ def _constraint(
     limit = sign * (right.constant - left.constant)
     if not np.isfinite([limit, *dimension, *technology, *objectives.values()]).all():
         raise parser.error("a number is too large")
-    owned = present[0] in MEASURES and MEASURES[present[0]].owned
+    owned = present[0] in MEASURES and TCO in MEASURES[present[0]].needs
     if owned and tco is None:
-        raise parser.error("the total cost of ownership needs the key 'tco': years, usd_per_kWh and pue")
+        raise parser.error(f"the total cost of ownership {NO_TCO}")
     return Constraint(
         text=text, quantity=present[0], equality=relation == "==", dimension=tuple(dimension.tolist()),
         technology=tuple(technology.tolist()), objective=objectives.get(present[0], 0.0), limit=limit,

@@ -27,7 +27,7 @@ def violations(problem: Problem, population: Population) -> list[str]:
     found += _outside(problem, one) or _broken_ports(problem, one)
     figures, limits = problem.measure(one), []
     for constraint in problem.constraints:
-        broken = problem.excess(constraint, figures, one)[0]
+        broken = problem.evaluator.excess(constraint, figures, one)[0]
         if broken > 0:
             found.append(f"the constraint '{constraint.text}' is broken: {_breach(constraint, figures, one)}")
             if constraint.quantity == "memory" and constraint.at_most:

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class NpuChoice:
-    """One accelerator or several; all NPUs of a design are of one kind, which its technologies tell.
+    """The accelerators that designs may have; all NPUs of one are of one kind, which its technologies tell.
+
+    There is none where the file names none: then nothing is known of NPUs.
 
     Attributes
     ----------
@@ -51,8 +53,10 @@ class NpuChoice:
         """Return `of`, or (1,) where there is nothing to choose."""
         return self.of(technology) if self.several else np.zeros(1, dtype=np.int64)
 
-    def figures(self, technology: IntArray) -> tuple[FloatArray, FloatArray | None, FloatArray | None]:
-        """Return (n,) or (1,) capacity, W and USD of an NPU of networks with (d, n) technologies."""
+    def figures(self, technology: IntArray) -> tuple[FloatArray | None, FloatArray | None, FloatArray | None]:
+        """Return (n,) or (1,) capacity, W and USD of an NPU of networks with (d, n) technologies; None if unknown."""
+        if not self.names:
+            return None, None, None
         place = self.place(technology)
         watts, price = (None if each is None else each[place] for each in (self.watts, self.price))
         return self.capacity[place], watts, price
@@ -62,10 +66,12 @@ class NpuChoice:
         return [self.names[place] for place in self.of(technology).tolist()]
 
 
-def npu_choice(
-    npus: Sequence[Accelerator], wired: Sequence[str | None], capacities: Sequence[float]
-) -> NpuChoice | None:
-    """Return the choice of a problem; None where the file names no accelerator.
+NO_NPU = NpuChoice(names=(), owner=np.empty(0, dtype=np.int64), capacity=np.empty(0), watts=None, price=None)
+"""The choice where the file names no accelerator."""
+
+
+def npu_choice(npus: Sequence[Accelerator], wired: Sequence[str | None], capacities: Sequence[float]) -> NpuChoice:
+    """Return the choice of a problem.
 
     Parameters
     ----------
@@ -73,7 +79,7 @@ def npu_choice(
     capacities : bytes that plans may use of each accelerator.
     """
     if not npus:
-        return None
+        return NO_NPU
     from evo_libra.network.catalog.hosts import price_range  # noqa: PLC0415 - tables of layers have no accelerator
 
     names = tuple(npu.name for npu in npus)

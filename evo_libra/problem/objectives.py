@@ -21,6 +21,7 @@ from evo_libra.problem.figure_values import (
     users,
 )
 from evo_libra.problem.figures import Figures, TotalCostOfOwnership
+from evo_libra.problem.needs import FAULTS, NPU_PRICE, NPU_WATTS, TCO, TOKENS, TRAINING, USERS, WATTS
 from evo_libra.problem.statistics import STATISTICS, Statistic
 
 _MEGA = 1e6
@@ -118,14 +119,9 @@ class Measure:
     unit : the kind of its units in constraints, as in `UNITS`.
     value : (n,) in SI; the quantity that constraints limit.
     inverse : of this much of the value, over the value, is what is minimised; None where the value itself is.
-    power, timed, owned : whether it needs the power of a network, which only catalogues of parts know; the iteration
-        time, so that it is larger where an iteration is more work; the total cost of ownership.
-    trained, drawn : whether some workload has to be a training step or served, and each of them where it is of tokens;
-        whether it needs the power of an NPU.
-    served : whether some workload has to be served, of which it is a time that users see.
-    priced : whether it needs the price of an NPU.
+    needs : what a problem has to know, by the names of `evo_libra.problem.needs`.
+    timed : whether it depends on the iteration time, so that it is larger where an iteration is more work.
     paid : whether it depends on the prices of parts.
-    failing : whether it needs failures of parts, which only catalogues of parts know.
     statistic : over which scenarios it is taken; None of the figure at stated prices and weights.
     summed : (d, n) coefficients whose product with the bandwidths sums to the value, where parts come in any fraction.
         The value then depends on cost and power alone.
@@ -137,15 +133,9 @@ class Measure:
     unit: str
     value: Callable[[Figures], FloatArray]
     inverse: float | None = None
-    power: bool = False
+    needs: frozenset[str] = frozenset()
     timed: bool = False
-    owned: bool = False
-    trained: bool = False
-    drawn: bool = False
-    served: bool = False
-    priced: bool = False
     paid: bool = False
-    failing: bool = False
     statistic: Statistic | None = None
     summed: Callable[[Coefficients, TotalCostOfOwnership | None], FloatArray] | None = None
     smallest: Callable[[Coefficients], list[FloatArray]] | None = None
@@ -158,12 +148,12 @@ class Measure:
     @property
     def of_times(self) -> bool:
         """Whether it depends on times."""
-        return self.timed or self.served
+        return self.timed or USERS in self.needs
 
     @property
     def uncertain(self) -> bool:
         """Whether prices or weights have a part in it, which may be ranges."""
-        return self.timed or self.paid or self.priced
+        return self.timed or self.paid or NPU_PRICE in self.needs
 
     def over(self, statistic: Statistic) -> Measure:
         """Return a statistic of what is minimised over scenarios, of which a design has the figures."""
@@ -191,25 +181,25 @@ _TABLE = (
     Measure(
         Objective("power", "power_kW", 1e3, "network power [kW]"),
         "of all parts, and of all links busy in both directions; parts only",
-        "power", lambda figures: figures.watts, power=True,
-        summed=lambda designs, _: designs.watts,
+        "power", lambda figures: figures.watts,
+        summed=lambda designs, _: designs.watts, needs=frozenset({WATTS}),
     ),
     Measure(
         Objective("system-cost", "system_cost_usd", 1.0, "system cost [USD]"),
         "price of network and NPUs, and of hosts and storage where the file has `system`, at the middle of price "
         "ranges",
-        "cost", system_cost, priced=True, paid=True,
+        "cost", system_cost, paid=True, needs=frozenset({NPU_PRICE}),
     ),
     Measure(
         Objective("tco", "tco_usd", 1.0, "total cost of ownership [USD]"),
         "cost, and the energy of `tco.years` at `usd_per_kWh` and `pue`; parts only",
-        "cost", lambda figures: figures.cost + known(figures.tco).cost(figures.watts), power=True, owned=True,
-        paid=True, summed=_tco_per_bandwidth,
+        "cost", lambda figures: figures.cost + known(figures.tco).cost(figures.watts),
+        paid=True, summed=_tco_per_bandwidth, needs=frozenset({WATTS, TCO}),
     ),
     Measure(
         Objective("energy", "energy_kJ", 1e3, "network energy of an iteration [kJ]"),
         "power times iteration time; parts only",
-        "energy", lambda figures: figures.watts * figures.time, power=True, timed=True,
+        "energy", lambda figures: figures.watts * figures.time, timed=True, needs=frozenset({WATTS}),
     ),
     Measure(
         Objective("time-cost", "time_cost_usd_s", 1.0, "iteration time x network cost [USD s]"),
@@ -224,58 +214,58 @@ _TABLE = (
     Measure(
         Objective("tokens-per-s", "s_per_Mtoken", 1.0, "time of a million tokens [s]"),
         "time of a million tokens of training or answers, the inverse of the tokens per second that constraints limit",
-        "throughput", tokens_per_second, inverse=_MEGA, timed=True, trained=True,
+        "throughput", tokens_per_second, inverse=_MEGA, timed=True, needs=frozenset({TRAINING, TOKENS}),
     ),
     Measure(
         Objective("memory", "memory_GB", 1e9, "memory of an NPU [GB]"),
         "memory that training or serving needs of an NPU",
-        "memory", memory, trained=True,
+        "memory", memory, needs=frozenset({TRAINING}),
     ),
     Measure(
         Objective("energy-per-token", "energy_per_token_J", 1.0, "energy of a token [J]"),
         "energy of NPUs under load and network, and of hosts and storage where the file has `system`, over the tokens "
         "of training or of answers; parts and NPUs with a power only",
-        "energy", energy_per_token, power=True, timed=True, trained=True, drawn=True,
+        "energy", energy_per_token, timed=True, needs=frozenset({WATTS, TRAINING, TOKENS, NPU_WATTS}),
     ),
     Measure(
         Objective("system-tco", "system_tco_usd", 1.0, "total cost of the system [USD]"),
         "system-cost, and the energy of all of it over `tco.years` at `usd_per_kWh` and `pue`; parts, and NPUs with "
         "price and power only",
-        "cost", system_tco, power=True, owned=True, drawn=True, priced=True, paid=True,
+        "cost", system_tco, paid=True, needs=frozenset({WATTS, TCO, NPU_WATTS, NPU_PRICE}),
     ),
     Measure(
         Objective("usd-per-Mtoken", "cost_per_Mtoken_usd", 1.0, "cost of a million tokens [USD]"),
         "system-tco for the time of a million tokens, over `tco.years`; parts, and NPUs with price and power only",
-        "cost of tokens", lambda figures: _MEGA * usd_per_token(figures), power=True, timed=True, owned=True,
-        trained=True, drawn=True, priced=True, paid=True,
+        "cost of tokens", lambda figures: _MEGA * usd_per_token(figures), timed=True, paid=True,
+        needs=frozenset({WATTS, TCO, TRAINING, TOKENS, NPU_WATTS, NPU_PRICE}),
     ),
     Measure(
         Objective("usd-per-trillion-tokens", "cost_per_Ttoken_usd", 1.0, "cost of a trillion tokens [USD]"),
         "system-tco for the time of a trillion tokens, over `tco.years`; parts, and NPUs with price and power only",
-        "cost of trillions of tokens", lambda figures: _TERA * usd_per_token(figures), power=True, timed=True,
-        owned=True, trained=True, drawn=True, priced=True, paid=True,
+        "cost of trillions of tokens", lambda figures: _TERA * usd_per_token(figures), timed=True, paid=True,
+        needs=frozenset({WATTS, TCO, TRAINING, TOKENS, NPU_WATTS, NPU_PRICE}),
     ),
     Measure(
         Objective("ttft", "ttft_ms", 1e-3, "time to the first token [ms]"),
         "time to the first token of an answer: exact for one user, for several the upper end of a range; of the "
         "workload where it is the longest",
-        "time", lambda figures: users(figures).first, served=True,
+        "time", lambda figures: users(figures).first, needs=frozenset({USERS}),
     ),
     Measure(
         Objective("tpot", "tpot_ms", 1e-3, "time per output token [ms]"),
         "time of each further token of an answer, of the workload where it is the longest",
-        "time", lambda figures: users(figures).token, served=True,
+        "time", lambda figures: users(figures).token, needs=frozenset({USERS}),
     ),
     Measure(
         Objective("goodput", "useful_iteration_ms", 1e-3, "time of a useful iteration [ms]"),
         "time of an iteration with all that failures cost, the inverse of the useful iterations per second that "
         "constraints limit; parts only",
-        "rate", lambda figures: _useful(figures) / figures.time, inverse=1.0, timed=True, failing=True,
+        "rate", lambda figures: _useful(figures) / figures.time, inverse=1.0, timed=True, needs=frozenset({FAULTS}),
     ),
     Measure(
         Objective("useful-share", "time_per_useful_time", 1.0, "time per useful time"),
         "time over what of it is useful, the inverse of the share of useful time that constraints limit; parts only",
-        "share", _useful, inverse=1.0, failing=True,
+        "share", _useful, inverse=1.0, needs=frozenset({FAULTS}),
     ),
 )  # fmt: skip
 PLAIN: Mapping[str, Measure] = {measure.objective.name: measure for measure in _TABLE}

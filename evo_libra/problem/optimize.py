@@ -168,7 +168,7 @@ def _check_least_time(problem: Problem, time: float) -> None:
 def _check_rest(problem: Problem, network: Population, goal: str) -> None:
     """Refuse constraints that are not linear in the bandwidths, unless the best network happens to meet them."""
     for constraint in problem.constraints:
-        if not constraint.linear and problem.excess(constraint, problem.measure(network), network)[0] > 0:
+        if not constraint.linear and problem.evaluator.excess(constraint, problem.measure(network), network)[0] > 0:
             raise InputError(
                 f"'{constraint.text}' does not hold where {goal} is least, and bandwidths are solved for under limits "
                 "that are linear in them only; a search finds designs that meet it"

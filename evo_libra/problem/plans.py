@@ -13,6 +13,7 @@ import numpy as np
 from evo_libra.arrays import IntArray, columns, no_plans
 from evo_libra.errors import InputError
 from evo_libra.problem.constraints import TOLERANCE, Constraint
+from evo_libra.problem.needs import TOKENS, USERS
 from evo_libra.problem.time_models.loops import OpenLoop
 from evo_libra.problem.time_models.time_model import TimeModel
 
@@ -166,7 +167,7 @@ def check_time_decides(time: TimeModel, constraints: Sequence[Constraint]) -> No
         return
     for constraint in constraints:
         measure = constraint.measure
-        if measure is not None and (measure.served or (measure.trained and constraint.quantity != "memory")):
+        if measure is not None and (measure.needs & {USERS, TOKENS}):
             raise InputError(
                 f"plans of serving are left out by the time of a request alone, and '{constraint.text}' limits "
                 f"{constraint.quantity}, which a slower plan may meet; nsga2 searches it"

@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evo_libra.arrays import TILE, FloatArray, IntArray, Population, columns
+from evo_libra.arrays import TILE, FloatArray, IntArray, Population
 from evo_libra.errors import InputError
 from evo_libra.network.catalog.technologies import Catalog
 from evo_libra.network.fabric import Fabric
 from evo_libra.problem.allocate import TrafficTable
 from evo_libra.problem.budgets import useful_budgets
-from evo_libra.problem.constraints import BANDWIDTH, Constraint, violation
-from evo_libra.problem.figures import Figures, TotalCostOfOwnership, TrainingFigures, served_figures
+from evo_libra.problem.constraints import Constraint
+from evo_libra.problem.evaluator import Evaluator
+from evo_libra.problem.figure_sources import NO_SOURCES, FigureSources
+from evo_libra.problem.figures import Figures
 from evo_libra.problem.fused import FusedEvaluation
-from evo_libra.problem.objectives import MEASURES, Measure, values
+from evo_libra.problem.needs import NPU_PRICE
+from evo_libra.problem.objectives import MEASURES
 from evo_libra.problem.pricing.catalog import pricing_of
-from evo_libra.problem.pricing.parts import BillOfMaterials
-from evo_libra.problem.pricing.pricing import DimensionChoice, Pricing, Topologies
+from evo_libra.problem.pricing.pricing import DimensionChoice, Pricing
 from evo_libra.problem.protocol import Evaluation, Genome, Objective, SearchSettings
 from evo_libra.problem.sections.bandwidth import bandwidth_section
 from evo_libra.problem.sections.collectives import CollectiveSection
@@ -32,16 +34,10 @@ from evo_libra.problem.sections.topology import BlockSection, StructureSection
 from evo_libra.problem.space import CountedStructures, Space
 from evo_libra.problem.space_rules import unbuildable_dimensions
 from evo_libra.problem.steps import StructureSteps
-from evo_libra.problem.time_models.loops import Times, no_times
 from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.problem.written_designs import Notation
 
 if TYPE_CHECKING:
-    from evo_libra.problem.faults import Faults
-    from evo_libra.problem.network_faults import NetworkFaults
-    from evo_libra.problem.npu_choice import NpuChoice
-    from evo_libra.problem.scenarios import Scenarios
-    from evo_libra.problem.system import SystemBill
     from evo_libra.timing.quirks import Quirk
 
 SECTIONS = (StructureSection, BlockSection, PlanSection.of, CollectiveSection.of, SparesSection.of, bandwidth_section)
@@ -60,12 +56,7 @@ class Problem:
     choices : the open choices of each dimension.
     spec : the validated problem file as plain data.
     optimal : whether bandwidths are solved for instead of being genes; parts then come in any fraction.
-    tco : figures of the total cost of ownership, where the file has some.
-    training : memory and tokens of training steps and serving, where some workload is one; the tokens where each is.
-    npu : the accelerators that designs may have, where the file names one or several.
-    scenarios : of uncertain prices and weights, where an objective or a constraint is over scenarios.
-    faults : failures, checkpoints and spares, where the file has some.
-    system : what is bought beside network and accelerators, where the file says.
+    sources : what figures beside the time and the price of the network come from.
     notes : what its file, or a file of a model, says and is not computed, with the size of its effect.
     """
 
@@ -81,12 +72,7 @@ class Problem:
     spec: Mapping[str, Any]
     counted: CountedStructures
     optimal: bool
-    tco: TotalCostOfOwnership | None = None
-    training: TrainingFigures | None = None
-    npu: NpuChoice | None = None
-    scenarios: Scenarios | None = None
-    faults: Faults | None = None
-    system: SystemBill | None = None
+    sources: FigureSources = NO_SOURCES
     notes: tuple[Quirk, ...] = ()
 
     def __repr__(self) -> str:
@@ -133,15 +119,15 @@ class Problem:
     def buys(self) -> bool:
         """Whether some objective is of what a network costs or draws, which bandwidths are traded against."""
         measures = [MEASURES[objective.name] for objective in self.objectives]
-        return any(measure.summed is not None or measure.priced for measure in measures)
+        return any(measure.summed is not None or NPU_PRICE in measure.needs for measure in measures)
 
     @cached_property
     def sections(self) -> Sections:
         """The sections of the genome."""
         budgets = self.budgets() if self.optimal and self.buys else None
-        if budgets is not None and self.faults is not None:
-            budgets = budgets[0], budgets[1] * (1.0 + max(self.faults.spare_choices) / self.npus)
-        spares = (0,) if self.faults is None else self.faults.spare_choices
+        spares = self.sources.spares
+        if budgets is not None:
+            budgets = budgets[0], budgets[1] * (1.0 + max(spares) / self.npus)
         rules = Rules(
             choices=self.choices, pricing=self.pricing, time=self.time, traffic=self.traffic,
             constraints=self.constraints, optimal=self.optimal, budgets=budgets, spares=spares,
@@ -159,28 +145,9 @@ class Problem:
         return FusedEvaluation.of(self.sections, self.objectives)
 
     @cached_property
-    def _powered(self) -> bool:
-        return any(measure.power for measure in self._measures)
-
-    @property
-    def _measures(self) -> list[Measure]:
-        """All that objectives and constraints ask for; not kept, as problems are sent to processes and these cannot."""
-        names = [o.name for o in self.objectives] + [c.quantity for c in self.constraints if c.quantity != BANDWIDTH]
-        return [MEASURES[name] for name in names]
-
-    @cached_property
-    def _failing(self) -> bool:
-        return any(measure.failing for measure in self._measures)
-
-    @cached_property
-    def network_faults(self) -> NetworkFaults | None:
-        """Failures of networks, and of what runs on them; None where the file has none."""
-        if self.faults is None:
-            return None
-        assert isinstance(self.pricing, BillOfMaterials), "the loader has looked"  # noqa: S101 - our mistake
-        from evo_libra.problem.network_faults import NetworkFaults  # noqa: PLC0415 - few problems have failures
-
-        return NetworkFaults(self.pricing, self.faults)
+    def evaluator(self) -> Evaluator:
+        """What computes figures, objectives and violations of designs."""
+        return Evaluator(self.npus, self.pricing, self.time, self.objectives, self.constraints, self.sources)
 
     def budgets(self) -> tuple[float, float]:
         """Return the smallest and the largest budget in USD that can make a difference, linear constraints aside."""
@@ -236,121 +203,27 @@ class Problem:
     def _evaluate_tile(self, genes: FloatArray) -> Evaluation:
         draft = self.sections.decode(genes)
         designs, topologies = draft.population, draft.networks
-        found = self._evaluation(designs, topologies, self.traffic.of(topologies), in_box=draft.in_box)
+        traffic = self.traffic.of(topologies)
+        found = self.evaluator.evaluate_tile(designs, topologies, traffic, in_box=draft.in_box)
         if self.structures.table is not None and not self.time.tables:
             return found
         # Without a table, structures that cannot hold a process group are still among those that genes name.
         return replace(found, violation=found.violation + ~self.traffic.fits(topologies))
 
-    def evaluate_prepared(
-        self, designs: Population, topologies: Topologies, traffic: FloatArray | None = None
-    ) -> Evaluation:
-        """Return the objectives and the violation of designs, in tiles.
-
-        Their topologies are those of their pricing, their traffic that of `TimeModel.traffic`, where it is known.
-        """
-        tiles = (slice(start, start + TILE) for start in range(0, len(designs), TILE))
-        known = (lambda _: None) if traffic is None else (lambda tile: traffic[..., tile])
-        return Evaluation.joined([
-            self._evaluation(designs.select(tile), topologies.select(tile), known(tile)) for tile in tiles
-        ])  # fmt: skip
-
-    def _evaluation(
-        self, designs: Population, topologies: Topologies, traffic: FloatArray | None, *, in_box: bool = False
-    ) -> Evaluation:
-        figures = self._figures(
-            designs, topologies, self.time.times(designs, traffic), power=self._powered, failing=self._failing
-        )
-        objectives = values(self.objectives, figures)
-        return Evaluation(objectives, self._violation(designs, topologies, figures, in_box=in_box))
-
-    def _figures(
-        self, designs: Population, topologies: Topologies, times: Times, *, power: bool = True,
-        failing: bool = True,
-    ) -> Figures:  # fmt: skip
-        cost, watts = topologies.totals(designs.bandwidth, power=power)
-        faults = self.network_faults if failing else None
-        useful = None if faults is None else faults.useful(topologies, designs.bandwidth, designs.spares)
-        capacity, drawn, price = (None,) * 3 if self.npu is None else self.npu.figures(designs.technology)
-        around = None if self.system is None else self.system.pieces(designs)
-        extra = (None, None) if self.system is None or around is None else self.system.totals(around)
-        stated = Figures(
-            time=self.time.weighted(times.workloads), cost=cost, watts=watts, npus=designs.npus, block=designs.block,
-            bandwidth=designs.bandwidth, tco=self.tco, training=self.trained(designs), npu_capacity=capacity,
-            npu_watts=drawn, npu_price=price, useful=useful, spares=designs.spares,
-            served=served_figures(times.first, times.token), around_cost=extra[0], around_watts=extra[1],
-        )  # fmt: skip
-        if self.scenarios is None:
-            return stated
-        bought = self.pricing.pieces(topologies, designs.bandwidth, self.scenarios.parts)
-        if designs.spares is not None:
-            bought = bought * self.of_spares(designs)
-        npu = None if self.npu is None else self.npu.place(designs.technology)
-        tokens = self.time.tokens(designs)
-        drawn_figures = self.scenarios.figures(
-            stated, bought, times=times.workloads, npu=npu, tokens=tokens, around=around
-        )
-        return replace(stated, scenarios=drawn_figures)
-
-    def lacks(self, figure: str) -> bool:
-        """Return whether no source gives the ``price`` or the ``watts`` of something around network and NPUs."""
-        return self.system is not None and bool(self.system.lacking(figure))
-
-    def of_spares(self, designs: Population) -> FloatArray:
-        """Return (n,) bought networks per working one, as spares have as much network as NPUs at work."""
-        return np.asarray(1.0 + (0 if designs.spares is None else designs.spares) / np.full(len(designs), self.npus))
-
-    def built(self, designs: Population) -> Topologies:
-        """Return the topologies of designs, at the prices and watts of networks for all NPUs and the spare ones."""
-        found = self.pricing.built(designs)
-        return found if designs.spares is None else found.times(self.of_spares(designs))
-
-    def _violation(
-        self, designs: Population, topologies: Topologies, figures: Figures, *, in_box: bool = False
-    ) -> FloatArray:
-        total = np.zeros(len(designs)) if in_box else self.pricing.outside(designs)
-        for constraint in self.constraints:
-            if not constraint.ports:
-                total += self.excess(constraint, figures, designs)
-        total += topologies.excess(designs.bandwidth)
-        return total
+    def measure(self, designs: Population, *, timed: bool = True) -> Figures:
+        """Return the figures of designs that all objectives are computed from; times only if they are asked for."""
+        return self.evaluator.measure(designs, timed=timed)
 
     def violation(self, designs: Population) -> FloatArray:
         """Return (n,) the violation that `evaluate` returns; no times are computed unless a constraint needs them."""
-        limited = [MEASURES[c.quantity] for c in self.constraints if c.quantity != BANDWIDTH]
-        figures = self.measure(designs, timed=any(measure.of_times for measure in limited))
-        return self._violation(designs, self.built(designs), figures) + self.unbuildable(designs)
-
-    def trained(self, designs: Population) -> TrainingFigures | None:
-        """Return memory and tokens of training steps, with the memory that the plans of designs need."""
-        if self.training is None or not self.time.tables:
-            return self.training
-        memory, tokens = self.training.memory, self.training.tokens
-        for loop, plan in zip(self.time.open_loops, designs.plans, strict=True):
-            table = loop.workload
-            memory = np.maximum(memory, columns(table.memory, plan))
-            if tokens is not None and len(table.tokens) > 1:
-                tokens = tokens + loop.weight * columns(table.tokens, plan)
-        return replace(self.training, memory=memory, tokens=tokens)
+        return self.evaluator.violation(designs) + self.unbuildable(designs)
 
     def pinned(self, designs: Population) -> Problem:
         """Return the problem with the plans of the first design, where some are open."""
         if not self.time.tables:
             return self
         plan = designs.plans[:, 0].tolist()
-        system = None if self.system is None else self.system.pinned(plan)
-        return replace(self, time=self.time.pinned(plan), training=self.trained(designs), system=system)
-
-    def measure(self, designs: Population, *, timed: bool = True) -> Figures:
-        """Return the figures of designs that all objectives are computed from; times only if they are asked for."""
-        times = self.time.times(designs) if timed else no_times(self.time.loops, len(designs))
-        return self._figures(designs, self.built(designs), times)
-
-    def excess(self, constraint: Constraint, figures: Figures, designs: Population) -> FloatArray:
-        """Return (n,) the relative violation of a constraint by designs, whose figures are known."""
-        if constraint.quantity != BANDWIDTH:
-            return constraint.excess(figures)
-        return violation(constraint, constraint.coefficients(designs.technology), designs.bandwidth)
+        return replace(self, time=self.time.pinned(plan), sources=self.sources.pinned(self.time, designs, plan))
 
     def unbuildable(self, designs: Population) -> FloatArray:
         """Return (n,) how many dimensions break a rule of the space, or are not in whole ports."""
@@ -376,15 +249,15 @@ class Problem:
         ['0.242113', '9.78129e+06']
         """
         population = designs if isinstance(designs, Population) else self.read(designs)
-        found = self.evaluate_prepared(population, self.built(population))
+        found = self.evaluator.evaluate(population, self.evaluator.built(population))
         return replace(found, violation=found.violation + self.unbuildable(population))
 
     @cached_property
     def notation(self) -> Notation:
         """How designs are written and read."""
         return Notation(
-            npus=self.npus, depth=len(self.choices), catalog=self.catalog, time=self.time, npu=self.npu,
-            failing=self.faults is not None,
+            npus=self.npus, depth=len(self.choices), catalog=self.catalog, time=self.time, npu=self.sources.npu,
+            failing=self.sources.faults is not None,
         )  # fmt: skip
 
     def read(self, designs: str | Sequence[str]) -> Population:

@@ -17,7 +17,7 @@ from evo_libra.network.blocks import Kit, Range
 from evo_libra.problem.figures import Figures
 from evo_libra.problem.npu_choice import NpuChoice
 from evo_libra.problem.statistics import NAMED
-from evo_libra.problem.system import SystemBill
+from evo_libra.problem.system_bill import SystemBill
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Scenarios:
 
 
 def priced_scenarios(
-    kits: Sequence[Kit], npu: NpuChoice | None, system: SystemBill | None, weight: FloatArray, drawn: int, seed: int,
+    kits: Sequence[Kit], npu: NpuChoice, system: SystemBill, weight: FloatArray, drawn: int, seed: int,
     *, vary: bool = True,
 ) -> Scenarios:  # fmt: skip
     """Return scenarios of the prices of parts, NPUs and what is around them, beside those of weights.
@@ -90,8 +90,8 @@ def priced_scenarios(
     known = parts_of(kits)
     parts = draw([_range(part.price, vary=vary) for part in known.values()], drawn, seed)
     varies = (parts != parts[:, :1]).any(axis=1)
-    npus = [_range(one, vary=vary) for one in (() if npu is None else npu.ranges)]
-    around = [_range(row.price, vary=vary) for row in (() if system is None else system.rows)]
+    npus = [_range(one, vary=vary) for one in npu.ranges]
+    around = [_range(row.price, vary=vary) for row in system.rows]
     names = tuple(name for name, one in zip(known, varies.tolist(), strict=True) if one)
     return Scenarios(
         names, beyond(parts[varies]), weight, beyond(draw(npus, drawn, (seed, _NPUS))),

@@ -34,7 +34,7 @@ class Notation:
     npus, depth : NPUs of every design, and the most dimensions.
     catalog : the technologies.
     time : which plans there are, and ways to run collectives.
-    npu : the accelerators that designs may have, where the problem names some.
+    npu : the accelerators that designs may have.
     failing : whether the problem says what fails, so that designs may have spares.
     """
 
@@ -42,7 +42,7 @@ class Notation:
     depth: int
     catalog: Catalog
     time: TimeModel
-    npu: NpuChoice | None
+    npu: NpuChoice
     failing: bool
 
     def read(self, designs: str | Sequence[str]) -> Population:
@@ -69,7 +69,7 @@ class Notation:
     def fabrics(self, population: Population) -> list[Fabric]:
         """Return networks as records, with the options that the problem leaves open of how collectives run on them."""
         found = self.time.schedules.named(fabrics_of(population, self.catalog.names), population)
-        if self.npu is not None and self.npu.several:
+        if self.npu.several:
             names = self.npu.named(population.technology)
             found = [replace(fabric, npu=name) for fabric, name in zip(found, names, strict=True)]
         if population.spares is not None:
@@ -85,7 +85,7 @@ class Notation:
         if population.schedule is not None:
             return list(map(str, self.fabrics(population)))
         count, choice = len(population), self.npu
-        npus = [None] * count if choice is None or not choice.several else choice.named(population.technology)
+        npus = [None] * count if not choice.several else choice.named(population.technology)
         spares = [0] * count if population.spares is None else population.spares.tolist()
         texts = list(zip(*plan_columns(population, self.time.tables).values(), strict=True)) or [()] * count
         networks = networks_of(population, self.catalog.names)
@@ -95,7 +95,7 @@ class Notation:
     def describe(self, population: Population) -> Mapping[str, list[Any]]:
         """Return the columns that describe designs: the notation, and each part of each dimension."""
         found: dict[str, list[Any]] = {"design": self.written(population)}
-        if self.npu is not None and self.npu.several:
+        if self.npu.several:
             found["npu"] = self.npu.named(population.technology)
         if population.spares is not None:
             found["spares"] = population.spares.tolist()
@@ -119,12 +119,12 @@ def check_fabric(fabric: Fabric, npus: int, depth: int, technologies: Sequence[T
             )
 
 
-def npus_of(fabrics: Sequence[Fabric], choice: NpuChoice | None) -> list[str | None]:
+def npus_of(fabrics: Sequence[Fabric], choice: NpuChoice) -> list[str | None]:
     """Return the accelerator that each design names, None where there is nothing to choose.
 
     An `InputError` names one that is missing or unknown.
     """
-    names = () if choice is None else choice.names
+    names = choice.names
     for fabric in fabrics:
         if fabric.npu is not None and fabric.npu not in names:
             known = unknown("NPU", fabric.npu, names) if names else f"the problem names no NPU, found {fabric.npu}"

@@ -131,8 +131,7 @@ _NOTED = {
         "all-reduce."
     ),
     "open-files": (
-        "ASTRA-sim keeps about as many files open as there are NPUs. Where fewer are allowed, it ends without a "
-        "message."
+        "ASTRA-sim keeps about as many files open as there are NPUs. If fewer are allowed, it ends without a message."
     ),
     "collective-at-time-zero": (
         "With an endpoint-delay of 0, ASTRA-sim stops on an assertion where a trace begins with a collective."

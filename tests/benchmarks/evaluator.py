@@ -97,7 +97,7 @@ def measure(problem, count):
     )  # fmt: skip
 
     def evaluate():
-        return problem.evaluate_prepared(designs, topologies, traffic)
+        return problem.evaluator.evaluate(designs, topologies, traffic)
 
     for loop, arguments in ((from_designs, few), (from_genes, many)):
         loop(*arguments)

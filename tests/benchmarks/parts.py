@@ -40,7 +40,7 @@ def evaluators(problem: Problem) -> tuple[Callable[[], object], Callable[[], obj
     designs = problem.decode(genes)
     traffic, topologies = problem.time.traffic(designs.npus, designs.technology), problem.pricing.built(designs)
     return (
-        lambda: problem.evaluate_prepared(designs, topologies, traffic),
+        lambda: problem.evaluator.evaluate(designs, topologies, traffic),
         lambda: problem.evaluate_genes(genes),
     )
 

@@ -19,6 +19,7 @@ from evo_libra.errors import ConflictError, InputError, InvalidFrontError
 from evo_libra.explain.rescore import rescore
 from evo_libra.front.archive import Archive
 from evo_libra.front.front import front_of
+from evo_libra.problem import needs
 from evo_libra.problem.allocation import equal_split
 from evo_libra.problem.constraint_parser import UNITS, parse_constraint, units_of
 from evo_libra.problem.designs import violations
@@ -67,16 +68,12 @@ def limit_text(name: str, relation: str, value: float) -> str:
 
 
 def limitable(kind: str) -> list[str]:
-    known = plain(kind)
-    return [
-        name
-        for name, measure in PLAIN.items()
-        if (known.pricing.kits or not measure.power)
-        and (known.training or not measure.trained)
-        and (known.npu or not measure.priced)
-        and (known.faults or not measure.failing)
-        and not measure.served
-    ]
+    known, missing = plain(kind), {needs.USERS}
+    missing |= set() if known.pricing.kits else {needs.WATTS}
+    missing |= set() if known.sources.training else {needs.TRAINING}
+    missing |= set() if known.sources.npu.names else {needs.NPU_PRICE}
+    missing |= set() if known.sources.faults else {needs.FAULTS}
+    return [name for name, measure in PLAIN.items() if not measure.needs & missing]
 
 
 Limit = tuple[str, str, float]

@@ -59,9 +59,10 @@ def load(*changes: str, faults: dict[str, Any] | None = USUAL, name: str = "gpt3
 def failing(**changes: Any) -> Problem:
     """Return the usual problem with other failures; rates are those per year."""
     problem = load(SHARE)
-    assert problem.faults is not None
+    assert problem.sources.faults is not None
     rates = {"per_year": {}, "repair_h": {}}
-    return replace(problem, faults=problem.faults.model_copy(update=rates | changes))
+    faults = problem.sources.faults.model_copy(update=rates | changes)
+    return replace(problem, sources=replace(problem.sources, faults=faults))
 
 
 def goodput(problem: Problem, seed: int, count: int = 40) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -201,9 +202,8 @@ def test_spare_npus_are_bought_too() -> None:
     problem = _loaded("gpt3-4k", (*PARTS, *changes))
     design = "SW(8)@nvlink4:450_CL(64)@optics-400g:50"
     without, with_ = (problem.evaluate(text).objectives[:, 0] for text in (design, f"{design} spares=64"))
-    assert problem.npu is not None
-    assert problem.npu.price is not None
-    npus = float(problem.npu.price[0])
+    assert problem.sources.npu.price is not None
+    npus = float(problem.sources.npu.price[0])
     assert with_[2] - without[2] == pytest.approx(64 * npus + with_[1] - without[1], rel=1e-9)
 
 
@@ -412,7 +412,7 @@ def test_short_cables_fail_as_long_ones_do_and_transceivers_with_what_they_end()
     bill = {(row["item"], row["part"]): row["pieces"] for row in problem.pricing.bill(
         problem.read("SW(8)@nvlink4:450_CL(64)@infiniband-ndr:50"))}  # fmt: skip
     short, ends = bill["short link", "dac-400g"], bill["transceiver", "optics-400g"]
-    rate = problem.faults.failures if problem.faults else None
+    rate = problem.sources.faults.failures if problem.sources.faults else None
     assert rate is not None
     per_day = rate.named("link").rate * 86400
     # A short uplink only takes bandwidth; of optics, those at links of NPUs stop the job.

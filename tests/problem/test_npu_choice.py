@@ -82,10 +82,9 @@ def test_a_design_has_the_figures_of_the_problem_of_its_npu_alone(
     genes = problem.genome.sample(random, 24)
     designs, found = problem.decode(genes), problem.evaluate_genes(genes)
     texts, fits = list(map(str, problem.fabrics(designs))), problem.traffic.fits(problem.pricing.built(designs))
-    assert problem.npu is not None
-    chosen = problem.npu.named(designs.technology)
+    chosen = problem.sources.npu.named(designs.technology)
     assert len(set(chosen)) > 1
-    for npu in problem.npu.names:
+    for npu in problem.sources.npu.names:
         mine = np.flatnonzero(fits & (np.array(chosen) == npu))
         if not len(mine):
             continue
@@ -168,8 +167,7 @@ def test_memory_is_that_of_each_accelerator(tmp_path: Path) -> None:
     assert not violations(problem, problem.read(f"{network} npu=h200-141gb | {plan}"))
     broken, advice = violations(problem, problem.read(f"{network} npu=half-h100 | {plan}"))
     assert "'memory <= that of the NPU' is broken" in broken
-    assert problem.npu is not None
-    assert broken.endswith(f"of {problem.npu.capacity[1] / 1e9:g} GB")
+    assert broken.endswith(f"of {problem.sources.npu.capacity[1] / 1e9:g} GB")
     assert advice.startswith("small (dp64 mb1 zero0) needs ")
     own = alone(tmp_path, data, "half-h100")
     assert own.evaluate(f"{network} | {plan}").violation == pytest.approx(

@@ -82,7 +82,6 @@ def test_what_search_finds_keeps_ports_and_domains(
     npus: int, accelerators: list[str], technologies: list[str], seed: int
 ) -> None:
     problem = problem_of(npus, accelerators, technologies)
-    assert problem.npu is not None
     for engine in ("nsga2", "exhaustive"):
         front = search(problem, engine=engine, evaluations=300, population=50, seed=seed % 1000)
         for design in front.frame["design"].to_list():
@@ -90,7 +89,7 @@ def test_what_search_finds_keeps_ports_and_domains(
     designs = problem.decode(problem.genome.sample(np.random.default_rng(seed), 60))
     accepted = problem.evaluate(designs).violation == 0
     assert accepted.any()
-    texts, owners = fabrics_of(designs, problem.catalog.names), problem.npu.named(designs.technology)
+    texts, owners = fabrics_of(designs, problem.catalog.names), problem.sources.npu.named(designs.technology)
     for n in np.flatnonzero(accepted).tolist():
         assert broken(str(texts[n]), owners[n]) == []
 
@@ -129,7 +128,7 @@ def shipped() -> list[str]:
         one.name
         for one in found
         if isinstance(one, Problem)
-        and one.npu is not None
+        and one.sources.npu.names
         and any(isinstance(technology, KitTechnology) for technology in one.catalog.technologies)
     ]
 
@@ -149,11 +148,10 @@ def test_no_problem_of_parts_is_left_out() -> None:
 def test_no_design_of_a_shipped_front_breaks_ports_or_domains(name: str) -> None:
     problem = load_problem(name)
     assert isinstance(problem, Problem)
-    assert problem.npu is not None
     front = search(problem, evaluations=1000, population=100, seed=0)
     assert len(front) > 1
     for design in front.frame["design"].to_list():
-        assert broken(design, problem.npu.names[0]) == []
+        assert broken(design, problem.sources.npu.names[0]) == []
 
 
 def test_the_check_itself_finds_what_is_broken() -> None:

@@ -168,9 +168,10 @@ def test_a_design_has_the_same_figures_among_any_others(
 def test_where_nothing_varies_every_statistic_is_the_stated_figure(kind: str, scenarios: int, tmp_path: Path) -> None:
     names = EVERY + (OF_STEPS if kind == "steps" else [])
     problem = write(tmp_path, kind, [*names, *over(names)], uncertainty={"scenarios": scenarios, "seed": 0})
-    assert problem.scenarios is not None
-    changes = {name: 0.0 * one for name, one in vars(problem.scenarios).items() if name != "parts"}
-    problem = replace(problem, scenarios=replace(problem.scenarios, **changes))
+    assert problem.sources.scenarios is not None
+    changes = {name: 0.0 * one for name, one in vars(problem.sources.scenarios).items() if name != "parts"}
+    sources = replace(problem.sources, scenarios=replace(problem.sources.scenarios, **changes))
+    problem = replace(problem, sources=sources)
     found = problem.evaluate_genes(problem.genome.sample(np.random.default_rng(1), 50)).objectives
     for m in range(len(names)):
         for row in found[len(names) + m * len(STATISTICS) :][: len(STATISTICS)]:

@@ -39,7 +39,7 @@ def test_the_published_cluster_and_plan_are_a_design(name: str, design: str) -> 
     assert isinstance(problem, Problem)
     population = problem.read(design)
     (capacity,) = (constraint for constraint in problem.constraints if constraint.quantity == "memory")
-    broken = problem.excess(capacity, problem.measure(population), population)
+    broken = problem.evaluator.excess(capacity, problem.measure(population), population)
     np.testing.assert_allclose(problem.evaluate(population).violation, broken)
 
 

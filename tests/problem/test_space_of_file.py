@@ -68,7 +68,7 @@ def refused_by_limits(problem: Problem, text: str) -> bool:
     except InputError as error:
         return any(part in str(error) for part in ("process groups", "algorithm", "is none of the"))
     figures = problem.measure(one)
-    broken = [c for c in problem.constraints if not c.ports and problem.excess(c, figures, one)[0] > 0]
+    broken = [c for c in problem.constraints if not c.ports and problem.evaluator.excess(c, figures, one)[0] > 0]
     return bool(broken)
 
 
@@ -107,8 +107,8 @@ def check_space(folder: Path, seed: int, count: int) -> int:
         problem = problem_at(path)
     problem = narrowed(problem, path, random)
     words = Words(json.loads(path.read_text()), folder)
-    chosen = problem.npu
-    npus = chosen.names if chosen is not None and chosen.several else (None,)
+    chosen = problem.sources.npu
+    npus = chosen.names if chosen.several else (None,)
     genes = problem.genome.sample(np.random.default_rng(seed), max(50, count // 10))
     meets = problem.evaluate_genes(genes).violation <= 0
     drawn = problem.fabrics(problem.decode(genes))

@@ -76,11 +76,9 @@ def test_the_bill_is_the_objective_and_names_its_sources() -> None:
 
 def test_hosts_of_the_catalogue_and_of_a_base() -> None:
     named = system("system.host=luwu-worker")
-    assert named.system is not None
-    assert (named.system.rows[0].price, named.system.rows[0].watts) != (None, None)
+    assert (named.sources.system.rows[0].price, named.sources.system.rows[0].watts) != (None, None)
     own = system("system.host={base: luwu-worker, power_W: 900, source: 'measured, 2026'}", objectives="[system-tco]")
-    assert own.system is not None
-    row = own.system.rows[0]
+    row = own.sources.system.rows[0]
     assert row.price is not None
     assert (row.price.value, row.watts) == (10_600, 900)
     assert row.source == "LuWu, table IX, 2024; measured, 2026"
@@ -89,11 +87,9 @@ def test_hosts_of_the_catalogue_and_of_a_base() -> None:
 
 def test_spare_npus_need_hosts() -> None:
     faults = "faults={checkpoint_s: 60, restart_s: 300, spares: 9}"
-    few, many = system(host()), system(host(), faults)
-    assert (few.system, many.system) != (None, None)
+    many = system(host(), faults)
     population = many.decode(many.genome.sample(np.random.default_rng(1), 3))
-    assert many.system is not None
-    assert many.system.pieces(population).tolist() == [[34.0, 34.0, 34.0]]
+    assert many.sources.system.pieces(population).tolist() == [[34.0, 34.0, 34.0]]
 
 
 @settings(max_examples=8)

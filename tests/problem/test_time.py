@@ -133,7 +133,7 @@ def test_designs_are_evaluated_in_tiles(time: str, monkeypatch: pytest.MonkeyPat
         return traffic(time, npus, *others)
 
     monkeypatch.setattr(type(problem.time), "traffic", watched)
-    monkeypatch.setattr("evo_libra.problem.problem.TILE", 40)
+    monkeypatch.setattr("evo_libra.problem.evaluator.TILE", 40)
     np.testing.assert_array_equal(problem.evaluate(designs).objectives, whole.objectives)
     assert seen == [40, 40, 10]
 

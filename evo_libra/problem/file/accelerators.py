@@ -69,8 +69,8 @@ class AcceleratorLoader:
                 for mistake in error.mistakes
             ) from None
 
-    def choice(self, catalog: Catalog) -> NpuChoice | None:
-        """Return the accelerators that designs may have; None where the file names none."""
+    def choice(self, catalog: Catalog) -> NpuChoice:
+        """Return the accelerators that designs may have; none where the file names none."""
         return npu_choice(self.npus, catalog.npus, self.capacities)
 
     @property

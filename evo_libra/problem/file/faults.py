@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from evo_libra.errors import InputError, unknown
 from evo_libra.network.bill import parts_of
 from evo_libra.network.blocks import Kit
-from evo_libra.problem.constraints import BANDWIDTH
 from evo_libra.problem.file.mistakes import ProblemFile
+from evo_libra.problem.needs import FAULTS, refusal
 from evo_libra.problem.objectives import MEASURES
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ class FaultsLoader:
 
     def __init__(self, file: ProblemFile, asked: Sequence[tuple[str, str]]) -> None:
         self.source, self.spec, self.fail = file.source, file.spec, file.fail
-        self.asked = [(key, name) for key, name in asked if name != BANDWIDTH and MEASURES[name].failing]
+        self.asked = asked
 
     def faults(self, kits: Sequence[Kit]) -> Faults | None:
         """Return the failures; None where the file has none.
@@ -31,9 +31,10 @@ class FaultsLoader:
         """
         given = self.spec.faults
         if given is None:
-            if self.asked:
-                key, name = self.asked[0]
-                raise self.fail((key,), f"{name} needs the key 'faults': checkpoint_s and restart_s, at least")
+            needs = [(name, MEASURES[name].needs) for _, name in self.asked]
+            refused = refusal(needs, {FAULTS: "needs the key 'faults': checkpoint_s and restart_s, at least"})
+            if refused is not None:
+                raise self.fail((self.asked[refused[0]][0],), refused[1])
             return None
         if not kits:
             raise self.fail(("faults",), "failures are of parts, and the catalogue has prices per bandwidth")

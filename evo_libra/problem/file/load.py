@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from evo_libra.network.blocks import Kit
 from evo_libra.network.catalog.technologies import Catalog, Technology
 from evo_libra.problem.constraint_parser import parse_constraint
 from evo_libra.problem.constraints import Constraint
+from evo_libra.problem.figure_sources import FigureSources
 from evo_libra.problem.figures import TotalCostOfOwnership, TrainingFigures
 from evo_libra.problem.file.fabric import FabricLoader, technologies_of
 from evo_libra.problem.file.faults import FaultsLoader
@@ -32,6 +33,7 @@ from evo_libra.problem.file.time import (
 )
 from evo_libra.problem.file.uncertainty import UncertaintyLoader
 from evo_libra.problem.file.workloads import WorkloadLoader
+from evo_libra.problem.needs import NO_TCO, NPU_PRICE, NPU_WATTS, TCO, TOKENS, TRAINING, USERS, WATTS, refusal
 from evo_libra.problem.npu_choice import NpuChoice
 from evo_libra.problem.objectives import MEASURES
 from evo_libra.problem.pricing.catalog import built_of, kits_of, port_constraints, pricing_of
@@ -40,18 +42,18 @@ from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchSettings
 from evo_libra.problem.quirks import SHARES_OF_PARTS
 from evo_libra.problem.space import MAX_INDEX, MAX_STRUCTURES, CountedStructures, DimensionRule, Space
+from evo_libra.problem.system_bill import NOTHING_AROUND, SystemBill
 from evo_libra.problem.time_models.registry import Network, time_kind
 from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.timing.quirks import Quirk
 from evo_libra.workload.layers.iteration_time import Merging
 
 if TYPE_CHECKING:
-    from evo_libra.problem.system import SystemBill
     from evo_libra.problem.time_models.loops import WeightedLoop
 
 _RARE = ("npu", "transport")
 _OF_MODE = ("bandwidth", "objectives", "time", "workloads")
-_PARTS = "a catalogue of parts: others have no watts"
+_PARTS = "needs a catalogue of parts: others have no watts"
 
 
 def problem_of(source: Source, folder: Path, *, open_box: bool = False) -> Problem:
@@ -133,25 +135,26 @@ class _Loader:
         check_shares(self.spec, self.file.source)
         self.workloads.accelerators.check_memory()
         efficiency = self.workloads.accelerators.efficiency(catalog)
-        owner = npu.owner if npu is not None and npu.several else None
+        owner = npu.owner if npu.several else None
         built = built_of(catalog, whole_bandwidth=has_whole_bandwidth(self.spec))
         time = make_time(self.workloads.loops, Network(built, efficiency, owner))
         training = self.workloads.training.figures(time.loops) if self.workloads.accelerators.trains else None
         tco, system = self.tco(), self.system(time.loops, kits_of(catalog))
         constraints = self.constraints(len(choices), catalog, tco) + port_constraints(catalog, len(choices))
         constraints += self.limits(training, npu, constraints, len(choices))
-        if system is not None:
-            self.check_system(system, constraints)
+        self.check_system(system, constraints)
         counted, asked, kits = self._count(catalog, choices, pins), self.asked(constraints), kits_of(catalog)
         return Problem(
             name=self.spec.name, npus=self.spec.npus, catalog=catalog,
             structures=self._space(counted, catalog, time, choices, constraints), choices=choices, time=time,
             objectives=tuple(MEASURES[name].objective for name in dict.fromkeys(self.spec.objectives)),
             constraints=constraints, settings=SearchSettings(**self.spec.search.model_dump()),
-            spec=self._identity(catalog), counted=counted, optimal=self.fabric.bandwidth().mode == "optimal", tco=tco,
-            training=training, npu=npu,
-            scenarios=UncertaintyLoader(self.file, asked).scenarios(kits, npu, time.loops, system),
-            faults=FaultsLoader(self.file, asked).faults(kits), system=system,
+            spec=self._identity(catalog), counted=counted, optimal=self.fabric.bandwidth().mode == "optimal",
+            sources=FigureSources(
+                tco=tco, training=training, npu=npu, system=system,
+                scenarios=UncertaintyLoader(self.file, asked).scenarios(kits, npu, time.loops, system),
+                faults=FaultsLoader(self.file, asked).faults(kits),
+            ),
             notes=self._notes(catalog),
         )  # fmt: skip
 
@@ -161,19 +164,27 @@ class _Loader:
         ignored = (SHARES_OF_PARTS,) if kits_of(catalog) and has_whole_bandwidth(self.spec) else ()
         return (*(Quirk("model-file", note) for note in notes), *ignored)
 
-    def system(self, loops: Sequence[WeightedLoop] = (), kits: Sequence[Kit] = ()) -> SystemBill | None:
+    def system(self, loops: Sequence[WeightedLoop] = (), kits: Sequence[Kit] = ()) -> SystemBill:
         """Return the bill of what is bought beside network and accelerators; see `SystemLoader.bill`."""
         if self.spec.system is None and self.spec.memory.expansion is None and not self.workloads.accelerators.trains:
-            return None
+            return NOTHING_AROUND
         from evo_libra.problem.file.system import SystemLoader  # noqa: PLC0415 - tables of layers do not need it
 
         return SystemLoader(self.file).bill(loops, kits)
 
     def check_system(self, system: SystemBill, constraints: Sequence[Constraint]) -> None:
         """Refuse objectives and constraints that need a figure which a row of the bill lacks."""
+        if not system.rows:
+            return
         from evo_libra.problem.file.system import SystemLoader  # noqa: PLC0415 - tables of layers do not need it
 
-        SystemLoader(self.file).check(system, self.asked(constraints))
+        self.check_needs(self.asked(constraints), SystemLoader(self.file).lacks(system))
+
+    def check_needs(self, asked: Sequence[tuple[str, str]], lacks: Mapping[str, str]) -> None:
+        """Refuse the first objective or constraint, by its key, that needs what is lacking; see `refusal`."""
+        found = refusal(((name, MEASURES[name].needs) for _, name in asked), lacks)
+        if found is not None:
+            raise self.fail((asked[found[0]][0],), found[1])
 
     def asked(self, constraints: Sequence[Constraint]) -> list[tuple[str, str]]:
         """Return the names of objectives, and of those that constraints limit, with the keys that name them."""
@@ -183,39 +194,37 @@ class _Loader:
     def limits(
         self,
         training: TrainingFigures | None,
-        npu: NpuChoice | None,
+        npu: NpuChoice,
         constraints: Sequence[Constraint],
         dimensions: int,
     ) -> tuple[Constraint, ...]:
         """Return the constraint that the memory of an NPU is; refuse what workloads or NPU have no figures for."""
-        for place, name in self.asked(constraints):
-            if MEASURES[name].trained and (training is None or (training.tokens is None and name != "memory")):
-                raise self.fail((place,), self._untrained(name))
-            if MEASURES[name].served and not any(workload.serving for workload in self.spec.workloads):
-                raise self.fail((place,), f"{name} is of serving: some workload needs the key 'serving'")
-            if MEASURES[name].drawn and (npu is None or npu.watts is None):
-                raise self.fail((place,), f"{name} needs the power of an NPU, and {self._unknown(npu)}")
-            if MEASURES[name].priced and (npu is None or npu.price is None):
-                raise self.fail((place,), f"{name} needs the price of an NPU, and {self._unknown(npu)}")
-        if training is None or npu is None:
+        self.check_needs(self.asked(constraints), self._lacks(training, npu))
+        if training is None or not npu.names:
             return ()
         found = parse_constraint(f"memory <= {npu.capacity.max() / GIGA:.10g} GB", dimensions, ())
         text = "memory <= that of the NPU" if npu.several else found[0].text
         return tuple(replace(one, own_memory=True, text=text) for one in found)
 
-    def _untrained(self, name: str) -> str:
-        """Return why an objective of training or serving has no value."""
-        whole = all(one.training is not None or one.serving is not None for one in self.spec.workloads)
-        if whole:
-            return f"{name} is of training and serving language models: a recommendation model has no tokens"
-        return f"{name} is of training steps and serving: every workload needs the key 'training' or 'serving'"
-
-    @staticmethod
-    def _unknown(npu: NpuChoice | None) -> str:
-        """Return why a figure of the NPU is not known, as part of a sentence."""
-        if npu is None:
-            return "the file has no key 'npu'"
-        return f"no source gives that of {' or '.join(npu.names)}"
+    def _lacks(self, training: TrainingFigures | None, npu: NpuChoice) -> dict[str, str]:
+        """Return what workloads and NPUs do not say, by the needs of objectives."""
+        found, workloads = dict[str, str](), self.spec.workloads
+        if all(one.training is not None or one.serving is not None for one in workloads):
+            untrained = "is of training and serving language models: a recommendation model has no tokens"
+        else:
+            untrained = "is of training steps and serving: every workload needs the key 'training' or 'serving'"
+        if training is None:
+            found[TRAINING] = untrained
+        elif training.tokens is None:
+            found[TOKENS] = untrained
+        if not any(workload.serving for workload in workloads):
+            found[USERS] = "is of serving: some workload needs the key 'serving'"
+        unknown = f"no source gives that of {' or '.join(npu.names)}" if npu.names else "the file has no key 'npu'"
+        if npu.watts is None:
+            found[NPU_WATTS] = f"needs the power of an NPU, and {unknown}"
+        if npu.price is None:
+            found[NPU_PRICE] = f"needs the price of an NPU, and {unknown}"
+        return found
 
     def _identity(self, catalog: Catalog) -> dict[str, Any]:
         """Return the problem file with the figures of its catalogue and its files, which make it another problem.
@@ -277,23 +286,20 @@ class _Loader:
                 f"bandwidths are solved for at stated prices and weights, and {robust[0]} is over scenarios; with "
                 f"`bandwidth: {'ports' if parts else 'search'}` they are searched",
             )
-        seen = [name for name in self.spec.objectives if MEASURES[name].served]
+        seen = [name for name in self.spec.objectives if USERS in MEASURES[name].needs]
         if mode == "optimal" and seen:
             raise self.fail(
                 ("objectives",),
                 f"bandwidths are solved for the least time of whole requests, and {seen[0]} is of a part of them; with "
                 f"`bandwidth: {'ports' if parts else 'search'}` they are searched",
             )
-        watts = [name for name in self.spec.objectives if MEASURES[name].power]
-        if watts and not parts:
-            raise self.fail(("objectives",), f"{' and '.join(watts)} {'needs' if len(watts) == 1 else 'need'} {_PARTS}")
+        self.check_needs(self.asked(()), {} if parts else {WATTS: _PARTS})
 
     def tco(self) -> TotalCostOfOwnership | None:
         """Return the figures of the total cost of ownership, if the file has some."""
-        given, asked = self.spec.tco, [name for name in self.spec.objectives if MEASURES[name].owned]
-        if asked and given is None:
-            raise self.fail((), f"the objective {asked[0]} needs the key 'tco': years, usd_per_kWh and pue")
-        return given
+        if self.spec.tco is None:
+            self.check_needs(self.asked(()), {TCO: NO_TCO})
+        return self.spec.tco
 
     def _count(
         self, catalog: Catalog, choices: Sequence[DimensionChoice], pins: dict[int, PinSpec]
@@ -351,8 +357,10 @@ class _Loader:
             try:
                 these = parse_constraint(text, dimensions, catalog.families, tco)
                 found += these
-                if not kits_of(catalog) and any(c.quantity in MEASURES and MEASURES[c.quantity].power for c in these):
-                    raise InputError(f"'{text}': {these[0].quantity} needs {_PARTS}")  # noqa: TRY301 - has its place
+                limited = [(c.quantity, c.measure.needs) for c in these if c.measure is not None]
+                refused = refusal(limited, {} if kits_of(catalog) else {WATTS: _PARTS})
+                if refused is not None:
+                    raise InputError(f"'{text}': {refused[1]}")  # noqa: TRY301 - has its place
             except InputError as error:
                 mistakes.append(self.file.source.mistake(("constraints", index), str(error)))
         if mistakes:

@@ -14,8 +14,9 @@ from evo_libra.files.yaml_reader import format_key
 from evo_libra.network.blocks import Kit
 from evo_libra.network.catalog.hosts import HostSpec, SourcedSpec, host_of, price_range
 from evo_libra.problem.file.mistakes import ProblemFile
-from evo_libra.problem.objectives import MEASURES
-from evo_libra.problem.system import Fixed, Hosts, MemoryOfPlans, OfPlans, SsdsOfPlans, SystemBill, SystemRow
+from evo_libra.problem.needs import NPU_PRICE, NPU_WATTS
+from evo_libra.problem.system import Fixed, Hosts, MemoryOfPlans, OfPlans, SsdsOfPlans, SystemRow
+from evo_libra.problem.system_bill import SystemBill
 from evo_libra.problem.time_models.loops import WeightedLoop
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ class SystemLoader:
     def __init__(self, file: ProblemFile) -> None:
         self.source, self.spec, self.fail = file.source, file.spec, file.fail
 
-    def bill(self, loops: Sequence[WeightedLoop] = (), kits: Sequence[Kit] = ()) -> SystemBill | None:
-        """Return the rows; None where the file has no such section, no expansion memory and no server of parameters.
+    def bill(self, loops: Sequence[WeightedLoop] = (), kits: Sequence[Kit] = ()) -> SystemBill:
+        """Return the rows; none where the file has no such section, no expansion memory and no server of parameters.
 
         Servers and SSDs are those of workloads, and NICs of servers those of kits. An `InputError` says that there is
         no host of a name, or which figures have no source.
@@ -40,20 +41,19 @@ class SystemLoader:
         if not rows and self.spec.system is not None:
             raise self.fail(("system",), "it is empty; it takes a host, storage, or both")
         rows += [*self._optimizers(loops, kits), *self._expansion(loops)]
-        return SystemBill(tuple(rows)) if rows else None
+        return SystemBill(tuple(rows))
 
-    def check(self, bill: SystemBill | None, asked: Sequence[tuple[str, str]]) -> None:
-        """Refuse objectives and constraints, by their key, that need a figure which a row lacks."""
-        for place, name in asked:
-            for figure, needed in (("price", MEASURES[name].priced), ("watts", MEASURES[name].drawn)):
-                lacking = bill.lacking(figure) if bill is not None and needed else []
-                if lacking:
-                    row = lacking[0]
-                    key = row.price_key if figure == "price" else _KEYS[figure]
-                    raise self.fail(
-                        (place,), f"{name} needs `{row.key}.{key}` of the {row.name}, and no source gives it; a figure "
-                        "of your own with its source can"
-                    )  # fmt: skip
+    def lacks(self, bill: SystemBill) -> dict[str, str]:
+        """Return the needs of figures which a row lacks, each with the rest of a sentence that begins with a name."""
+        found = {}
+        for need, figure in ((NPU_PRICE, "price"), (NPU_WATTS, "watts")):
+            for row in bill.lacking(figure)[:1]:
+                key = row.price_key if figure == "price" else _KEYS[figure]
+                found[need] = (
+                    f"needs `{row.key}.{key}` of the {row.name}, and no source gives it; a figure of your own with its "
+                    "source can"
+                )
+        return found
 
     def _host(self) -> SystemRow | None:
         given = self.spec.system.host if self.spec.system else None

@@ -13,13 +13,14 @@ from evo_libra.problem.file.mistakes import ProblemFile
 from evo_libra.problem.file.time import time_spec
 from evo_libra.problem.file.uncertainty_spec import WeightSpec
 from evo_libra.problem.file.workloads import normalised_weights
+from evo_libra.problem.needs import NPU_PRICE
 from evo_libra.problem.npu_choice import NpuChoice
 from evo_libra.problem.objectives import MEASURES, Measure
 from evo_libra.problem.time_models.loops import WeightedLoop
 
 if TYPE_CHECKING:
     from evo_libra.problem.scenarios import Scenarios
-    from evo_libra.problem.system import SystemBill
+    from evo_libra.problem.system_bill import SystemBill
 
 _WEIGHTS = 1
 """Stream of random numbers; those of prices are others."""
@@ -33,7 +34,7 @@ class UncertaintyLoader:
         self.asked = [(key, name) for key, name in asked if MEASURES[name].statistic is not None]
 
     def scenarios(
-        self, kits: Sequence[Kit], npu: NpuChoice | None, loops: Sequence[WeightedLoop], system: SystemBill | None
+        self, kits: Sequence[Kit], npu: NpuChoice, loops: Sequence[WeightedLoop], system: SystemBill
     ) -> Scenarios | None:  # fmt: skip
         """Return the scenarios; None where nothing asks for them.
 
@@ -68,7 +69,7 @@ class UncertaintyLoader:
     def _certain(self, measure: Measure) -> str:
         """Return why a measure has the same figure in every scenario, as part of a sentence."""
         reasons = ["no workload's weight is a range"] if measure.timed else []
-        if measure.paid or measure.priced:
+        if measure.paid or NPU_PRICE in measure.needs:
             varied = self.spec.uncertainty.prices
             reasons.append("no price is a range" if varied else "`uncertainty.prices` is false")
         return " and ".join(reasons)
@@ -78,7 +79,7 @@ def _varies(measure: Measure, scenarios: Scenarios) -> bool:
     return bool(
         (measure.timed and scenarios.weight.any())
         or (measure.paid and len(scenarios.price))
-        or (measure.priced and (scenarios.npu_price.any() or scenarios.around_price.any()))
+        or (NPU_PRICE in measure.needs and (scenarios.npu_price.any() or scenarios.around_price.any()))
     )
 
 

@@ -16,6 +16,7 @@ from evo_libra.collective import NextStage, Pattern, PushPull
 from evo_libra.errors import InputError
 from evo_libra.network.blocks import Kit, PricedBlock
 from evo_libra.network.blocks.registry import BLOCKS
+from evo_libra.problem.time_models.groups import placed_channels, placed_plans
 from evo_libra.problem.time_models.loops import (
     OPEN,
     Channel,
@@ -30,11 +31,10 @@ from evo_libra.problem.time_models.placement import Operation, Placement, by_blo
 from evo_libra.timing.quirks import Warned
 from evo_libra.timing.schedule_choices import NoSchedules, Schedules
 from evo_libra.workload.layers.iteration_time import Message
-from evo_libra.workload.parallelism import ALL, MEMBER, Layout, lay_groups, offsets, parts_of
+from evo_libra.workload.parallelism import Layout, lay_groups, offsets
 
 if TYPE_CHECKING:
     from evo_libra.timing.fidelity import Fidelity
-    from evo_libra.workload.plans.placement import Placed
     from evo_libra.workload.plans.plan_table import PlanTable
 
 
@@ -43,8 +43,8 @@ class TimeModel(ABC):
     """Iteration time of all workloads together.
 
     The kits say of which block each technology is. Without any, every group has all the bandwidth of its NPUs, as in
-    LIBRA. The efficiency is (t,) the part of the
-    bandwidth of each technology that traffic reaches, at most 1; None where it reaches all. The owner is (t,) the
+    LIBRA. The efficiency is (t,) the part of the bandwidth of each technology that traffic reaches, at most 1; None
+    where it reaches all. The owner is (t,) the
     accelerator of each technology, where a problem has several to choose from.
     """
 
@@ -242,44 +242,11 @@ class TimeModel(ABC):
 
     def holds(self, npus: IntArray, plan: IntArray, place: int) -> BoolArray:
         """Return (n,) whether (d, n) dimensions can hold the groups of one table under (n,) plans of it."""
-        return self._of_plans(npus, plan, place)[1]
-
-    def _of_plans(self, npus: IntArray, plan: IntArray, place: int) -> tuple[dict[str, Placed], BoolArray]:
-        """Return where the groups of a table lie under (n,) plans of it, and (n,) whether they fit."""
-        from evo_libra.workload.plans.placement import placed_groups  # noqa: PLC0415 - few problems have open plans
-
-        table = self.tables[place]
-        degrees, order, kind = table.placements
-        way = columns(kind, plan)
-        return placed_groups(
-            npus, {group: columns(degree, way) for group, degree in degrees.items()}, columns(order, way),
-            routed=table.setups[0].decoder.expert_count > 1,
-        )  # fmt: skip
+        return placed_plans(self.tables[place], npus, plan)[1]
 
     def placed(self, npus: IntArray, plan: IntArray | None = None) -> dict[tuple[Layout, str], Placement]:
         """Return where each process group lies on (d, n) dimensions, and all NPUs together."""
-        found: dict[tuple[Layout, str], Placement] = {((), ALL): Placement(npus, np.ones_like(npus))}
-        laid = dict[Layout, IntArray]()
-        of_plans: dict[Layout, dict[str, Placed]] = {}
-        for layout, group, _ in self.channels:
-            if group == ALL or (layout, group) in found:
-                continue
-            if layout[0][0] == OPEN:
-                if layout not in of_plans:
-                    assert plan is not None, "designs have plans where some are open"  # noqa: S101 - our mistake
-                    place = layout[0][1]
-                    of_plans[layout] = self._of_plans(npus, plan[place], place)[0]
-                found[layout, group] = Placement(*of_plans[layout][group])
-                continue
-            if layout not in laid:
-                laid[layout] = lay_groups(npus, np.array([degree for _, degree in layout]))[0]
-            # The members of a trace's group may lie in several parts, and so do those of groups joined by +.
-            mine = [g for g, (name, _) in enumerate(layout) if name in (*parts_of(group), MEMBER)]
-            extent = laid[layout][mine[0]] if len(mine) == 1 else laid[layout][mine].prod(axis=0)
-            # Groups of several parts lie as far apart as the innermost one that has more than one NPU.
-            first = next((g for g in mine if layout[g][1] > 1), mine[0])
-            found[layout, group] = Placement(extent, laid[layout][:first].prod(axis=0))
-        return found
+        return placed_channels(self.channels, npus, self.tables, plan)
 
     def workload_times(self, designs: Population, traffic: FloatArray | None = None) -> list[FloatArray]:
         """Return (n,) seconds of each workload; the parameters are those of `channel_times`."""

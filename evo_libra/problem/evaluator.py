@@ -1,0 +1,134 @@
+"""The figures, objectives and violations of designs."""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evo_libra.arrays import TILE, FloatArray, Population
+from evo_libra.problem.constraints import BANDWIDTH, Constraint, violation
+from evo_libra.problem.figure_sources import FigureSources
+from evo_libra.problem.figures import Figures, served_figures
+from evo_libra.problem.needs import FAULTS, WATTS
+from evo_libra.problem.objectives import MEASURES, values
+from evo_libra.problem.pricing.pricing import Pricing, Topologies
+from evo_libra.problem.protocol import Evaluation, Objective
+from evo_libra.problem.time_models.loops import Times, no_times
+from evo_libra.problem.time_models.time_model import TimeModel
+
+if TYPE_CHECKING:
+    from evo_libra.problem.network_faults import NetworkFaults
+
+
+@dataclass(frozen=True)
+class Evaluator:
+    """Evaluates the designs of a problem, whose fields these are; see `Problem`."""
+
+    npus: int
+    pricing: Pricing
+    time: TimeModel
+    objectives: tuple[Objective, ...]
+    constraints: tuple[Constraint, ...]
+    sources: FigureSources
+
+    @cached_property
+    def _needs(self) -> frozenset[str]:
+        """What objectives and constraints need."""
+        return frozenset().union(*(MEASURES[o.name].needs for o in self.objectives), *self._limits)
+
+    @property
+    def _limits(self) -> list[frozenset[str]]:
+        """What each constraint of an objective needs."""
+        return [MEASURES[c.quantity].needs for c in self.constraints if c.quantity != BANDWIDTH]
+
+    @cached_property
+    def network_faults(self) -> NetworkFaults | None:
+        """Failures of networks, and of what runs on them; None where the file has none."""
+        return self.sources.network_faults(self.pricing)
+
+    def evaluate(self, designs: Population, topologies: Topologies, traffic: FloatArray | None = None) -> Evaluation:
+        """Return the objectives and the violation of designs, in tiles.
+
+        Their topologies are those of their pricing, their traffic that of `TimeModel.traffic`, where it is known.
+        """
+        tiles = (slice(start, start + TILE) for start in range(0, len(designs), TILE))
+        known = (lambda _: None) if traffic is None else (lambda tile: traffic[..., tile])
+        return Evaluation.joined([
+            self.evaluate_tile(designs.select(tile), topologies.select(tile), known(tile)) for tile in tiles
+        ])  # fmt: skip
+
+    def evaluate_tile(
+        self, designs: Population, topologies: Topologies, traffic: FloatArray | None, *, in_box: bool = False
+    ) -> Evaluation:
+        """Return what `evaluate` does for few designs; bandwidths `in_box` are known to be within it."""
+        figures = self._figures(designs, topologies, self.time.times(designs, traffic), self._needs)
+        objectives = values(self.objectives, figures)
+        return Evaluation(objectives, self._violation(designs, topologies, figures, in_box=in_box))
+
+    def _figures(
+        self, designs: Population, topologies: Topologies, times: Times,
+        needs: AbstractSet[str] = frozenset({WATTS, FAULTS}),
+    ) -> Figures:  # fmt: skip
+        sources = self.sources
+        cost, watts = topologies.totals(designs.bandwidth, power=WATTS in needs)
+        faults = self.network_faults if FAULTS in needs else None
+        useful = None if faults is None else faults.useful(topologies, designs.bandwidth, designs.spares)
+        capacity, drawn, price = sources.npu.figures(designs.technology)
+        around = sources.system.pieces(designs)
+        around_cost, around_watts = sources.system.totals(around)
+        stated = Figures(
+            time=self.time.weighted(times.workloads), cost=cost, watts=watts, npus=designs.npus, block=designs.block,
+            bandwidth=designs.bandwidth, tco=sources.tco, training=sources.trained(self.time, designs),
+            npu_capacity=capacity, npu_watts=drawn, npu_price=price, useful=useful, spares=designs.spares,
+            served=served_figures(times.first, times.token), around_cost=around_cost, around_watts=around_watts,
+        )  # fmt: skip
+        if sources.scenarios is None:
+            return stated
+        bought = self.pricing.pieces(topologies, designs.bandwidth, sources.scenarios.parts)
+        if designs.spares is not None:
+            bought = bought * self.of_spares(designs)
+        npu, tokens = sources.npu.place(designs.technology), self.time.tokens(designs)
+        drawn_figures = sources.scenarios.figures(
+            stated, bought=bought, times=times.workloads, npu=npu, tokens=tokens, around=around
+        )
+        return replace(stated, scenarios=drawn_figures)
+
+    def measure(self, designs: Population, *, timed: bool = True) -> Figures:
+        """Return the figures of designs that all objectives are computed from; times only if they are asked for."""
+        times = self.time.times(designs) if timed else no_times(self.time.loops, len(designs))
+        return self._figures(designs, self.built(designs), times)
+
+    def of_spares(self, designs: Population) -> FloatArray:
+        """Return (n,) bought networks per working one, as spares have as much network as NPUs at work."""
+        return np.asarray(1.0 + (0 if designs.spares is None else designs.spares) / np.full(len(designs), self.npus))
+
+    def built(self, designs: Population) -> Topologies:
+        """Return the topologies of designs, at the prices and watts of networks for all NPUs and the spare ones."""
+        found = self.pricing.built(designs)
+        return found if designs.spares is None else found.times(self.of_spares(designs))
+
+    def violation(self, designs: Population) -> FloatArray:
+        """Return (n,) the violation of limits; no times are computed unless a constraint needs them."""
+        limited = [MEASURES[c.quantity] for c in self.constraints if c.quantity != BANDWIDTH]
+        figures = self.measure(designs, timed=any(measure.of_times for measure in limited))
+        return self._violation(designs, self.built(designs), figures)
+
+    def _violation(
+        self, designs: Population, topologies: Topologies, figures: Figures, *, in_box: bool = False
+    ) -> FloatArray:
+        total = np.zeros(len(designs)) if in_box else self.pricing.outside(designs)
+        for constraint in self.constraints:
+            if not constraint.ports:
+                total += self.excess(constraint, figures, designs)
+        total += topologies.excess(designs.bandwidth)
+        return total
+
+    def excess(self, constraint: Constraint, figures: Figures, designs: Population) -> FloatArray:
+        """Return (n,) the relative violation of a constraint by designs, whose figures are known."""
+        if constraint.quantity != BANDWIDTH:
+            return constraint.excess(figures)
+        return violation(constraint, constraint.coefficients(designs.technology), designs.bandwidth)
