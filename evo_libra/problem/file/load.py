@@ -194,9 +194,9 @@ class _Loader:
             if MEASURES[name].served and not any(workload.serving for workload in self.spec.workloads):
                 raise self.fail((place,), f"{name} is of serving: some workload needs the key 'serving'")
             if MEASURES[name].drawn and (npu is None or npu.watts is None):
-                raise self.fail((place,), f"{name} needs the power of an NPU, and {self._unknown(npu)}")
+                raise self.fail((place,), f"{name} needs the power of an NPU, and {self._unknown(npu, 'power_W')}")
             if MEASURES[name].priced and (npu is None or npu.price is None):
-                raise self.fail((place,), f"{name} needs the price of an NPU, and {self._unknown(npu)}")
+                raise self.fail((place,), f"{name} needs the price of an NPU, and {self._unknown(npu, 'price_usd')}")
         if training is None or npu is None:
             return ()
         found = parse_constraint(f"memory <= {npu.capacity.max() / GIGA:.10g} GB", dimensions, ())
@@ -211,11 +211,12 @@ class _Loader:
         return f"{name} is of training steps and serving: every workload needs the key 'training' or 'serving'"
 
     @staticmethod
-    def _unknown(npu: NpuChoice | None) -> str:
+    def _unknown(npu: NpuChoice | None, key: str) -> str:
         """Return why a figure of the NPU is not known, as part of a sentence."""
         if npu is None:
             return "the file has no key 'npu'"
-        return f"no source gives that of {' or '.join(npu.names)}"
+        names = " or ".join(npu.names)
+        return f"no source gives one of {names}. Give it: npu: [{{base: {npu.names[-1]}, {key}: ..., source: ...}}]"
 
     def _identity(self, catalog: Catalog) -> dict[str, Any]:
         """Return the problem file with the figures of its catalogue and its files, which make it another problem.
