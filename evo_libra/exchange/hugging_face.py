@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from evo_libra.exchange.keys import Keys
@@ -28,8 +28,7 @@ def _read(source: Source) -> Draft:
     found = configuration_of(source)
     model, keys = found.model, Keys(source)
     keys.taken.update(found.read)
-    values: dict[str, Any] = without_none(asdict(model))
-    del values["name"], values["source"]
+    values: dict[str, Any] = without_none(model.model_dump(exclude={"name", "source"}))
     if model.latent is not None:
         values["latent"], _ = without_none(values["latent"]), values.pop("head_width")
     longest = model.sequence or _LONGEST

@@ -9,7 +9,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from pydantic_core import to_jsonable_python
 
 from evo_libra.errors import InputError, Mistake, unknown
 from evo_libra.files.mistakes import KeyPath
@@ -78,7 +77,7 @@ class TrainingLoader:
         whole = [spec for spec in self.spec.workloads if spec.training is not None or spec.serving is not None]
         known = trained_models()
         named = [spec.model for spec in whole if spec.model in known]
-        models = {name: to_jsonable_python(known[name]) for name in named if name is not None}
+        models = {name: known[name].model_dump() for name in named if name is not None}
         optimizers = [spec.training.optimizer for spec in whole if spec.training is not None]
         hosts = dict(named for optimizer in optimizers for named in named_hosts(optimizer, self.spec.system))
         more = {"trained_models": models, "hosts": hosts}

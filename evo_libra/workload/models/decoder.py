@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd
 from pathlib import Path
@@ -26,8 +25,8 @@ Size = Annotated[int, Field(ge=1, le=_MAX)]
 Number = Annotated[int, Field(ge=0, le=_MAX)]
 
 
-class ExpertsSpec(StrictModel):
-    """Experts as a file writes them."""
+class Experts(StrictModel):
+    """Experts in place of feed-forward blocks."""
 
     count: Size = Field(description="experts of a layer that tokens are routed to")
     per_token: Size = Field(description="of them, how many a token passes")
@@ -36,14 +35,19 @@ class ExpertsSpec(StrictModel):
     dense_layers: Number = Field(0, description="number of first layers that have no experts")
 
 
-class LatentAttentionSpec(StrictModel):
-    """Multi-head latent attention as a file writes it."""
+class LatentAttention(StrictModel):
+    """Multi-head latent attention: queries, and keys with values, pass through narrow layers."""
 
     query_rank: Size | None = Field(None, description="rank of the queries; not compressed when left out")
     kv_rank: Size = Field(description="rank of keys and values together")
     nope_width: Size = Field(description="width of a head of queries and keys that has no position")
     rope_width: Size = Field(description="width of a head of queries, and of the one key of all heads, with a position")
     value_width: Size = Field(description="width of a head of values")
+
+    @property
+    def key_width(self) -> int:
+        """Width of a head of queries and keys."""
+        return self.nope_width + self.rope_width
 
 
 class DecoderSpec(StrictModel):
@@ -58,8 +62,8 @@ class DecoderSpec(StrictModel):
     gated: bool = Field(description="whether a feed-forward block has a third matrix, as SwiGLU has")
     vocabulary: Size = Field(description="rows of the embedding")
     sequence: Size | None = Field(None, description="tokens of a training sequence, or the longest context")
-    experts: ExpertsSpec | None = Field(None, description="experts in place of feed-forward blocks")
-    latent: LatentAttentionSpec | None = Field(None, description="multi-head latent attention")
+    experts: Experts | None = Field(None, description="experts in place of feed-forward blocks")
+    latent: LatentAttention | None = Field(None, description="multi-head latent attention")
     tied: bool = Field(default=False, description="whether the head is the embedding again")
     source: str = Field(min_length=1, description="where the figures come from")
 
@@ -68,84 +72,18 @@ class _Decoders(RootModel[dict[str, DecoderSpec]]):
     pass
 
 
-@dataclass(frozen=True)
-class Experts:
-    """Experts in place of feed-forward blocks.
-
-    Attributes
-    ----------
-    count, per_token : experts of a layer that tokens are routed to, and how many of them a token passes.
-    feed_forward : width between the matrices of an expert.
-    shared_feed_forward : width of the experts that every token passes, all together; 0 for none.
-    dense_layers : number of first layers that have a feed-forward block and no experts.
-    """
-
-    count: int
-    per_token: int
-    feed_forward: int
-    shared_feed_forward: int
-    dense_layers: int
-
-
-@dataclass(frozen=True)
-class LatentAttention:
-    """Multi-head latent attention: queries, and keys with values, pass through narrow layers.
-
-    Attributes
-    ----------
-    query_rank, kv_rank : widths of these layers; None where queries have none.
-    nope_width, rope_width : widths of a head of queries and keys without and with a position; all heads share one key
-        with a position.
-    value_width : width of a head of values.
-    """
-
-    query_rank: int | None
-    kv_rank: int
-    nope_width: int
-    rope_width: int
-    value_width: int
-
-    @property
-    def key_width(self) -> int:
-        """Width of a head of queries and keys."""
-        return self.nope_width + self.rope_width
-
-
-@dataclass(frozen=True)
-class Decoder:
+class Decoder(DecoderSpec):
     """A decoder of equal layers, of which the first may lack experts.
 
     Decoders that are not gated are of GPT's kind: linear layers and norms have biases, positions are learned. Gated
     ones are of Llama's kind: no biases, rotary positions. Norms of single heads and biases of routers, which some
     models have, are left out; they are less than a millionth of the weights.
-
-    Attributes
-    ----------
-    name : what files call it.
-    layers, hidden : number of layers and width of the model.
-    heads, kv_heads, head_width : heads of queries, heads of keys and values, width of a head.
-    feed_forward, gated : width between the matrices of a feed-forward block, and whether it has a third matrix.
-    vocabulary : rows of the embedding.
-    sequence : tokens of a training sequence or the longest context, or None.
-    experts, latent : experts in place of feed-forward blocks, multi-head latent attention, or None.
-    source : where the figures come from.
-    tied : whether the head is the embedding again.
     """
 
     name: str
-    layers: int
-    hidden: int
-    heads: int
-    kv_heads: int
-    head_width: int
-    feed_forward: int
-    gated: bool
-    vocabulary: int
-    sequence: int | None
-    experts: Experts | None
-    latent: LatentAttention | None
-    source: str
-    tied: bool = False
+    kv_heads: Size
+    head_width: Size
+    source: str = ""
 
     @property
     def embedding(self) -> Embedding:
@@ -197,7 +135,7 @@ def _stack(model: Decoder) -> Stack:
         model.hidden, model.heads, model.kv_heads, model.head_width, biased=not model.gated
     )
     if model.latent is not None:
-        attention = MultiheadLatentAttention(model.hidden, model.heads, **vars(model.latent))
+        attention = MultiheadLatentAttention(model.hidden, model.heads, **dict(model.latent))
     dense = attention, FeedForward(model.hidden, model.feed_forward, gated=model.gated, biased=not model.gated)
     if model.experts is None:
         return Stack.of([dense] * model.layers)
@@ -234,26 +172,12 @@ def decoder_of(name: str, spec: DecoderSpec, file: str = "") -> Decoder:
     ------
     InputError : heads, experts or layers do not fit each other.
     """
-    experts = None if spec.experts is None else Experts(**spec.experts.model_dump())
-    latent = None if spec.latent is None else LatentAttention(**spec.latent.model_dump())
     if mistakes := _impossible(spec):
         raise InputError(Mistake(message, file or name, key=key) for key, message in mistakes)
-    return Decoder(
-        name,
-        spec.layers,
-        spec.hidden,
-        spec.heads,
-        spec.kv_heads or spec.heads,
-        spec.head_width or (spec.hidden // spec.heads if latent is None else latent.key_width),
-        spec.feed_forward,
-        spec.gated,
-        spec.vocabulary,
-        spec.sequence,
-        experts,
-        latent,
-        spec.source,
-        spec.tied,
-    )
+    given = spec.model_dump(exclude={"kind"})
+    width = spec.hidden // spec.heads if spec.latent is None else spec.latent.key_width
+    given |= {"kv_heads": spec.kv_heads or spec.heads, "head_width": spec.head_width or width}
+    return Decoder(name=name, **given)
 
 
 @lru_cache(maxsize=1)

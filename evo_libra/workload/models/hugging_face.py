@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import Source, read_source
 from evo_libra.workload.models.attention_windows import Window, windows_of
 from evo_libra.workload.models.configuration_keys import changes_nothing, makes_another_model, refusal_of_key
-from evo_libra.workload.models.decoder import Decoder, DecoderSpec, ExpertsSpec, LatentAttentionSpec, decoder_of
+from evo_libra.workload.models.decoder import Decoder, DecoderSpec, Experts, LatentAttention, decoder_of
 from evo_libra.workload.models.model_file import ModelFile
 from evo_libra.workload.training.training_step import model_flop
 
@@ -88,7 +88,7 @@ class Configuration:
     def _of_predictors(self, sequence: int) -> str:
         """Return what the layers lack: each is a layer, a projection of two widths to one, and the head again."""
         model, count = self.model, self.predictors
-        deeper = model_flop(replace(model, layers=model.layers + count), sequence)
+        deeper = model_flop(model.model_copy(update={"layers": model.layers + count}), sequence)
         ends = 6.0 * count * (2 * model.hidden**2 + model.vocabulary * model.hidden)
         added = (deeper + ends) / model_flop(model, sequence)
         return f"found {count}; prediction of further tokens is not computed; it takes {_more(added)} FLOP"
@@ -128,7 +128,9 @@ def configuration_of(source: Source) -> Configuration:
     known, unread = _judged(file)
     file.check()
     model = decoder_of(name, spec, source.file)
-    return Configuration(source, model, known, windows, predictors, parallel, unread)
+    return Configuration(
+        source=source, model=model, read=known, windows=windows, predictors=predictors, parallel=parallel, unread=unread
+    )
 
 
 def _judged(file: ModelFile) -> tuple[tuple[KeyPath, ...], tuple[str, ...]]:
@@ -266,14 +268,14 @@ def _kv_heads(file: ModelFile, heads: int) -> int:
     return file.size("num_key_value_heads", "num_kv_heads") or heads
 
 
-def _experts_of(file: ModelFile) -> ExpertsSpec | None:
+def _experts_of(file: ModelFile) -> Experts | None:
     counted = ("n_routed_experts", "num_local_experts", "num_experts")
     count = file.size(*counted, least=0)
     if not count or count == 1:
         return None
     width = file.needed("the width of an expert", "moe_intermediate_size", "intermediate_size")
     shared = file.size("shared_expert_intermediate_size", least=0)
-    return ExpertsSpec(
+    return Experts(
         count=count,
         per_token=file.needed("the number of experts that a token passes", "num_experts_per_tok", "experts_per_token"),
         feed_forward=width,
@@ -282,10 +284,10 @@ def _experts_of(file: ModelFile) -> ExpertsSpec | None:
     )
 
 
-def _latent_of(file: ModelFile) -> LatentAttentionSpec | None:
+def _latent_of(file: ModelFile) -> LatentAttention | None:
     if file.find("kv_lora_rank") is None:
         return None
-    return LatentAttentionSpec(
+    return LatentAttention(
         query_rank=file.size("q_lora_rank"),
         kv_rank=file.needed("the rank of keys and values", "kv_lora_rank"),
         nope_width=file.needed("the width of a head without a position", "qk_nope_head_dim"),
