@@ -45,13 +45,13 @@ RATES = st.dictionaries(st.sampled_from(FAILING), st.floats(0, 20), max_size=4)
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-@cache
 def failures(problem: Problem, population: Population) -> dict[str, Any]:
     """Return the failures of a design as plain data."""
     found: dict[str, Any] = as_json(fault_report(problem, population))
     return found
 
 
+@cache
 def _loaded(name: str, changes: tuple[str, ...]) -> Problem:
     found = load_problem(name, changes)
     assert isinstance(found, Problem)
