@@ -24,10 +24,10 @@ def time_text(milliseconds: float) -> str:
     """Return a time for reading, in a unit that suits it.
 
     >>> time_text(58.0981), time_text(12_345), time_text(0.25)
-    ('58.0981 ms', '12.345 s', '250 us')
+    ('58.098 ms', '12.345 s', '250 us')
     """
     name, size = time_unit(milliseconds)
-    return f"{milliseconds / size:.6g} {name}"
+    return f"{milliseconds / size:.5g} {name}"
 
 
 _MONEY = (("USD", 1.0, 1e4), ("kUSD", 1e3, 1e6), ("MUSD", 1e6, 1e10), ("GUSD", 1e9, math.inf))

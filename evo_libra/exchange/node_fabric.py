@@ -70,9 +70,9 @@ def fabric_of(node: GpuNode, file: str, npu: str, buses: Sequence[tuple[str, int
         if name in efficiency:
             raise InputError(Mistake(f"another file measures {name}, too; one of the two is needed", measured))
         if bus > wire:
-            assumed.append(f"{measured}: collectives reach all of {name}; found {bus / wire:.3f} of it")
+            assumed.append(f"{measured}: measured {100 * bus / wire:.1f} % of the rate of {name}; capped at 100 %")
         if ranks > node.gpus:
-            assumed.append(f"{measured}: rings between servers pass every interface of each once")
+            assumed.append(f"{measured}: NCCL's rings use each NIC of a server once")
         efficiency[name] = min(bus / wire, 1.0)
     return NodeFabric(fabric, efficiency, tuple(assumed))
 

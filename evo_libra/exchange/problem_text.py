@@ -141,7 +141,9 @@ def _complete(
         machine["npu"] = (node and npu_of(node)) or _NPU
         assumed.append(f"the accelerator {machine['npu']}, as no file names one; --npu names another one")
     outside = "" if node is None else " outside of the server"
-    assumed.append(f"the networks that are searched{outside}, and an efficiency of their optics")
+    assumed.append(
+        f"the networks to search{outside}, and {100 * _EFFICIENCY:.0f} % efficiency of optics, as no file gives them"
+    )
     training = parts["training"]
     if not degrees and not training.keys() & _OF_PLANS:
         degrees |= {"tp": "any", "pp": "any"}

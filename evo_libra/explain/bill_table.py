@@ -9,7 +9,9 @@ from typing import Any
 
 from evo_libra.arrays import Population
 from evo_libra.errors import InputError
+from evo_libra.explain.as_json import as_json
 from evo_libra.explain.fault_report import fault_report
+from evo_libra.explain.record import SystemRow
 from evo_libra.explain.system_bill import KILO, NETWORK, system_bill
 from evo_libra.network.bill import parts_in
 from evo_libra.network.blocks import ITEMS
@@ -40,7 +42,7 @@ def bill_table(problem: Problem, population: Population) -> list[dict[str, Any]]
     if not isinstance(problem.pricing, BillOfMaterials) or not problem.pricing.whole:
         raise InputError("this problem has no bill of parts; it needs a catalogue of parts and `bandwidth: ports`")
     rows = [*_network(problem, problem.pricing, one), *_spares(problem, one)]
-    rows += [_of_system(row) for row in system_bill(problem, one) if row["item"] != NETWORK]
+    rows += [_of_system(row) for row in system_bill(problem, one) if row.item != NETWORK]
     return [{key: row.get(key) for key in COLUMNS} for row in rows]
 
 
@@ -59,16 +61,18 @@ def _network(problem: Problem, pricing: BillOfMaterials, one: Population) -> Ite
 
 
 def _spares(problem: Problem, one: Population) -> Iterator[dict[str, Any]]:
-    spares = (fault_report(problem, one) or {}).get("spares", {"npus": 0})
-    if count := spares["npus"]:
-        figures = {key: spares[key] for key in ("cost_usd", "power_W")}
-        each = {unit: figures[key] / count for unit, key in (("unit_usd", "cost_usd"), ("unit_W", "power_W"))}
-        yield {"item": SPARES, "part": "network of a spare NPU", "pieces": count, **figures, **each}
+    faults = fault_report(problem, one)
+    if faults is not None and (count := faults.spares.npus):
+        cost, watts = faults.spares.cost_usd, faults.spares.power_W
+        yield {
+            "item": SPARES, "part": "network of a spare NPU", "pieces": count, "unit_usd": cost / count,
+            "unit_W": watts / count, "cost_usd": cost, "power_W": watts,
+        }  # fmt: skip
 
 
-def _of_system(row: Mapping[str, Any]) -> dict[str, Any]:
-    watts = None if row["power_kW"] is None else row["power_kW"] * KILO
-    return {**row, "item": row["unit"], "part": row["item"], "power_W": watts}
+def _of_system(row: SystemRow) -> dict[str, Any]:
+    watts = None if row.power_kW is None else row.power_kW * KILO
+    return {**as_json(row), "item": row.unit, "part": row.item, "power_W": watts}
 
 
 def table_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from evo_libra.arrays import GIGA, FloatArray, Population
 from evo_libra.collective import Collective, traffic, unit_traffic
+from evo_libra.explain.as_json import as_json
+from evo_libra.explain.record import Breakdown, NetworkDimension, PartRow
+from evo_libra.explain.time_record import (
+    Alternatives,
+    Communication,
+    DimensionTraffic,
+    Serving,
+    Size,
+    Training,
+    WorkloadTime,
+)
 from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.network.catalog.technologies import Technology
 from evo_libra.network.transport import APPROXIMATION, TRANSPORTS
@@ -24,7 +36,13 @@ if TYPE_CHECKING:
 
 
 def explain(problem: Problem, population: Population) -> dict[str, Any]:
-    """Return the breakdown of the first design of a population, with units in its keys.
+    """Return the breakdown of the first design of a population as plain data, with units in its keys."""
+    found: dict[str, Any] = as_json(breakdown_of(problem, population))
+    return found
+
+
+def breakdown_of(problem: Problem, population: Population, *, alternatives: bool = True) -> Breakdown:
+    """Return where time and money of the first design of a population go.
 
     Messages of traces that are alike (bytes, dimension and time) are one entry, too; a message uses one dimension.
     Collectives that are alike (workload, phase, kind, group and bytes) are one entry with a count; their times are
@@ -34,66 +52,69 @@ def explain(problem: Problem, population: Population) -> dict[str, Any]:
     what a scheduler saves. Parts come in any fraction where bandwidths are solved for, and then there is no bill.
     Dimensions and bill are without spares, whose part of the network is among the ``faults``. The ``system`` is the
     bill of `evo_libra.explain.system_bill`, with spares.
+
+    Parameters
+    ----------
+    alternatives : whether other plans are of interest, which take most of the time.
     """
-    from evo_libra.explain.fault_report import fault_report  # noqa: PLC0415 - only `explain` reports it
+    from evo_libra.explain.fault_report import fault_report  # noqa: PLC0415 - a search names workloads alone
     from evo_libra.explain.system_bill import system_bill  # noqa: PLC0415 - the same
 
-    plans = _alternatives(problem, population)
-    problem = problem.pinned(population)
-    times = problem.time.workload_times(population)
-    bill, faults = problem.pricing.bill(population), fault_report(problem, population)
-    system = system_bill(problem, population)
-    return {
-        "workloads": [
-            {
-                "name": loop.workload.name,
-                "weight": loop.weight,
-                **loop.workload.figures(loop.degrees),
-                "time_ms": float(time[0]) * 1e3,
-                "compute_ms": loop.workload.compute * 1e3,
-                **_reported(problem, loop, population),
-                **found,
-                "collectives": _collectives(problem, loop, population),
-                "messages": _messages(problem, loop, population),
-            }
-            for loop, time, found in zip(problem.time.loops, times, plans, strict=True)
-        ],
-        "dimensions": _dimensions(problem, population),
-        **({"bill": bill} if bill else {}),
-        **({"system": system} if system else {}),
-        **({"faults": faults} if faults else {}),
-    }
+    pinned = problem.pinned(population)
+    times = pinned.time.workload_times(population)
+    places = [loop.open_place if alternatives else None for loop in problem.time.loops]
+    return Breakdown(
+        workloads=tuple(
+            _workload(pinned, loop, float(time[0]), population, _alternatives(problem, population, place))
+            for loop, time, place in zip(pinned.time.loops, times, places, strict=True)
+        ),
+        dimensions=_dimensions(pinned, population),
+        bill=tuple(PartRow(**row) for row in pinned.pricing.bill(population)),
+        system=system_bill(pinned, population),
+        faults=fault_report(pinned, population),
+    )
 
 
-def _alternatives(problem: Problem, population: Population) -> list[dict[str, Any]]:
-    """Return what other plans would take, for each workload that leaves some open."""
-    from evo_libra.explain.plan_alternatives import plan_alternatives  # noqa: PLC0415 - only `explain` reports it
-
-    places = [loop.open_place for loop in problem.time.loops]
-    return [
-        {} if place is None else {"alternatives": plan_alternatives(problem, population, place)} for place in places
-    ]
-
-
-def _reported(problem: Problem, loop: WeightedLoop, population: Population) -> dict[str, Any]:
-    """Return the report of a model as a whole, under its kind; nothing of another workload."""
+def _workload(
+    problem: Problem, loop: WeightedLoop, seconds: float, population: Population, others: Alternatives | None
+) -> WorkloadTime:
     report = _REPORTS.get(loop.workload.reported)
-    return {} if report is None else {loop.workload.reported: report(problem, loop, population)}
+    reports = {} if report is None else {loop.workload.reported: report(problem, loop, population)}
+    return WorkloadTime(
+        name=loop.workload.name,
+        weight=loop.weight,
+        size=Size(**loop.workload.figures(loop.degrees)),
+        time_ms=seconds * 1e3,
+        compute_ms=loop.workload.compute * 1e3,
+        **reports,
+        alternatives=others,
+        collectives=_collectives(problem, loop, population),
+        messages=_messages(problem, loop, population),
+    )
 
 
-def _training(problem: Problem, loop: WeightedLoop, population: Population) -> dict[str, Any]:
+def _alternatives(problem: Problem, population: Population, place: int | None) -> Alternatives | None:
+    """Return what other plans would take of a workload that leaves some open."""
+    from evo_libra.explain.plan_alternatives import plan_alternatives  # noqa: PLC0415 - few ask for it
+
+    return None if place is None else plan_alternatives(problem, population, place)
+
+
+def _training(problem: Problem, loop: WeightedLoop, population: Population) -> Training:
     from evo_libra.explain.training_report import training_report  # noqa: PLC0415 - tables of layers do not need it
 
     return training_report(problem, loop, cast("TrainingStep", loop.workload), population)
 
 
-def _serving(problem: Problem, loop: WeightedLoop, population: Population) -> dict[str, Any]:
+def _serving(problem: Problem, loop: WeightedLoop, population: Population) -> Serving:
     from evo_libra.explain.serving_report import serving_report  # noqa: PLC0415 - it simulates requests, few do
 
     return serving_report(problem, loop, cast("ServingStep", loop.workload), population)
 
 
-_REPORTS = {"training": _training, "serving": _serving}
+_REPORTS: Mapping[str, Callable[[Problem, WeightedLoop, Population], Any]] = {
+    "training": _training, "serving": _serving,
+}  # fmt: skip
 """The reports of models as a whole."""
 
 
@@ -103,7 +124,7 @@ def _used(population: Population) -> list[int]:
     return used
 
 
-def _collectives(problem: Problem, loop: WeightedLoop, population: Population) -> list[dict[str, Any]]:
+def _collectives(problem: Problem, loop: WeightedLoop, population: Population) -> tuple[Communication, ...]:
     placed, used = problem.time.placed(population.npus), _used(population)
     entries = []
     for sent, count in loop.workload.sent().items():
@@ -113,22 +134,24 @@ def _collectives(problem: Problem, loop: WeightedLoop, population: Population) -
         seconds = (bytes_ * relative)[used, 0] / population.bandwidth[used, 0]
         over_bandwidth = float(seconds.max())
         time = float(problem.time.seconds(sent.what, sent.size, where, population)[0])
-        dimensions = [
-            {
-                "dimension": d,
-                "npus_of_group": int(where.extent[d, 0]),
-                "traffic_MB": float(each) / 1e6 * count,
-                "time_ms": float(each_seconds) * 1e3 * count,
-            }
+        dimensions = tuple(
+            DimensionTraffic(
+                dimension=d,
+                npus_of_group=int(where.extent[d, 0]),
+                traffic_MB=float(each) / 1e6 * count,
+                time_ms=float(each_seconds) * 1e3 * count,
+            )
             for d, each, each_seconds in zip(used, bytes_[used, 0], seconds, strict=True)
-        ]
+        )
         bottleneck = used[int(np.argmax(seconds))] if over_bandwidth > 0 else None
         figures = _figures(problem, count, sent.size, time, over_bandwidth)
-        entries.append({
-            "phase": sent.phase, "collective": sent.name, "group": sent.group, **figures,
-            "bottleneck_dimension": bottleneck, "dimensions": dimensions,
-        })  # fmt: skip
-    return entries
+        entries.append(
+            Communication(
+                phase=sent.phase, collective=sent.name, group=sent.group, **figures,
+                bottleneck_dimension=bottleneck, dimensions=dimensions,
+            )
+        )  # fmt: skip
+    return tuple(entries)
 
 
 def _bytes(sent: Sent, where: Placement) -> FloatArray:
@@ -145,14 +168,14 @@ def _figures(problem: Problem, count: float, size: float, seconds: float, over_b
         "count": count,
         "size_MB": size / 1e6,
         "time_ms": seconds * 1e3 * count,
-        **({} if problem.time.exact else {"beyond_bandwidth_ms": beyond}),
+        "beyond_bandwidth_ms": None if problem.time.exact else beyond,
     }
 
 
-def _messages(problem: Problem, loop: WeightedLoop, population: Population) -> list[dict[str, Any]]:
+def _messages(problem: Problem, loop: WeightedLoop, population: Population) -> tuple[Communication, ...]:
     sends = list(loop.workload.messages())
     if not sends:
-        return []
+        return ()
     channels = problem.time.channel_times(population)
     seconds = {load: float(time[0]) for (_, _, load), time in channels.items() if isinstance(load, Message)}
     counted = most_of_one(
@@ -161,17 +184,17 @@ def _messages(problem: Problem, loop: WeightedLoop, population: Population) -> l
     entries = []
     for (dimension, size, time), count in counted.items():
         over_bandwidth = size / float(population.bandwidth[dimension, 0])
-        dimensions = [
-            {
-                "dimension": d,
-                "traffic_MB": size / 1e6 * count * (d == dimension),
-                "time_ms": over_bandwidth * 1e3 * count * (d == dimension),
-            }
+        dimensions = tuple(
+            DimensionTraffic(
+                dimension=d,
+                traffic_MB=size / 1e6 * count * (d == dimension),
+                time_ms=over_bandwidth * 1e3 * count * (d == dimension),
+            )
             for d in _used(population)
-        ]
+        )
         figures = _figures(problem, count, size, time, over_bandwidth)
-        entries.append({"phase": "trace", **figures, "bottleneck_dimension": dimension, "dimensions": dimensions})
-    return entries
+        entries.append(Communication(phase="trace", **figures, bottleneck_dimension=dimension, dimensions=dimensions))
+    return tuple(entries)
 
 
 def _dimension(message: Message, population: Population) -> int:
@@ -187,16 +210,16 @@ def _transport(technology: Technology) -> dict[str, Any]:
     return {"transport": scheme.name, "transport_factor": scheme.factor, "transport_note": APPROXIMATION}
 
 
-def _dimensions(problem: Problem, population: Population) -> list[dict[str, Any]]:
-    return [
-        {
-            "dimension": d,
-            "block": BLOCK_NAMES[int(population.block[d, 0])],
-            "npus": int(population.npus[d, 0]),
-            "technology": problem.catalog.names[int(population.technology[d, 0])],
-            "bandwidth_GBps": float(population.bandwidth[d, 0]) / GIGA,
+def _dimensions(problem: Problem, population: Population) -> tuple[NetworkDimension, ...]:
+    return tuple(
+        NetworkDimension(
+            dimension=d,
+            block=BLOCK_NAMES[int(population.block[d, 0])],
+            npus=int(population.npus[d, 0]),
+            technology=problem.catalog.names[int(population.technology[d, 0])],
+            bandwidth_GBps=float(population.bandwidth[d, 0]) / GIGA,
             **_transport(problem.catalog.technologies[int(population.technology[d, 0])]),
-            **figures,
-        }
+            figures=figures,
+        )
         for d, figures in zip(_used(population), problem.pricing.breakdown(population), strict=True)
-    ]
+    )

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from evo_libra.arrays import Population
+from evo_libra.explain.record import FailingPart, Failures, Spares
 from evo_libra.network.bill import parts_in
 from evo_libra.network.catalog.failures import HOUR
 from evo_libra.network.faults import FIGURES
@@ -17,14 +18,14 @@ from evo_libra.problem.problem import Problem
 _DAY, _ROUNDING = 24.0 * HOUR, 1e-9
 
 
-def fault_report(problem: Problem, population: Population) -> dict[str, Any]:
-    """Return the report of the first design of a population, with units in its keys; empty without failures.
+def fault_report(problem: Problem, population: Population) -> Failures | None:
+    """Return the failures of the first design of a population; None where the problem has none.
 
     The shares of time add up to 1. Parts are in the order of how often they stop the job.
     """
     network, one = problem.evaluator.network_faults, population.select([0])
     if network is None:
-        return {}
+        return None
     rows = sorted(_rows(problem, network, one), key=lambda row: (-row["stops"], -row["waits"] - row["slows"]))
     stops, spared, waits, slows = (sum(row[key] for row in rows) for key in FIGURES)
     where = network.where(one.npus, one.technology)
@@ -33,16 +34,16 @@ def fault_report(problem: Problem, population: Population) -> dict[str, Any]:
     shares = _shares(network.faults, stops, running, float(np.exp(-slows)))
     interval = float(network.faults.intervals(np.array([stops]))[0])
     lost = {name: share for name, share in shares.items() if name != "useful" and share > _ROUNDING}
-    return {
-        "interruptions_per_day": stops * _DAY,
+    return Failures(
+        interruptions_per_day=stops * _DAY,
         # Without interruptions nothing is worth a checkpoint.
-        "checkpoint_interval_s": interval if stops or network.faults.interval_s is not None else None,
-        "time_shares": shares,
-        "dominant_part": rows[0]["part"] if stops else None,
-        "dominant_loss": max(lost, key=lost.__getitem__) if lost else None,
-        "parts": [_shown(row) for row in rows],
-        "spares": _spare_figures(problem, one, int(where.unit[0]), int(units[0])),
-    }
+        checkpoint_interval_s=interval if stops or network.faults.interval_s is not None else None,
+        time_shares=shares,
+        dominant_part=rows[0]["part"] if stops else None,
+        dominant_loss=max(lost, key=lost.__getitem__) if lost else None,
+        parts=tuple(map(_shown, rows)),
+        spares=_spare_figures(problem, one, int(where.unit[0]), int(units[0])),
+    )
 
 
 def _spares(one: Population) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -71,15 +72,15 @@ def _row(name: str, pieces: float, failures: float, sums: tuple[float, ...]) -> 
     return row | dict.fromkeys(FIGURES, 0.0) | dict(zip(FIGURES, sums, strict=False))
 
 
-def _shown(row: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "part": row["part"],
-        "pieces": row["pieces"],
-        "failures_per_day": row["failures"] * _DAY,
-        "interruptions_per_day": row["stops"] * _DAY,
-        "units_in_repair": row["spared"],
-        "share_waited_for": -float(np.expm1(-row["waits"] - row["slows"])),
-    }
+def _shown(row: dict[str, Any]) -> FailingPart:
+    return FailingPart(
+        part=row["part"],
+        pieces=row["pieces"],
+        failures_per_day=row["failures"] * _DAY,
+        interruptions_per_day=row["stops"] * _DAY,
+        units_in_repair=row["spared"],
+        share_waited_for=-float(np.expm1(-row["waits"] - row["slows"])),
+    )
 
 
 def _shares(faults: Faults, stops: float, running: float, full: float) -> dict[str, float]:
@@ -97,12 +98,11 @@ def _shares(faults: Faults, stops: float, running: float, full: float) -> dict[s
     }
 
 
-def _spare_figures(problem: Problem, one: Population, unit: int, units: int) -> dict[str, Any]:
+def _spare_figures(problem: Problem, one: Population, unit: int, units: int) -> Spares:
     """Return how many spares there are, what one of them replaces, and what their part of the network costs."""
     spares = int(_spares(one)[0])
     cost, watts = problem.pricing.built(one).totals(one.bandwidth, power=True)
     more = spares / problem.npus
-    return {
-        "npus": spares, "unit_npus": unit, "units": units,
-        "cost_usd": float(cost[0]) * more, "power_W": float(watts[0]) * more,
-    }  # fmt: skip
+    return Spares(
+        npus=spares, unit_npus=unit, units=units, cost_usd=float(cost[0]) * more, power_W=float(watts[0]) * more
+    )

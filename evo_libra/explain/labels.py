@@ -1,11 +1,96 @@
-"""Labels of designs, workloads and objectives, for reading."""
+"""Functions that return the figures of designs as texts, the same text wherever a figure is shown."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
-_LABELS = {"time_ms": "iteration time [ms]", "cost_usd": "network cost [USD]"}
+from evo_libra.quantities import money_text, number, time_text
+
+if TYPE_CHECKING:
+    from evo_libra.explain.time_record import Size
+
+
+def noun(column: str) -> str:
+    """Return the name of a column in words.
+
+    >>> noun("cost_per_Mtoken_usd"), noun("tpot_ms")
+    ('cost per Mtoken', 'tpot')
+    """
+    return column.rpartition("_")[0].replace("_", " ") or column
+
+
+def per_what(column: str) -> str:
+    """Return what the money of a column is paid for, with a space before it; nothing where it is the price of all.
+
+    >>> per_what("cost_per_Mtoken_usd"), per_what("cost_usd"), per_what("tco_usd")
+    (' per Mtoken', '', '')
+    """
+    return column.removeprefix("cost").removesuffix("_usd").replace("_", " ") if column.startswith("cost") else ""
+
+
+def limit_text(column: str, limit: float) -> str:
+    """Return a limit as people write it.
+
+    >>> limit_text("cost_usd", 3e8), limit_text("time_ms", 5000.0), limit_text("power_kW", 70.0)
+    ('cost <= 300 MUSD', 'time <= 5000 ms', 'power <= 70 kW')
+    """
+    return f"{noun(column)} <= {value_text(column, limit)}"
+
+
+def value_text(column: str, value: float) -> str:
+    """Return a figure of a column with its unit.
+
+    >>> value_text("cost_usd", 3.2e8), value_text("power_kW", 1234.5)
+    ('320 MUSD', '1234.5 kW')
+    """
+    if column.endswith("_ms"):
+        return time_text(value)
+    if column.endswith("_usd"):
+        return money_text(value, 5)
+    return f"{number(value)} {column.rpartition('_')[2]}"
+
+
+_PLAIN = ("time_ms", "cost_usd")
+"""Columns whose figures need no name."""
+
+
+def figure_text(column: str, value: float) -> str:
+    """Return a figure of a column with its unit, and its name unless it is the time or the cost.
+
+    >>> figure_text("time_ms", 5.0), figure_text("tpot_ms", 5.0), figure_text("cost_per_Mtoken_usd", 1.4)
+    ('5 ms', 'tpot 5 ms', 'cost per Mtoken 1.4 USD')
+    """
+    text = value_text(column, value)
+    return text if column in _PLAIN else f"{noun(column)} {text}"
+
+
+def size_text(size: Size) -> str:
+    """Return how much one iteration of a workload is, for reading; empty where nothing is known.
+
+    >>> from evo_libra.explain.time_record import Size
+    >>> names = "layers", "sequence", "batch_per_replica", "micro_batch", "global_batch"
+    >>> unknown = Size(parallelism={}, **dict.fromkeys(names) | {"layers": 54})
+    >>> size_text(unknown)
+    '54 layers'
+    >>> from dataclasses import replace
+    >>> size_text(replace(unknown, layers=2, sequence=1024, batch_per_replica=32, global_batch=8192))
+    '2 layers, sequences of 1,024 tokens, 32 per replica, 8,192 in all'
+    """
+    parts = [] if size.layers is None else [f"{size.layers:,} layers" if size.layers != 1 else "1 layer"]
+    if size.batch_per_replica is None and size.global_batch is not None:
+        parts.append(f"{size.global_batch:,} sequences of {size.sequence:,} tokens in all")
+    if size.plans is not None:
+        parts.append(f"{size.plans_that_fit:,} of {size.plans:,} plans fit the memory")
+    if (batch := size.batch_per_replica) is not None:
+        what = f"{batch:,} samples" if size.sequence is None else f"sequences of {size.sequence:,} tokens, {batch:,}"
+        parts += [f"{what} per replica", f"{size.global_batch:,} in all"]
+        parts += [f"microbatches of {size.micro_batch:,}"] if size.micro_batch not in (None, batch) else []
+    return ", ".join(parts)
+
+
+def groups_text(size: Size) -> str:
+    """Return the plan or the process groups of a workload, for reading, such as ``tp=8 dp=4``."""
+    return size.plan or " ".join(f"{name}={degree}" for name, degree in size.parallelism.items())
 
 
 def duration(seconds: float) -> str:
@@ -20,39 +105,6 @@ def duration(seconds: float) -> str:
         if seconds >= size:
             return f"{int(seconds // size)} {name} {int(seconds % size // part)} {smaller}"
     return f"{seconds:.0f} s"
-
-
-def size_of_iteration(workload: Mapping[str, Any]) -> str:
-    """Return how much one iteration of a workload is, for reading; empty where nothing is known.
-
-    >>> size_of_iteration({"layers": 2, "sequence": 1024, "batch_per_replica": 32, "global_batch": 8192})
-    '2 layers, sequences of 1,024 tokens, 32 per replica, 8,192 in all'
-    >>> size_of_iteration({"layers": 54, "sequence": None, "batch_per_replica": None, "global_batch": None})
-    '54 layers'
-    """
-    layers, tokens, batch = workload["layers"], workload["sequence"], workload["batch_per_replica"]
-    micro = workload.get("micro_batch")
-    parts = [] if layers is None else [f"{layers:,} layers" if layers != 1 else "1 layer"]
-    if batch is None and workload.get("global_batch") is not None:
-        parts.append(f"{workload['global_batch']:,} sequences of {tokens:,} tokens in all")
-    if "plans" in workload:
-        parts.append(f"{workload['plans_that_fit']:,} of {workload['plans']:,} plans fit the memory")
-    if batch is not None:
-        what = f"sequences of {tokens:,} tokens, {batch:,}" if tokens is not None else f"{batch:,} samples"
-        parts += [f"{what} per replica", f"{workload['global_batch']:,} in all"]
-        parts += [f"microbatches of {micro:,}"] if micro not in (None, batch) else []
-    return ", ".join(parts)
-
-
-def groups_text(workload: Mapping[str, Any]) -> str:
-    """Return the plan or the process groups of a workload, for reading.
-
-    >>> groups_text({"parallelism": {"tp": 8, "dp": 4}})
-    'tp=8 dp=4'
-    """
-    if "plan" in workload:
-        return str(workload["plan"])
-    return " ".join(f"{name}={degree}" for name, degree in workload["parallelism"].items())
 
 
 def short_design(design: str) -> str:
@@ -78,6 +130,19 @@ def bandwidth_text(gigabytes: float) -> str:
     return f"{gigabytes:.10g}"
 
 
+def bandwidths_text(design: str) -> str:
+    """Return the GB/s of the dimensions of a design.
+
+    >>> bandwidths_text("RI(4)@chip:699.9999999999995_SW(32)@pod:51.5 chunks=4 | tp8 dp4 mb1")
+    '700 51.5'
+    """
+    parts = (part.partition(":")[2] for part in design.split(" ", maxsplit=1)[0].split("_"))
+    return " ".join(bandwidth_text(float(part)) for part in parts if part)
+
+
+_LABELS = {"time_ms": "iteration time [ms]", "cost_usd": "network cost [USD]"}
+
+
 def label_of(column: str) -> str:
     """Return what an axis calls an objective.
 
@@ -86,3 +151,51 @@ def label_of(column: str) -> str:
     """
     name, _, unit = column.rpartition("_")
     return _LABELS.get(column, f"{name} [{unit}]" if name else column)
+
+
+def cell(value: float) -> str:
+    """Return a figure of a table.
+
+    >>> cell(0.000123456), cell(58.0981), cell(0.0)
+    ('0.0001235', '58.1', '0')
+    """
+    return f"{value:.4g}"
+
+
+def percent(value: float) -> str:
+    """Return percent as a figure.
+
+    >>> percent(30.6789), percent(0.01)
+    ('30.7', '0.01')
+    """
+    return f"{value:.3g}"
+
+
+def change(value: float) -> str:
+    """Return a change in percent as a figure with its sign; 0 where it is rounding.
+
+    >>> change(6.8812), change(-1e-9)
+    ('+6.88', '0')
+    """
+    return "0" if abs(value) < _ROUNDING else f"{value:+.3g}"
+
+
+_ROUNDING = 1e-6
+
+
+def pieces(value: float) -> str:
+    """Return a number of pieces, which may be a fraction.
+
+    >>> pieces(24576), pieces(1.5)
+    ('24,576', '1.5')
+    """
+    return f"{value:,.6g}"
+
+
+def dollars(value: float | None, digits: int = 2) -> str:
+    """Return an amount of a bill to the cent; a dash where no source gives it.
+
+    >>> dollars(2668160.0), dollars(None)
+    ('2,668,160.00', '-')
+    """
+    return "-" if value is None else f"{value:,.{digits}f}"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from evo_libra.arrays import FloatArray, Population
 from evo_libra.errors import InputError
+from evo_libra.explain.as_json import INLINE
 from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.network.fabric import Dimension, Fabric, parse_fabric
 from evo_libra.problem.designs import violations
@@ -30,24 +30,25 @@ class Neighbour:
     change : what differs, such as ``dim 1: 100 GB/s instead of 50``.
     dimension : that differs; None for a plan.
     design : in the notation.
-    values : objectives by column.
+    values : objectives by column; `percent` : their changes, by ``{column}_percent``.
     broken : limits that it breaks; empty for a feasible one.
     """
 
     change: str
     dimension: int | None
     design: str
-    values: Mapping[str, float]
+    values: Mapping[str, float] = field(metadata=INLINE)
+    percent: Mapping[str, float] = field(metadata=INLINE)
     broken: tuple[str, ...]
 
 
-def neighbours(problem: Problem, design: str) -> list[Neighbour]:
+def neighbours(problem: Problem, design: str) -> tuple[Neighbour, ...]:
     """Return the designs one step from a design: feasible ones, and larger or smaller bandwidths that are not.
 
     A step of a bandwidth is the next one in whole ports, or a tenth; blocks and technologies are those of the
     catalogue; plans have the next value of one option.
     """
-    fabric = parse_fabric(design)
+    fabric, mine = parse_fabric(design), objectives_of(problem, problem.read(design))
     found = []
     for change, dimension, other in _steps(problem, fabric):
         try:
@@ -61,8 +62,15 @@ def neighbours(problem: Problem, design: str) -> list[Neighbour]:
             continue  # nor is one that is outside of its space
         values = zip(problem.objectives, evaluation.objectives[:, 0], strict=True)
         figures = {objective.column: float(value) / objective.scale for objective, value in values}
-        found.append(Neighbour(change, dimension, str(other), figures, broken))
-    return found
+        percent = {f"{column}_percent": 100.0 * (figures[column] / value - 1.0) for column, value in mine.items()}
+        found.append(Neighbour(change, dimension, str(other), figures, percent, broken))
+    return tuple(found)
+
+
+def objectives_of(problem: Problem, population: Population) -> dict[str, float]:
+    """Return the objectives of the first design by column, in the units of the columns."""
+    values = problem.evaluate(population.select([0])).objectives[:, 0]
+    return {o.column: float(value) / o.scale for o, value in zip(problem.objectives, values, strict=True)}
 
 
 def _steps(problem: Problem, fabric: Fabric) -> Iterator[tuple[str, int | None, Fabric]]:
@@ -135,10 +143,10 @@ def _plans(problem: Problem, table: PlanTable, fabric: Fabric, place: int) -> It
     from evo_libra.explain.plan_alternatives import plan_alternatives  # noqa: PLC0415 - takes a while, and few ask
 
     found = plan_alternatives(problem, problem.read(str(fabric)), place)
-    for one in found["changes"]:
-        if one["fits_memory"] and one["fits_network"]:
-            plans = (*fabric.plans[:place], one["plan"], *fabric.plans[place + 1 :])
-            yield f"{table.name}: {one['change']}", replace(fabric, plans=plans)
+    for one in found.changes:
+        if one.fits_memory and one.fits_network:
+            plans = (*fabric.plans[:place], one.plan, *fabric.plans[place + 1 :])
+            yield f"{table.name}: {one.change}", replace(fabric, plans=plans)
 
 
 def slack(problem: Problem, population: Population) -> FloatArray:
@@ -180,15 +188,3 @@ def shadow_price(problem: Problem, population: Population) -> FloatArray:
 
 _MARGIN = 1e-3
 """The share of a bandwidth that counts as the margin: times in whole ns show it."""
-
-
-def neighbour_rows(found: list[Neighbour], values: Mapping[str, float]) -> list[dict[str, Any]]:
-    """Return neighbours as plain data, with the change of each objective in percent."""
-    return [
-        {
-            "change": one.change, "dimension": one.dimension, "design": one.design, **one.values,
-            **{f"{column}_percent": 100.0 * (one.values[column] / value - 1.0) for column, value in values.items()},
-            "broken": list(one.broken),
-        }
-        for one in found
-    ]  # fmt: skip

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from evo_libra.arrays import Population
+from evo_libra.explain.record import PartCost
 from evo_libra.problem.problem import Problem
 
 _USD = "_usd"
 
 
-def parts_list(problem: Problem, population: Population) -> list[dict[str, Any]]:
+def parts_list(problem: Problem, population: Population) -> tuple[PartCost, ...]:
     """Return the parts of the first design, the most expensive first; their costs add up to the design's.
 
     ``pieces`` is None where prices are per bandwidth. Parts in fractions are ports by technology.
     """
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, PartCost] = {}
     for name, pieces, usd in _parts(problem, population.select([0])):
-        entry = found.setdefault(name, {"part": name, "pieces": None if pieces is None else 0, "cost_usd": 0.0})
-        entry["pieces"] = None if pieces is None else entry["pieces"] + pieces
-        entry["cost_usd"] += usd
-    return sorted((one for one in found.values() if one["cost_usd"]), key=lambda one: (-one["cost_usd"], one["part"]))
+        entry = found.get(name, PartCost(part=name, pieces=0, cost_usd=0.0))
+        count = None if pieces is None or entry.pieces is None else entry.pieces + pieces
+        found[name] = PartCost(part=name, pieces=count, cost_usd=entry.cost_usd + usd)
+    return tuple(sorted((one for one in found.values() if one.cost_usd), key=lambda one: (-one.cost_usd, one.part)))
 
 
 def _parts(problem: Problem, one: Population) -> Iterator[tuple[str, float | None, float]]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import permutations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from evo_libra.arrays import GIGA, FloatArray, IntArray, Population
+from evo_libra.explain.time_record import Alternatives, Blocked, OtherPlan
 from evo_libra.problem.problem import Problem
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ _FASTER = 1.1
 """How much more bandwidth a network gets in the question what a faster one would change."""
 
 
-def plan_alternatives(problem: Problem, population: Population, place: int) -> dict[str, Any]:
+def plan_alternatives(problem: Problem, population: Population, place: int) -> Alternatives:
     """Return what other plans of a workload that leaves some open would take on the network of the first design.
 
     All plans are those of the design's accelerator, and all times those of all workloads together. ``changes`` has, for
@@ -34,34 +35,33 @@ def plan_alternatives(problem: Problem, population: Population, place: int) -> d
     seconds = float(problem.time(one)[0])
     near = [*_neighbours(table, mine), *_exchanges(table, mine)]
     times = _times(problem, one, place, np.array([plan for _, plan in near], dtype=np.int64))
-    changes = [
-        {
-            "change": change,
-            "plan": table.texts[plan],
-            **_figures(table, plan, float(time), seconds),
-        }
-        for (change, plan), time in zip(near, times, strict=True)
-    ]
+    changes = tuple(
+        _other(table, plan, float(time), seconds, change) for (change, plan), time in zip(near, times, strict=True)
+    )
     wider = float(problem.time(replace(one, bandwidth=one.bandwidth * _FASTER))[0])
-    return {
-        "changes": changes,
-        "blocked": list(_blocked(table, mine)),
-        "time_with_faster_network_ms": wider * 1e3,
-        **_rank(problem, one, place, seconds),
-    }
+    faster, following = _rank(problem, one, place, seconds)
+    return Alternatives(
+        changes=changes,
+        blocked=tuple(_blocked(table, mine)),
+        time_with_faster_network_ms=wider * 1e3,
+        faster_plans=faster,
+        next_plan=following,
+    )
 
 
-def _figures(table: PlanTable, plan: int, time: float, seconds: float) -> dict[str, Any]:
-    held, fits = np.isfinite(time), bool(table.memory[plan] <= table.capacity[plan])
+def _other(table: PlanTable, plan: int, time: float, seconds: float, change: str = "") -> OtherPlan:
+    held, fits = bool(np.isfinite(time)), bool(table.memory[plan] <= table.capacity[plan])
     used = {} if fits else table.memory_of(plan)
-    return {
-        "time_ms": time * 1e3 if held else None,
-        "slower_percent": 100.0 * (time / seconds - 1.0) if held else None,
-        "memory_GB": float(table.memory[plan]) / GIGA,
-        "fits_memory": fits,
-        **({} if fits else {"most_memory": max(used, key=lambda kind: used[kind])}),
-        "fits_network": bool(held),
-    }
+    return OtherPlan(
+        change=change,
+        plan=table.texts[plan],
+        time_ms=time * 1e3 if held else None,
+        slower_percent=100.0 * (time / seconds - 1.0) if held else None,
+        memory_GB=float(table.memory[plan]) / GIGA,
+        fits_memory=fits,
+        most_memory="" if fits else max(used, key=lambda kind: used[kind]),
+        fits_network=held,
+    )
 
 
 def _neighbours(table: PlanTable, mine: int) -> list[tuple[str, int]]:
@@ -111,7 +111,7 @@ def _exchanges(table: PlanTable, mine: int) -> list[tuple[str, int]]:
     return found
 
 
-def _blocked(table: PlanTable, mine: int) -> Iterator[dict[str, str]]:
+def _blocked(table: PlanTable, mine: int) -> Iterator[Blocked]:
     """Yield the degrees whose double the workload does not divide, with the reason; files may list fewer values."""
     plan = table.plans.select(np.array([mine]))
     for name in (*_DEGREES, "ep", "micro_batch"):
@@ -128,7 +128,7 @@ def _blocked(table: PlanTable, mine: int) -> Iterator[dict[str, str]]:
             changed = replace(plan, **{name: twice}, dp=dp)
             reason = next((message for key, message in table.mistakes_of(mine, changed) if key == name), None)
         if reason is not None:
-            yield {"change": f"{name} {int(twice[0])}", "reason": reason}
+            yield Blocked(change=f"{name} {int(twice[0])}", reason=reason)
 
 
 def _times(problem: Problem, one: Population, place: int, plans: IntArray) -> FloatArray:
@@ -145,13 +145,13 @@ def _times(problem: Problem, one: Population, place: int, plans: IntArray) -> Fl
     return time
 
 
-def _rank(problem: Problem, one: Population, place: int, seconds: float) -> dict[str, Any]:
+def _rank(problem: Problem, one: Population, place: int, seconds: float) -> tuple[int, OtherPlan | None]:
+    """Return the number of plans that fit and are faster, and the fastest of the others."""
     table, mine = problem.time.tables[place], int(one.plans[place, 0])
     others = (table.npu == table.npu[mine]) & (np.arange(len(table)) != mine)
     fitting = np.flatnonzero((table.memory <= table.capacity) & others)
     times = _times(problem, one, place, fitting)
     if not len(times) or not np.isfinite(times).any():
-        return {"faster_plans": 0}
+        return 0, None
     best = int(fitting[times.argmin()])
-    following = {"plan": table.texts[best], **_figures(table, best, float(times.min()), seconds)}
-    return {"faster_plans": int((times < seconds).sum()), "next_plan": following}
+    return int((times < seconds).sum()), _other(table, best, float(times.min()), seconds)

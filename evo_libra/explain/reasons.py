@@ -7,8 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from evo_libra.explain.candidates import STEP, Candidates, Step
-from evo_libra.problem.protocol import COST, TIME
-from evo_libra.quantities import money_text, number, time_text
+from evo_libra.explain.labels import limit_text, noun, per_what, percent, value_text
+from evo_libra.problem.protocol import TIME
+from evo_libra.quantities import money_text
 
 
 def difference(found: Candidates, row: int, than: int) -> str:
@@ -32,7 +33,7 @@ def _compared(column: str, change: float) -> str:
         return {"time": "as fast", "cost": "as cheap"}.get(noun(column), f"the same {noun(column)}")
     if change >= _MANY:
         return _times(column, 1.0 + change / 100.0)
-    amount = f"{abs(change):.3g} %"
+    amount = f"{percent(abs(change))} %"
     if column == TIME.column:
         return f"{amount} {'slower' if change > 0 else 'faster'}"
     if column.endswith("_usd"):
@@ -58,113 +59,121 @@ _SAME = 5e-4
 """Percent that are no difference."""
 
 
-def noun(column: str) -> str:
-    """Return what people call a column.
-
-    >>> noun("cost_per_Mtoken_usd"), noun("tpot_ms")
-    ('cost per Mtoken', 'tpot')
-    """
-    return column.rpartition("_")[0].replace("_", " ") or column
-
-
 def why_near(found: Candidates, row: int) -> str:
     """Return what a design saves against the fastest one within the limits."""
     fastest = int(np.where(found.within, found.figures[found.time], np.inf).argmin())
     if fastest == row:
-        return "it is the fastest, and nothing cheaper is nearly as fast"
-    return f"against the fastest, #{found.ids[fastest]}, it is {difference(found, row, fastest)}"
+        return "No cheaper design comes within 5 % of it."
+    return f"Against the fastest, #{found.ids[fastest]}, it is {difference(found, row, fastest)}."
 
 
 def price_of_time(found: Candidates, row: int, faster: Step | None, slower: Step | None) -> str:
-    """Return the price of the next step to a faster design, against that of the step up to this one."""
-    what, per = noun(found.time), per_what(found.money)
+    """Return what the next tenth of the time costs, and what the last one cost."""
+    per = per_what(found.money)
     if faster is None:
-        fastest = int(found.figures[found.time].argmin())
-        if fastest == row:
-            return "nothing on the front is faster"
-        more = float(found.figures[found.money][fastest] - found.figures[found.money][row])
-        gain = 1.0 - float(found.figures[found.time][fastest] / found.figures[found.time][row])
-        return f"only {100 * gain:.3g} % of the {what} is left to gain, for {money_text(more, 3)}{per}"
-    text = f"the next step up (#{found.ids[faster.row]}) saves {100 * faster.share:.3g} % of the {what}"
+        return _little_left(found, row)
+    step = (
+        f"The next step up (#{found.ids[faster.row]}) saves {percent(100 * faster.share)} % of the {noun(found.time)}"
+    )
     if faster.usd <= 0:
-        return f"{text} for no money"
-    text += f" for {money_text(faster.usd, 3)}{per}, {money_text(faster.usd_per_ms, 3)}{per} per ms"
+        return f"{step} for no more money."
+    text = f"{step} for {money_text(faster.usd, 3)}{per}, {money_text(faster.usd_per_ms, 3)}{per} per ms."
     if slower is None:
-        return f"{text}; nothing on the front is {100 * STEP:.3g} % slower and cheaper"
-    return f"{text}; the step up to this one cost {money_text(slower.usd_per_ms, 3)}{per} per ms"
+        return f"{text} No design is cheaper and at least {percent(100 * STEP)} % slower."
+    return f"{text} The step up to this one cost {money_text(slower.usd_per_ms, 3)}{per} per ms."
 
 
-def per_what(column: str) -> str:
-    """Return what the money of a column is paid for, with a space before it; nothing where it is the price of all.
-
-    >>> per_what("cost_per_Mtoken_usd"), per_what("cost_usd"), per_what("tco_usd")
-    (' per Mtoken', '', '')
-    """
-    return column.removeprefix("cost").removesuffix("_usd").replace("_", " ") if column.startswith("cost") else ""
+def _little_left(found: Candidates, row: int) -> str:
+    """Return how much the fastest design gains, which is less than a step, or that this one is the fastest."""
+    time = found.figures[found.time]
+    fastest = int(time.argmin())
+    if fastest != row:
+        gain = 100.0 * (1.0 - float(time[fastest] / time[row]))
+        more = float(found.figures[found.money][fastest] - found.figures[found.money][row])
+        left = f"{percent(gain)} % of the {noun(found.time)} for {money_text(more, 3)}{per_what(found.money)} more"
+        return f"The fastest design, #{found.ids[fastest]}, saves only {left}."
+    slower = np.flatnonzero(time > time[row])
+    if not len(slower):
+        return "It is the only design of the front."
+    nearest = int(slower[time[slower].argmin()])
+    following = f"#{found.ids[nearest]}, the next one, is {difference(found, nearest, row)}"
+    return f"It is the fastest design of the front. {following}."
 
 
 def why_balanced(found: Candidates, row: int) -> str:
     """Return how far a design is from the best of each objective."""
     best = (
-        f"{100 * (float(values[row]) / float(values.min()) - 1.0):.3g} % above the least {noun(column)}"
+        f"{percent(100 * (float(values[row]) / float(values.min()) - 1.0))} % above the lowest {noun(column)}"
         for column, values in ((column, found.figures[column]) for column in found.objectives)
     )
-    return f"it is {', '.join(best)}"
+    return f"It is {', '.join(best)}."
 
 
 def why_within(found: Candidates, row: int, column: str) -> str:
     """Return which limits the next better design breaks, in a column that is minimised within them."""
-    values, word = found.figures[column], "faster" if column == found.time else "cheaper"
+    values, is_time = found.figures[column], column == found.time
     there = np.flatnonzero(values < values[row])
     limits = " and ".join(limit_text(column, limit) for column, limit in found.limits.items())
     if not len(there):
-        return f"nothing on the front is {word}, within {limits} or not"
+        binds = "does not limit you" if len(found.limits) == 1 else "do not limit you"
+        return f"It is the {'fastest' if is_time else 'cheapest'} design found; {limits} {binds}."
     nearest = int(there[values[there].argmax()])
     broken = [
         f"a {noun(name)} of {value_text(name, float(found.figures[name][nearest]))}"
         for name, limit in found.limits.items()
         if found.figures[name][nearest] > limit
     ]
-    gain = 100.0 * (1.0 - float(values[nearest] / values[row]))
-    return f"nothing within {limits} is {word}; #{found.ids[nearest]}, {gain:.3g} % {word}, has {' and '.join(broken)}"
+    gain, word = percent(100.0 * (1.0 - float(values[nearest] / values[row]))), "faster" if is_time else "cheaper"
+    next_one = f"#{found.ids[nearest]} is {gain} % {word} and has {' and '.join(broken)}"
+    return f"No design within {limits} is {word}. {next_one}."
 
 
-def limit_text(column: str, limit: float) -> str:
-    """Return a limit as people write it.
+_LOOSE = 10.0
+"""Percent above which a bound says nothing worth reading."""
 
-    >>> limit_text("cost_usd", 3e8), limit_text("time_ms", 5000.0), limit_text("power_kW", 70.0)
-    ('cost <= 300 MUSD', 'time <= 5000 ms', 'power <= 70 kW')
+
+def proof_text(factor: float, *, of_time_and_cost: bool) -> str:
+    """Return what is proven of a design by its factor, the value of an objective over the bound of it.
+
+    >>> proof_text(1.0, of_time_and_cost=True)
+    'Proven: no design of its cost is faster.'
+    >>> proof_text(1.05, of_time_and_cost=True)
+    'Proven: no design of its cost is more than 4.76 % faster.'
+    >>> proof_text(5.0, of_time_and_cost=True)
+    'Not proven: the bound is loose (80 %). `certify` may tighten it.'
     """
-    return f"{noun(column)} <= {value_text(column, limit)}"
+    what = (
+        "no design of its cost is {}faster"
+        if of_time_and_cost
+        else ("no design that is as good in all other objectives is {}better in one")
+    )
+    return _proven(factor, what)
 
 
-def value_text(column: str, value: float) -> str:
-    """Return a figure of a column with its unit.
+def front_proof_text(factor: float) -> str:
+    """Return what is proven of a front of time and cost by its largest factor.
 
-    >>> value_text("cost_usd", 3.2e8), value_text("power_kW", 1234.5)
-    ('320 MUSD', '1234.5 kW')
+    >>> front_proof_text(1.05), front_proof_text(1.0)
+    ('Proven: at no cost is a design more than 4.76 % faster.', 'Proven: at no cost is a design faster.')
     """
-    if column.endswith("_ms"):
-        return time_text(value)
-    if column.endswith("_usd"):
-        return money_text(value, 5)
-    return f"{number(value)} {column.rpartition('_')[2]}"
+    return _proven(factor, "at no cost is a design {}faster")
 
 
-def figure_text(column: str, value: float) -> str:
-    """Return a figure of a column with its unit, and its name unless it is the time or the cost.
+def _proven(factor: float, what: str) -> str:
+    gain = 100.0 * (1.0 - 1.0 / factor)
+    if gain > _LOOSE:
+        return f"Not proven: the bound is loose ({gain:.0f} %). `certify` may tighten it."
+    return f"Proven: {what.format('' if gain < _NOTHING else f'more than {percent(gain)} % ')}."
 
-    >>> figure_text("time_ms", 5.0), figure_text("tpot_ms", 5.0), figure_text("cost_per_Mtoken_usd", 1.4)
-    ('5 ms', 'tpot 5 ms', 'cost per Mtoken 1.4 USD')
-    """
-    text = value_text(column, value)
-    return text if column in (TIME.column, COST.column) else f"{noun(column)} {text}"
+
+_NOTHING = 1e-4
+"""Percent that are nothing."""
 
 
 def nothing_within(found: Candidates) -> str:
     """Return that nothing keeps the limits, and the best value of each."""
     best = ", ".join(
-        f"the least {noun(column)} is {value_text(column, float(found.figures[column].min()))}"
+        f"the lowest {noun(column)} is {value_text(column, float(found.figures[column].min()))}"
         for column in found.limits
     )
     limits = " and ".join(limit_text(column, limit) for column, limit in found.limits.items())

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray
 from evo_libra.errors import InfeasibleError
+from evo_libra.explain.as_json import INLINE, as_json
 from evo_libra.explain.candidates import Candidates, Step, candidates_of, step
 from evo_libra.explain.reasons import difference, nothing_within, price_of_time, why_balanced, why_near, why_within
 from evo_libra.front.front import Front
@@ -67,7 +68,8 @@ def knee_row(front: Front) -> dict[str, Any]:
 def recommended_rows(front: Front, limits: Mapping[str, float]) -> list[dict[str, Any]]:
     """Return the `recommendation_rows` of a front within limits, given by columns in their units."""
     found = candidates_of(front, limits)
-    return recommendation_rows(found, recommend(found))
+    rows: list[dict[str, Any]] = as_json(recommendation_rows(found, recommend(found)))
+    return rows
 
 
 def recommend(found: Candidates) -> list[Recommendation]:
@@ -108,7 +110,7 @@ def _recommendation(found: Candidates, row: int, kinds: tuple[str, ...], within:
     others = within & (found.network != found.network[row])
     runner_up = _pick(found, kinds[0], others) if others.any() else None
     loses = "" if runner_up is None else difference(found, runner_up, row)
-    reason = "; ".join(_reason(found, row, kind, faster, slower) for kind in kinds)
+    reason = " ".join(_reason(found, row, kind, faster, slower) for kind in kinds)
     return Recommendation(
         kinds=kinds, row=row, reason=reason, faster=faster, slower=slower, runner_up=runner_up, loses=loses
     )
@@ -122,22 +124,63 @@ def _reason(found: Candidates, row: int, kind: str, faster: Step | None, slower:
     return price_of_time(found, row, faster, slower) if found.priced else why_balanced(found, row)
 
 
-def recommendation_rows(found: Candidates, recommended: Sequence[Recommendation]) -> list[dict[str, Any]]:
-    """Return recommendations as plain data with units in the keys."""
-    return [
-        {
-            "kinds": list(one.kinds), "id": int(found.ids[one.row]),
-            **{column: float(values[one.row]) for column, values in found.figures.items()},
-            "reason": one.reason, **({"steps_are_of": [found.time, found.money]} if found.priced else {}),
-            **{
-                f"{name}_step": None if way is None else {
-                    "id": int(found.ids[way.row]), "usd": way.usd, "ms": way.ms, "percent": 100 * way.share,
-                    "usd_per_ms": way.usd_per_ms,
-                }
-                for name, way in (("faster", one.faster), ("slower", one.slower))
-            },
-            "runner_up": None if one.runner_up is None else int(found.ids[one.runner_up]),
-            "runner_up_is": one.loses,
-        }
+@dataclass(frozen=True, kw_only=True)
+class PriceStep:
+    """The way to a faster design, or from a slower one: what it costs and saves, and what that is for a ms."""
+
+    id: int
+    usd: float
+    ms: float
+    percent: float
+    usd_per_ms: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recommended:
+    """A recommendation with the figures and the ids of its designs; see `Recommendation`.
+
+    Attributes
+    ----------
+    steps_are_of : the columns of the time and of the money of its steps.
+    runner_up_is : what the runner-up is worse and better in.
+    """
+
+    kinds: tuple[str, ...]
+    id: int
+    figures: Mapping[str, float] = field(metadata=INLINE)
+    reason: str
+    steps_are_of: tuple[str, ...] = ()
+    faster_step: PriceStep | None
+    slower_step: PriceStep | None
+    runner_up: int | None
+    runner_up_is: str
+
+    @property
+    def title(self) -> str:
+        """What it is."""
+        return f"the {' and the '.join(self.kinds)}"
+
+
+def recommendation_rows(found: Candidates, recommended: Sequence[Recommendation]) -> tuple[Recommended, ...]:
+    """Return recommendations with the figures and the ids of their designs."""
+    return tuple(
+        Recommended(
+            kinds=one.kinds,
+            id=int(found.ids[one.row]),
+            figures={column: float(values[one.row]) for column, values in found.figures.items()},
+            reason=one.reason,
+            steps_are_of=(found.time, found.money) if found.priced else (),
+            faster_step=_price_step(found, one.faster),
+            slower_step=_price_step(found, one.slower),
+            runner_up=None if one.runner_up is None else int(found.ids[one.runner_up]),
+            runner_up_is=one.loses,
+        )
         for one in recommended
-    ]  # fmt: skip
+    )
+
+
+def _price_step(found: Candidates, way: Step | None) -> PriceStep | None:
+    if way is None:
+        return None
+    percent = 100 * way.share
+    return PriceStep(id=int(found.ids[way.row]), usd=way.usd, ms=way.ms, percent=percent, usd_per_ms=way.usd_per_ms)

@@ -6,18 +6,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from evo_libra.explain.candidates import Candidates, candidates_of
-from evo_libra.explain.reasons import compared_with, difference, noun
-from evo_libra.front.front import Front
+from evo_libra.explain.candidates import Candidates
+from evo_libra.explain.labels import noun
+from evo_libra.explain.reasons import compared_with, difference
 
 
-def standing(front: Front, row: int) -> list[str]:
+def standing(found: Candidates, row: int) -> list[str]:
     """Return why nothing on the front beats a design of it: what the next better one in each objective is worse in."""
-    return standing_of(candidates_of(front), row)
-
-
-def standing_of(found: Candidates, row: int) -> list[str]:
-    """Return the same of a front's candidates, where many designs of it are asked for."""
     sentences = []
     for column in found.objectives:
         values = found.figures[column]
@@ -33,14 +28,13 @@ def standing_of(found: Candidates, row: int) -> list[str]:
     return sentences
 
 
-def beaten_by(front: Front, figures: Mapping[str, float]) -> list[str]:
+def beaten_by(found: Candidates, figures: Mapping[str, float]) -> list[str]:
     """Return what on a front is as good as some figures in every objective and better in one; that nothing is."""
-    found = candidates_of(front)
-    mine = np.array([[figures[column]] for column in front.objectives])
+    mine = np.array([[figures[column]] for column in found.objectives])
     better = np.flatnonzero((found.values <= mine).all(axis=0) & (found.values < mine).any(axis=0))
     if not len(better):
         return ["nothing on the front is as good in every objective"]
     best = int(better[(found.values[:, better] / mine).prod(axis=0).argmin()])
-    own = {column: figures[column] for column in front.objectives}
-    count = f"{len(better):,} of {len(front):,} designs on the front are better"
+    own = {column: figures[column] for column in found.objectives}
+    count = f"{len(better):,} of {len(found.ids):,} designs on the front are better"
     return [f"{count}; #{found.ids[best]} is {compared_with(found.of(best), own)}"]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from evo_libra.arrays import Population
+from evo_libra.explain.record import SystemRow
 from evo_libra.problem.needs import NPU_PRICE, NPU_WATTS
 from evo_libra.problem.objectives import MEASURES
 from evo_libra.problem.problem import Problem
@@ -16,7 +16,7 @@ NETWORK = "network"
 """The item of the bill that the bill of the network is of."""
 
 
-def system_bill(problem: Problem, population: Population) -> list[dict[str, Any]]:
+def system_bill(problem: Problem, population: Population) -> tuple[SystemRow, ...]:
     """Return a row for each thing that the system of the first design is bought of.
 
     The sum of ``cost_usd`` is the objective system-cost. That of ``power_kW`` is the power in system-tco: spare NPUs
@@ -26,7 +26,7 @@ def system_bill(problem: Problem, population: Population) -> list[dict[str, Any]
     measures = [MEASURES[objective.name] for objective in problem.objectives]
     npu, system = problem.sources.npu, problem.sources.system
     if not npu.names or not (system.rows or any(one.needs & {NPU_PRICE, NPU_WATTS} for one in measures)):
-        return []
+        return ()
     one = population.select([0])
     figures = problem.measure(one, timed=False)
     place = int(npu.place(one.technology)[0])
@@ -46,7 +46,7 @@ def system_bill(problem: Problem, population: Population) -> list[dict[str, Any]
         ),
     ]
     around = [(row, float(row.pieces(one)[0])) for row in system.rows]
-    return rows + [
+    return (*rows, *(
         _row(
             row.name,
             row.unit,
@@ -57,27 +57,27 @@ def system_bill(problem: Problem, population: Population) -> list[dict[str, Any]
         )
         for row, pieces in around
         if pieces
-    ]
+    ))  # fmt: skip
 
 
-def sum_of(bill: Sequence[Mapping[str, Any]], column: str) -> float | None:
+def sum_of(bill: Sequence[SystemRow], column: str) -> float | None:
     """Return the sum of a column of a bill; None where a row lacks the figure."""
-    values = [row[column] for row in bill]
+    values = [getattr(row, column) for row in bill]
     return None if None in values else sum(values)
 
 
 def _row(
     item: str, unit: str, pieces: float, price: float | None, watts: float | None, source: str,
     working: float | None = None,
-) -> dict[str, Any]:  # fmt: skip
+) -> SystemRow:  # fmt: skip
     """Return a row of the bill; `working` is how many of the pieces draw power, where it is not all of them."""
-    return {
-        "item": item,
-        "unit": unit,
-        "pieces": pieces,
-        "unit_usd": price,
-        "cost_usd": None if price is None else pieces * price,
-        "unit_W": watts,
-        "power_kW": None if watts is None else (pieces if working is None else working) * watts / KILO,
-        "source": source,
-    }
+    return SystemRow(
+        item=item,
+        unit=unit,
+        pieces=pieces,
+        unit_usd=price,
+        cost_usd=None if price is None else pieces * price,
+        unit_W=watts,
+        power_kW=None if watts is None else (pieces if working is None else working) * watts / KILO,
+        source=source,
+    )

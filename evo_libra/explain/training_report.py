@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from evo_libra.arrays import GIGA, FloatArray, Population
+from evo_libra.explain.time_record import Memory, OptimizerStream, Training
 from evo_libra.problem.figure_values import system_watts
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.time_models.loops import WeightedLoop, channel_of
 from evo_libra.workload.plans.plans import NPU
+from evo_libra.workload.serving.serving_step import ServingStep
 from evo_libra.workload.training.iteration import stream_units
 from evo_libra.workload.training.races import SecondsOf, Traffic
 from evo_libra.workload.training.training_step import TrainingStep
@@ -22,28 +22,36 @@ _ROUNDING, _SAME = 1e-12, 1.0 - 1e-9
 """Streams that differ by rounding bind together."""
 
 
-def training_report(problem: Problem, loop: WeightedLoop, step: TrainingStep, population: Population) -> dict[str, Any]:
-    """Return the report of the first design of a population, with units in its keys.
+def training_report(problem: Problem, loop: WeightedLoop, step: TrainingStep, population: Population) -> Training:
+    """Return the report of the first design of a population.
 
     The parts of the split add up to the step's time. Energy is that of NPUs under load and of the network; it is left
     out where no source gives one of them, and days and energy of the training where the file does not say its tokens.
     """
     split, first = step_split(problem, loop, step, population), population.select([0])
     streams = optimizer_streams(problem, loop, step, population)
-    seconds, capacity = sum(split.values()), problem.sources.npu.figures(first.technology)[0]
-    return {
-        "npu": step.accelerator.name,
-        "split_ms": {part: time / _MILLI for part, time in split.items()},
-        **({"optimizer_streams": streams} if streams else {}),
-        "memory_GB": {kind: bytes_ / GIGA for kind, bytes_ in step.memory.items()},
-        **({"expansion_GB": {kind: bytes_ / GIGA for kind, bytes_ in step.expanded.items()}} if step.expanded else {}),
-        "memory_total_GB": step.total_memory / GIGA,
-        "memory_limit_GB": None if capacity is None else float(capacity[0]) / GIGA,
-        "samples_per_s": step.samples / seconds,
-        "samples_per_s_per_npu": step.samples / seconds / problem.npus,
+    seconds = sum(split.values())
+    return Training(
+        npu=step.accelerator.name,
+        split_ms={part: time / _MILLI for part, time in split.items()},
+        optimizer_streams=streams,
+        memory=memory_of(problem, step, first),
+        samples_per_s=step.samples / seconds,
+        samples_per_s_per_npu=step.samples / seconds / problem.npus,
         **_throughput(problem, step, seconds),
         **_energy(problem, step, population, seconds),
-    }
+    )
+
+
+def memory_of(problem: Problem, step: TrainingStep | ServingStep, first: Population) -> Memory:
+    """Return the memory that each class takes of an NPU of a design, and the NPU's capacity."""
+    capacity = problem.sources.npu.figures(first.technology)[0]
+    return Memory(
+        memory_GB={kind: bytes_ / GIGA for kind, bytes_ in step.memory.items()},
+        expansion_GB={kind: bytes_ / GIGA for kind, bytes_ in step.expanded.items()},
+        memory_total_GB=step.total_memory / GIGA,
+        memory_limit_GB=None if capacity is None else float(capacity[0]) / GIGA,
+    )
 
 
 def _throughput(problem: Problem, step: TrainingStep, seconds: float) -> dict[str, float]:
@@ -83,13 +91,13 @@ def step_split(problem: Problem, loop: WeightedLoop, step: TrainingStep, populat
 
 def optimizer_streams(
     problem: Problem, loop: WeightedLoop, step: TrainingStep, population: Population
-) -> list[dict[str, Any]]:
+) -> tuple[OptimizerStream, ...]:
     """Return what runs side by side where the optimizer is not on the NPUs, or something lies in expansion memory.
 
     That is of a pass, and of the update after them; the longest one binds. There is no entry where all is on the NPUs.
     """
     if step.planned is None or (int(step.planned[1].optimizer[0]) == NPU and not any(step.expanded.values())):
-        return []
+        return ()
     seconds_of, found = traffic_seconds(problem, loop, population), dict[str, dict[str, float]]()
     for race in step.time.races:
         if race.name and (race.count + race.idle)[0]:
@@ -97,12 +105,12 @@ def optimizer_streams(
             for chain in race.chains:
                 seconds = float(np.ravel(chain.seconds(seconds_of))[0])
                 mine[chain.part] = max(mine.get(chain.part, 0.0), seconds)
-    return [
-        {"pass": name, "stream": part, "time_ms": seconds / _MILLI, "binds": seconds >= max(parts.values()) * _SAME}
+    return tuple(
+        OptimizerStream(pass_=name, stream=part, time_ms=seconds / _MILLI, binds=seconds >= max(parts.values()) * _SAME)
         for name, parts in found.items()
         for part, seconds in parts.items()
         if seconds
-    ]
+    )
 
 
 def traffic_seconds(problem: Problem, loop: WeightedLoop, population: Population) -> SecondsOf:

@@ -171,6 +171,8 @@ def plans_of(fabrics: Sequence[Fabric], tables: Sequence[PlanTable], npus: Seque
             npu = 0 if name is None else table.npus.index(name)
             places[place, n] = table.find(text, npu)
             if places[place, n] < 0:
+                if option := next((word for word in text.split() if "=" in word), ""):
+                    raise InputError(f"'{option}' in the design '{fabric}' goes before the bar, after the network")
                 mine = np.flatnonzero(table.npu == npu)
                 known = f"{len(mine):,} plans of {table.name}{on}, such as {table.texts[mine[0]]}"
                 raise InputError(f"'{text}' in the design '{fabric}' is none of the {known}")

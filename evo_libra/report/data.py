@@ -12,6 +12,7 @@ import polars as pl
 from evo_libra.errors import InputError
 from evo_libra.explain.candidates import candidates_of
 from evo_libra.explain.drawn_network import drawn_network
+from evo_libra.explain.reasons import front_proof_text, proof_text
 from evo_libra.explain.recommend import Recommendation, recommend
 from evo_libra.explain.references import ReferencePoint
 from evo_libra.front.families import Families, drawn_families, families_of
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
 
 MAX_ROWS = 20_000
 """Designs of a report; of more, each front is thinned to even steps along it."""
-_SHOWN = 1e-3
-"""Percent below which a difference is none."""
 _TIME, _COST = "time_ms", "cost_usd"
 
 
@@ -194,10 +193,9 @@ def _drawing(design: str, problem: Problem | None) -> str:
 def _result(source: Source, shown: Source, factors: Mapping[str, float]) -> Result:
     proof, band = "", list[list[float]]()
     if source.certificate is not None:
-        more = _faster(source.certificate.largest_factor)
-        of = "" if source.problem is None else f" Proven of {scope_of(source.problem)}"
+        of = "" if source.problem is None else f" The proof is of {scope_of(source.problem)}"
         stopped = f" {STOPPED}" if source.certificate.waiting else ""
-        proof = f"At no cost is a design faster than the front{more}.{stopped}{of}"
+        proof = f"{front_proof_text(source.certificate.largest_factor)}{stopped}{of}"
         band = _band(shown, factors)
     return Result(
         name=source.name, address=source.address, designs=len(source.front), shown=len(shown.front), proof=proof,
@@ -286,14 +284,7 @@ def _proven(source: Source, row: int) -> list[str]:
     """Return what is proven of a design, as a sentence; nothing without a proof."""
     if source.certificate is None:
         return []
-    more = _faster(float(source.certificate.factor[row]))
-    return [f"Proven of the space of its result: no design of the same cost is faster{more}."]
-
-
-def _faster(factor: float) -> str:
-    """Return by how much more another one would have to be faster; nothing where that is rounding."""
-    percent = 100 * (1 - 1 / factor)
-    return f" by more than {percent:.2g} %" if percent >= _SHOWN else ""
+    return [proof_text(float(source.certificate.factor[row]), of_time_and_cost=True)]
 
 
 def facts_of(manifest: Mapping[str, Any]) -> dict[str, str]:

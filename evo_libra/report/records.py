@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from evo_libra.explain.sheet import Table
+
 Kind = Literal["objective", "gene", "plan", "other"]
 
 VERSION = 1
@@ -90,13 +92,18 @@ class Reference:
 
 @dataclass(frozen=True)
 class Step:
-    """A step of a waterfall, in ms; one that is negative is time that overlaps with earlier steps.
+    """A step of a waterfall; one that is negative is time that overlaps with earlier steps.
 
-    Its bar begins at `start` and is `share` long, both over the sum of all steps that are positive.
+    Attributes
+    ----------
+    text : its time for reading.
+    where : the dimension that is slowest in it.
+    start, share : where its bar begins and how long it is, both over the sum of all steps that are positive.
     """
 
     name: str
     time_ms: float
+    text: str
     where: str = ""
     start: float = 0.0
     share: float = 0.0
@@ -104,28 +111,13 @@ class Step:
 
 @dataclass(frozen=True)
 class Waterfall:
-    """Where the time of a workload goes; the steps add up to the total."""
+    """Where the time of a workload goes, in a unit of time; the steps add up to the total."""
 
-    workload: str
-    groups: str
+    title: str
+    unit: str
     weight: float
     total_ms: float
     steps: list[Step]
-
-
-@dataclass(frozen=True)
-class BillRow:
-    """A row of a bill of materials; pieces are None where parts come in any fraction.
-
-    Cost and power are None where no source gives them. The row ``all`` is the sum of the network. Where NPUs or what is
-    around them are bought, they and the sum of the whole system follow it.
-    """
-
-    dimension: int | None
-    what: str
-    pieces: float | None
-    cost_usd: float | None
-    power_W: float | None  # noqa: N815 - as in JSON output of the program
 
 
 @dataclass(frozen=True)
@@ -134,12 +126,15 @@ class Detail:
 
     Attributes
     ----------
+    figures : names and texts of its time, cost and objectives.
+    tables : bills and failures, as commands print them.
     slots : texts of the drawing that differ between designs of a family.
     sentences : why it is on the front, and what holds it back.
     """
 
+    figures: list[tuple[str, str]]
     waterfalls: list[Waterfall]
-    bill: list[BillRow]
+    tables: list[Table]
     slots: Mapping[str, str]
     sentences: list[str]
 

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from command import call, call_json, run
 
-from evo_libra.ui.commands.explain import bottleneck_sentences, cheapest_ms
+from evo_libra.explain.neighbours import Neighbour
+from evo_libra.explain.reason_sheet import bottleneck_sentences, cheapest_ms
+from evo_libra.explain.record import DimensionUse
 
 
 @pytest.fixture(scope="module")
@@ -45,29 +47,35 @@ def test_its_figures_are_those_of_evaluate(capsys: pytest.CaptureFixture[str]) -
     assert max(map(len, shown.splitlines())) <= 80
     assert "one step away" in shown
     flat = " ".join(shown.split())
-    assert all(sentence in flat for sentence in (*found["standing"], *bottleneck_sentences(found["dimensions"])))
-    assert all(sentence in flat for sentence in cheapest_ms(found))
+    uses = [DimensionUse(**row) for row in found["dimensions"]]
+    assert all(sentence in flat for sentence in (*found["standing"], *bottleneck_sentences(uses)))
+    assert "the cheapest step to a shorter time: " in flat
+
+
+def use(place: int, saves: float, lost: float) -> DimensionUse:
+    return DimensionUse(
+        dimension=place, block="ring", npus=4, technology="node", bandwidth_GBps=1.0, busy_ms=1.0, busy_percent=50.0,
+        slack_percent=lost, saves_ms_per_GBps=saves, cost_usd=1.0,
+    )  # fmt: skip
 
 
 def test_the_words_of_bottlenecks_follow_the_figures() -> None:
-    def row(place: int, saves: float, lost: float) -> dict[str, float]:
-        return {"dimension": place, "saves_ms_per_GBps": saves, "slack_percent": lost}
-
-    assert bottleneck_sentences([row(0, 2.0, 0), row(1, 0.5, 0), row(2, 0.0, 30)]) == [
+    assert bottleneck_sentences([use(0, 2.0, 0), use(1, 0.5, 0), use(2, 0.0, 30)]) == [
         "the bottleneck is dim 0: one GB/s more saves 2 ms",
         "dim 2 could lose 30 % of its bandwidth at the same time",
     ]
-    waiting = bottleneck_sentences([row(0, 0.0, 0), row(1, 0.0, 0)])
+    waiting = bottleneck_sentences([use(0, 0.0, 0), use(1, 0.0, 0)])
     assert waiting == ["dim 0 and dim 1 wait for each other: more of one alone saves nothing, less of it takes longer"]
-    assert bottleneck_sentences([row(0, 0.0, 50)])[0] == "no dimension alone holds it back"
+    assert bottleneck_sentences([use(0, 0.0, 50)])[0] == "no dimension alone holds it back"
+
+
+def step(change: str, time: float, cost: float, *broken: str) -> Neighbour:
+    percent = {"time_ms_percent": time - 100.0, "cost_usd_percent": cost - 100.0}
+    return Neighbour(change, 0, "", {"time_ms": time, "cost_usd": cost}, percent, broken)
 
 
 def test_the_cheapest_ms_is_that_of_a_feasible_step() -> None:
-    steps = [
-        {"change": "a", "time_ms": 90.0, "cost_usd": 200.0, "time_ms_percent": -10.0, "broken": []},
-        {"change": "b", "time_ms": 95.0, "cost_usd": 125.0, "time_ms_percent": -5.0, "broken": []},
-        {"change": "c", "time_ms": 95.0, "cost_usd": 101.0, "time_ms_percent": -5.0, "broken": ["too much"]},
-    ]
-    found = {"time_ms": 100.0, "cost_usd": 100.0, "steps": steps}
-    assert cheapest_ms(found) == ["the cheapest ms of a step: 5 USD, b"]
-    assert cheapest_ms({**found, "steps": steps[2:]}) == []
+    steps = [step("a", 90.0, 200.0), step("b", 95.0, 125.0), step("c", 95.0, 101.0, "too much")]
+    mine = {"time_ms": 100.0, "cost_usd": 100.0}
+    assert list(cheapest_ms(steps, mine)) == ["the cheapest step to a shorter time: b, 5 USD per ms"]
+    assert list(cheapest_ms(steps[2:], mine)) == []

@@ -52,7 +52,7 @@ def test_limits_have_units_and_power_is_computed() -> None:
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (("--max-cost", "1USD"), 1, "nothing on the front keeps cost <= 1 USD; the least cost is"),
+        (("--max-cost", "1USD"), 1, "nothing on the front keeps cost <= 1 USD; the lowest cost is"),
         (("--max-time", "5W"), 2, "--max-time: '5W' is no time; its units are s, ms, us"),
         (("--seconds", "-1"), 2, "--seconds: found -1; a number of at least 0 is needed"),
     ],

@@ -49,7 +49,7 @@ def test_efficiencies_are_over_the_wires_of_a_bus() -> None:
     assert around(SERVER, ("t", 8, 360e9))[1] == {"nvlink4": 0.8}
     _, between, said = around(SERVER, ("t", 16, 300e9))
     assert between == {"optics-400g": 0.75}
-    assert said == ("t: rings between servers pass every interface of each once",)
+    assert said == ("t: NCCL's rings use each NIC of a server once",)
 
 
 def test_a_bus_between_servers_has_no_more_than_inside() -> None:
@@ -60,7 +60,7 @@ def test_a_bus_between_servers_has_no_more_than_inside() -> None:
 def test_nothing_is_more_than_its_wires() -> None:
     _, found, said = around(SERVER, ("t", 8, 495e9))
     assert found == {"nvlink4": 1.0}
-    assert said == ("t: collectives reach all of nvlink4; found 1.100 of it",)
+    assert said == ("t: measured 110.0 % of the rate of nvlink4; capped at 100 %",)
 
 
 @pytest.mark.parametrize("ranks", [4, 12])

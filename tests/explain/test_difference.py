@@ -12,8 +12,16 @@ from hypothesis import strategies as st
 from evo_libra import load_problem, search
 from evo_libra.arrays import BoolArray
 from evo_libra.explain.crossings import MAX_FACTOR, bandwidth_crossings, nearest_root, price_crossings
-from evo_libra.explain.difference import busy_times, money_rows, network_rows, plan_words, time_parts, time_rows
-from evo_libra.explain.explain import explain
+from evo_libra.explain.difference import (
+    WordPair,
+    busy_times,
+    money_rows,
+    network_rows,
+    plan_words,
+    time_parts,
+    time_rows,
+)
+from evo_libra.explain.explain import breakdown_of
 from evo_libra.explain.parts_list import parts_list
 from evo_libra.problem.problem import Problem
 
@@ -41,35 +49,35 @@ def two_of(problem: Problem) -> list[str]:
 def test_rows_add_up_to_time_and_cost(name: str) -> None:
     problem = load(name)
     designs = two_of(problem)
-    breakdowns = [explain(problem, problem.read(design)) for design in designs]
+    breakdowns = [breakdown_of(problem, problem.read(design)) for design in designs]
     times = [float(problem.time(problem.read(design))[0]) * 1e3 for design in designs]
     for breakdown, time in zip(breakdowns, times, strict=True):
         assert sum(time_parts(breakdown).values()) == pytest.approx(time, rel=1e-9)
         assert sum(busy_times(breakdown).values()) > 0
     rows = time_rows(breakdowns[0], breakdowns[1])
-    assert sum(row["change_ms"] for row in rows) == pytest.approx(times[1] - times[0], rel=1e-6, abs=1e-9)
-    changes = [abs(row["change_ms"]) for row in rows]
+    assert sum(row.change_ms for row in rows) == pytest.approx(times[1] - times[0], rel=1e-6, abs=1e-9)
+    changes = [abs(row.change_ms) for row in rows]
     assert changes == sorted(changes, reverse=True)
     parts = [parts_list(problem, problem.read(design)) for design in designs]
     costs = [float(problem.measure(problem.read(design), timed=False).cost[0]) for design in designs]
     money = money_rows(parts[0], parts[1])
     for key, cost in zip(("first_usd", "second_usd"), costs, strict=True):
-        assert sum(row[key] for row in money) == pytest.approx(cost, rel=1e-9)
+        assert sum(getattr(row, key) for row in money) == pytest.approx(cost, rel=1e-9)
 
 
 def test_rows_of_networks_have_both_and_say_what_differs() -> None:
     rows = network_rows("RI(4)@a:1_SW(8)@b:2", "RI(4)@a:1_SW(2)@b:2_SW(4)@c:3")
-    assert [(row["first"], row["second"], row["differs"]) for row in rows] == [
+    assert [(row.first, row.second, row.differs) for row in rows] == [
         ("RI(4)@a:1", "RI(4)@a:1", False), ("SW(8)@b:2", "SW(2)@b:2", True), (None, "SW(4)@c:3", True),
     ]  # fmt: skip
 
 
 def test_words_of_plans_are_of_each_workload_and_of_options() -> None:
     rows = plan_words("SW(8)@a:1 chunks=4 | tp8 mb1 | tp2", "SW(8)@a:1 chunks=8 | tp8 mb1 | tp4")
-    assert rows == [
-        {"of": "options", "first": "chunks=4", "second": "chunks=8"},
-        {"of": "plan 1", "first": "tp2", "second": "tp4"},
-    ]
+    assert rows == (
+        WordPair(of="options", first="chunks=4", second="chunks=8"),
+        WordPair(of="plan 1", first="tp2", second="tp4"),
+    )
 
 
 _COSTS = st.dictionaries(st.sampled_from("abcd"), st.floats(1.0, 100.0), min_size=1)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from evo_libra import load_problem, search
-from evo_libra.explain.neighbours import neighbour_rows, neighbours, shadow_price, slack
+from evo_libra.explain.candidates import candidates_of
+from evo_libra.explain.neighbours import neighbours, shadow_price, slack
 from evo_libra.explain.standing import beaten_by, standing
 from evo_libra.front.front import Front
 from evo_libra.problem.problem import Problem
@@ -54,9 +55,9 @@ def test_steps_of_whole_ports_are_the_next_ones() -> None:
 def test_percent_of_steps_are_of_the_design() -> None:
     problem, design = load("gpt3-4k"), CASES["gpt3-4k"]
     time, cost = problem.evaluate(design).objectives[:, 0]
-    values = {"time_ms": time * 1e3, "cost_usd": cost}
-    for row in neighbour_rows(neighbours(problem, design), values):
-        assert row["cost_usd"] == pytest.approx(cost * (1 + row["cost_usd_percent"] / 100), rel=1e-9)
+    for one in neighbours(problem, design):
+        assert one.values["time_ms"] == pytest.approx(time * 1e3 * (1 + one.percent["time_ms_percent"] / 100), rel=1e-9)
+        assert one.values["cost_usd"] == pytest.approx(cost * (1 + one.percent["cost_usd_percent"] / 100), rel=1e-9)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -87,20 +88,20 @@ def front() -> Front:
 
 def test_a_design_of_a_front_stands_between_its_neighbours(front: Front) -> None:
     row = len(front) // 2
-    faster, cheaper = standing(front, row)
+    faster, cheaper = standing(candidates_of(front), row)
     assert faster.startswith(f"#{row - 1}, the next faster design, is")
     assert "faster" in faster
     assert faster.endswith("more expensive")
     assert cheaper.startswith(f"#{row + 1}, the next cheaper design, is")
     assert cheaper.endswith("cheaper")
-    assert standing(front, 0)[0] == "no design on the front is faster"
+    assert standing(candidates_of(front), 0)[0] == "no design on the front is faster"
 
 
 def test_what_beats_a_design_is_counted_and_named(front: Front) -> None:
     middle = front.frame.row(len(front) // 2, named=True)
     worse = {"time_ms": middle["time_ms"] * 1.5, "cost_usd": middle["cost_usd"] * 1.5}
-    (sentence,) = beaten_by(front, worse)
+    (sentence,) = beaten_by(candidates_of(front), worse)
     count = int(((front.frame["time_ms"] <= worse["time_ms"]) & (front.frame["cost_usd"] <= worse["cost_usd"])).sum())
     assert sentence.startswith(f"{count:,} of {len(front):,} designs on the front are better; #")
     better = {name: middle[name] * 0.5 for name in worse}
-    assert beaten_by(front, better) == ["nothing on the front is as good in every objective"]
+    assert beaten_by(candidates_of(front), better) == ["nothing on the front is as good in every objective"]

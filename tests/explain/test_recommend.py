@@ -87,13 +87,13 @@ def test_the_price_of_time_is_that_of_the_table(front: Front) -> None:
     rows = front.frame
     cost, time = rows["cost_usd"].to_list(), rows["time_ms"].to_list()
     percent, usd, ahead, behind = figures_in(one.reason)
-    assert f"(#{found.ids[one.faster.row]})" in one.reason
+    assert f"(#{rows['id'][one.faster.row]})" in one.reason
     assert percent == pytest.approx(100 * (1 - time[one.faster.row] / time[one.row]), rel=1e-2)
     assert usd == pytest.approx(cost[one.faster.row] - cost[one.row], rel=1e-2)
-    assert ahead == pytest.approx(usd / (time[one.row] - time[one.faster.row]), rel=1e-2)
-    assert behind == pytest.approx(
-        (cost[one.row] - cost[one.slower.row]) / (time[one.slower.row] - time[one.row]), rel=1e-2
-    )
+    step_ms = time[one.row] - time[one.faster.row]
+    assert ahead == pytest.approx((cost[one.faster.row] - cost[one.row]) / step_ms, rel=1e-2)
+    last_ms = time[one.slower.row] - time[one.row]
+    assert behind == pytest.approx((cost[one.row] - cost[one.slower.row]) / last_ms, rel=1e-2)
 
 
 def test_near_the_fastest_it_is_the_cheapest(front: Front) -> None:
@@ -113,8 +113,8 @@ def test_limits_choose_the_best_within_and_say_what_the_next_one_breaks(front: F
     assert WITHIN in first.kinds
     kept = front.frame.filter(pl.col("cost_usd") <= limit)
     assert front.frame["time_ms"][first.row] == kept["time_ms"].min()
-    assert "nothing within cost <= 2 MUSD is faster" in first.reason
-    stated = figures_in(first.reason.split(";")[1])[-1]
+    assert "No design within cost <= 2 MUSD is faster." in first.reason
+    stated = figures_in(first.reason.split(" and has a ")[1])[-1]
     broken = front.frame.filter(pl.col("time_ms") < front.frame["time_ms"][first.row])["cost_usd"][-1]
     assert stated == pytest.approx(broken, rel=1e-3)
     assert stated > limit
@@ -125,7 +125,7 @@ def test_limits_choose_the_best_within_and_say_what_the_next_one_breaks(front: F
 
 
 def test_nothing_within_the_limits_is_said_with_what_there_is(front: Front) -> None:
-    with pytest.raises(InfeasibleError, match="nothing on the front keeps cost <= 1 USD; the least cost is"):
+    with pytest.raises(InfeasibleError, match="nothing on the front keeps cost <= 1 USD; the lowest cost is"):
         recommend(candidates_of(front, {"cost_usd": 1.0}))
     with pytest.raises(InputError, match="power_kW is no objective of the front: time_ms, cost_usd"):
         candidates_of(front, {"power_kW": 1.0})
@@ -161,8 +161,8 @@ def test_rows_have_units_and_places_by_id(front: Front) -> None:
     found = candidates_of(front)
     for one, row in zip(recommend(found), recommendation_rows(found, recommend(found)), strict=True):
         mine = front.frame.row(one.row, named=True)
-        assert (row["id"], row["time_ms"], row["cost_usd"]) == (mine["id"], mine["time_ms"], mine["cost_usd"])
-        assert row["reason"] == one.reason
+        assert (row.id, row.figures) == (mine["id"], {key: mine[key] for key in ("time_ms", "cost_usd")})
+        assert row.reason == one.reason
 
 
 def test_time_per_token_is_bought_for_the_price_of_tokens() -> None:
@@ -180,7 +180,7 @@ def test_time_per_token_is_bought_for_the_price_of_tokens() -> None:
     first = recommend(other)[0]
     assert "% of the tpot" in first.reason
     assert "USD per Mtoken" in first.reason
-    assert recommendation_rows(other, [first])[0]["steps_are_of"] == ["tpot_ms", "cost_per_Mtoken_usd"]
+    assert recommendation_rows(other, [first])[0].steps_are_of == ("tpot_ms", "cost_per_Mtoken_usd")
 
 
 def test_many_percent_are_a_factor() -> None:

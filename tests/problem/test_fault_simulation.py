@@ -11,6 +11,7 @@ import pytest
 from fault_simulation import YEAR, Net, Policy, pieces, simulate
 
 from evo_libra import load_problem
+from evo_libra.explain.as_json import as_json
 from evo_libra.explain.fault_report import fault_report
 from evo_libra.network.fabric import parse_fabric
 from evo_libra.problem.problem import Problem
@@ -109,7 +110,7 @@ def test_a_job_that_fails_piece_by_piece_is_useful_for_the_share_of_the_closed_f
 def test_the_pieces_that_fail_are_those_of_the_bill(design: str, tmp_path: Path) -> None:
     net, _, file = drawn(design, 0)
     ours = problem(tmp_path, net.npus, str(file))
-    rows = {row["part"]: row["pieces"] for row in fault_report(ours, ours.read(design))["parts"]}
+    rows = {row["part"]: row["pieces"] for row in as_json(fault_report(ours, ours.read(design)))["parts"]}
     names = {"link": "cable", "transceiver": "optics", "switch": "router", "ocs": "mirrors", "nic": "card"}
     for kind in KINDS:
         assert rows.get(names.get(kind, kind), 0) == sum(piece.rate > 0 for piece in pieces(_only(net, kind))), kind

@@ -17,6 +17,7 @@ from scipy.special import lambertw
 from evo_libra import certify, load_problem, search
 from evo_libra.arrays import Population
 from evo_libra.errors import InputError
+from evo_libra.explain.as_json import as_json
 from evo_libra.explain.explain import explain
 from evo_libra.explain.fault_report import fault_report
 from evo_libra.explain.prices import price_front
@@ -42,6 +43,12 @@ USUAL: dict[str, Any] = {"checkpoint_s": 20, "restart_s": 300, "spares": [0, 16,
 SHARE = "objectives=[time, cost, goodput, useful-share]"
 RATES = st.dictionaries(st.sampled_from(FAILING), st.floats(0, 20), max_size=4)
 SEEDS = st.integers(0, 2**32 - 1)
+
+
+def failures(problem: Problem, population: Population) -> dict[str, Any]:
+    """Return the failures of a design as plain data."""
+    found: dict[str, Any] = as_json(fault_report(problem, population))
+    return found
 
 
 @cache
@@ -113,7 +120,7 @@ def test_without_failures_all_time_is_useful() -> None:
     problem = load(SHARE, faults=never)
     found = problem.evaluate("SW(8)@nvlink4:450_CL(64)@optics-400g:50").objectives[:, 0]
     assert found[3] == pytest.approx(1.0, abs=1e-9)
-    report = fault_report(problem, problem.read("SW(8)@nvlink4:450_CL(64)@optics-400g:50"))
+    report = failures(problem, problem.read("SW(8)@nvlink4:450_CL(64)@optics-400g:50"))
     assert report["interruptions_per_day"] == 0
     assert report["dominant_part"] is report["dominant_loss"] is report["checkpoint_interval_s"] is None
     # With an interval that the file gives, checkpoints are written all the same.
@@ -174,7 +181,7 @@ def test_genes_designs_and_text_have_the_same_figures(changes: tuple[str, ...]) 
 def test_the_report_adds_up_to_the_objective(seed: int) -> None:
     problem = load(SHARE)
     genes = problem.genome.sample(np.random.default_rng(seed), 1)
-    report = fault_report(problem, problem.decode(genes))
+    report = failures(problem, problem.decode(genes))
     assert sum(report["time_shares"].values()) == pytest.approx(1.0, abs=1e-9)
     assert all(share >= 0 for share in report["time_shares"].values())
     useful = 1.0 / problem.evaluate_genes(genes).objectives[3, 0]
@@ -212,7 +219,7 @@ def test_spares_take_no_place_in_a_ring_of_nodes() -> None:
     ring = "SW(8)@nvlink4:450_RI(64)@optics-400g:100"
     figures = problem.evaluate([ring, f"{ring} spares=64"]).objectives
     assert figures[3, 0] == figures[3, 1]
-    assert fault_report(problem, problem.read(f"{ring} spares=64"))["spares"]["units"] == 0
+    assert failures(problem, problem.read(f"{ring} spares=64"))["spares"]["units"] == 0
 
 
 def test_prices_are_of_the_spares_too() -> None:
@@ -257,7 +264,7 @@ def test_bandwidths_that_are_solved_for_have_parts_in_any_fraction() -> None:
     found = problem.evaluate_genes(genes)
     assert np.isfinite(found.objectives).all()
     assert (found.objectives[2] >= found.objectives[0]).all()
-    assert sum(fault_report(problem, problem.decode(genes))["time_shares"].values()) == pytest.approx(1.0)
+    assert sum(failures(problem, problem.decode(genes))["time_shares"].values()) == pytest.approx(1.0)
 
 
 LIMIT = ("constraints=[useful-share >= 90 %]", "objectives=[time, cost]")
@@ -406,7 +413,7 @@ def test_every_block_states_a_blast_radius(block: Any) -> None:
 def test_short_cables_fail_as_long_ones_do_and_transceivers_with_what_they_end() -> None:
     changes = ("fabric={catalog: products-2025, technologies: [nvlink4, infiniband-ndr], max_dimensions: 2}",)
     problem = load(*changes, SHARE)
-    report = fault_report(problem, problem.read("SW(8)@nvlink4:450_CL(64)@infiniband-ndr:50"))
+    report = failures(problem, problem.read("SW(8)@nvlink4:450_CL(64)@infiniband-ndr:50"))
     rows = {row["part"]: row for row in report["parts"]}
     assert rows["dac-400g"]["interruptions_per_day"] > 0
     bill = {(row["item"], row["part"]): row["pieces"] for row in problem.pricing.bill(
@@ -434,9 +441,9 @@ def test_every_rate_has_a_source_and_a_year() -> None:
 def test_rates_of_parts_are_those_of_their_kind_unless_they_have_their_own() -> None:
     problem = load(SHARE, faults={**USUAL, "per_year": {"link": 1.0, "fibre": 2.0}, "repair_h": {"switch-400g": 1}})
     design = "SW(8)@nvlink4:450_CL(64)@optics-400g:50"
-    rows = {row["part"]: row for row in fault_report(problem, problem.read(design))["parts"]}
+    rows = {row["part"]: row for row in failures(problem, problem.read(design))["parts"]}
     assert rows["fibre"]["failures_per_day"] * 365.25 / rows["fibre"]["pieces"] == pytest.approx(2.0)
     assert "nvlink4-link" not in rows
-    usual = fault_report(load(SHARE), load(SHARE).read(design))["parts"]
+    usual = failures(load(SHARE), load(SHARE).read(design))["parts"]
     slow = {row["part"]: row["share_waited_for"] for row in usual}
     assert rows["switch-400g"]["share_waited_for"] == pytest.approx(slow["switch-400g"] / 12, rel=0.01)

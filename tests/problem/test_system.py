@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,10 @@ from evo_libra import load_problem, search
 from evo_libra.errors import InputError
 from evo_libra.explain.difference import system_rows
 from evo_libra.explain.explain import explain
-from evo_libra.explain.system_bill import sum_of
+from evo_libra.explain.money_sheet import system_table
+from evo_libra.explain.system_bill import sum_of, system_bill
 from evo_libra.network.catalog.hosts import load_hosts
 from evo_libra.problem.problem import Problem
-from evo_libra.report.details import _bill
 
 TCO = "tco={years: 4, usd_per_kWh: 0.1, pue: 1.2}"
 NPU = 'npu={base: h100-80gb, price_usd: 27000, source: "quote 2026-05"}'
@@ -100,26 +101,26 @@ def test_the_bill_has_price_and_power_of_the_objective_with_idle_spares(spares: 
     problem = system(host(), faults, tco, objectives="[system-cost, system-tco]")
     population = problem.decode(problem.genome.sample(np.random.default_rng(seed), 1))
     cost, tco_usd = problem.evaluate(population).objectives[:, 0]
-    rows = explain(problem, population)["system"]
+    rows = system_bill(problem, population)
     power = sum_of(rows, "power_kW")
     assert power is not None
     assert sum_of(rows, "cost_usd") == pytest.approx(cost, rel=1e-12)
     assert cost + power * 1.2 * 0.08 * HOURS == pytest.approx(tco_usd, rel=1e-12)
-    shown = _bill(explain(problem, population))
-    assert (shown[-1].cost_usd, shown[-1].power_W) == (pytest.approx(cost), pytest.approx(power * 1e3))
-    assert [row.what for row in shown[-3:]] == ["npu", "hosts", "the whole system"]
+    shown = [row for row in system_table(rows).rows if row is not None]
+    assert shown[-1][-2:] == (f"{cost:,.2f}", f"{power:,.2f}")
+    assert [row[0] for row in shown[-3:]] == ["npu", "hosts", "all"]
 
 
 def test_bills_of_two_systems_are_side_by_side() -> None:
     problem = system(host())
     one, two = (problem.decode(problem.genome.sample(np.random.default_rng(seed), 1)) for seed in (1, 2))
-    bills = [explain(problem, each)["system"] for each in (one, two)]
+    bills = [system_bill(problem, each) for each in (one, two)]
     rows = system_rows(*bills)
     for key, bill in zip(("first_usd", "second_usd"), bills, strict=True):
-        assert sum(row[key] for row in rows) == pytest.approx(sum_of(bill, "cost_usd"), rel=1e-12)
+        assert sum(getattr(row, key) for row in rows) == pytest.approx(sum_of(bill, "cost_usd"), rel=1e-12)
     twice = system_rows([*bills[0], bills[0][-1]], bills[1])
-    assert sum(row["change_usd"] for row in twice) < sum(row["change_usd"] for row in rows)
-    assert not system_rows([{**bills[0][0], "cost_usd": None}], bills[1])
+    assert sum(row.change_usd for row in twice) < sum(row.change_usd for row in rows)
+    assert not system_rows([replace(bills[0][0], cost_usd=None)], bills[1])
     assert not system_rows([], bills[1])
 
 

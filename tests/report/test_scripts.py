@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from evo_libra.explain.sheet import Table
 from evo_libra.report import page, records
 
 STATIC = Path(page.__file__).parent / "static"
@@ -25,7 +26,7 @@ def test_the_scripts_stay_short() -> None:
 def test_types_of_the_scripts_are_the_records() -> None:
     text = (STATIC / "types.d.ts").read_text()
     for record in (records.Column, records.Result, records.Family, records.Reference, records.Step, records.Waterfall,
-                   records.BillRow, records.Detail):  # fmt: skip
+                   Table, records.Detail):  # fmt: skip
         body = re.search(rf"interface {record.__name__} {{(.*?)}}\n", text, re.DOTALL)
         assert body is not None
         assert set(re.findall(r"(\w+): ", body[1])) == {one.name for one in fields(record)}, record.__name__

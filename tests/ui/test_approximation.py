@@ -10,8 +10,6 @@ import pytest
 from evo_libra.experiment.store.folder import RunFolder
 from evo_libra.network.transport import APPROXIMATION, approximation
 from evo_libra.ui.commands.application import run
-from evo_libra.ui.commands.diff import difference_of
-from evo_libra.ui.commands.explain import explanation
 from evo_libra.ui.tables.addresses import addressed
 from evo_libra.ui.terminal import answers
 from evo_libra.ui.terminal.breakdown import break_down
@@ -48,10 +46,10 @@ def test_the_report_and_the_terminal_ui_say_so(result: str, tmp_path: Path) -> N
     page = tmp_path / "report.html"
     assert run(["report", result, "--page", str(page)]) == 0
     assert APPROXIMATION in page.read_text()
-    one, two = addressed(f"{result}#cheapest"), addressed(f"{result}#fastest")
-    found = break_down(RunFolder(Path(result)), Design("", "", {}, one.design))
+    one, two = f"{result}#cheapest", f"{result}#fastest"
+    found = break_down(RunFolder(Path(result)), Design("", "", {}, addressed(one).design))
     assert APPROXIMATION in found.note
-    for shown in (answers.why(explanation(one)), answers.against(difference_of(one, two))):
+    for shown in (answers.why(one), answers.against(one, two)):
         assert any(APPROXIMATION in str(text) for _, text in shown)
 
 

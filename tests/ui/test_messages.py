@@ -368,7 +368,7 @@ def test_a_breakdown_chooses_units_too(capsys: pytest.CaptureFixture[str]) -> No
     design = "RI(4)@chiplet:250_FC(8)@package:125_RI(4)@node:60_SW(32)@pod:20"
     assert run(["evaluate", "gpt3-4k", "--design", design, "--set", "workloads[0].compute_TFLOPS=1e-6"]) == 0
     shown = capsys.readouterr().out
-    assert re.search(r"time   [\d.]+ (d|years)\n", shown)
+    assert re.search(r"time  [\d.]+ (d|years)\n", shown)
     assert " ms of it compute" not in shown
 
 

@@ -10,10 +10,10 @@ import pytest
 
 from evo_libra import load_problem, search
 from evo_libra.experiment.store.folder import RunFolder
+from evo_libra.explain.comparison import Comparison, Named, winners
 from evo_libra.explain.drawn_network import drawn_network
 from evo_libra.explain.recommend import knee
 from evo_libra.pictures.networks.characters import network_lines
-from evo_libra.ui.commands.diff import winners
 from evo_libra.ui.terminal import answers
 from evo_libra.ui.terminal.session import Scene
 from evo_libra.ui.terminal.view_model import State, settled
@@ -36,7 +36,7 @@ def test_the_first_answer_says_what_the_front_recommends() -> None:
 @pytest.mark.usefixtures("store")
 @pytest.mark.parametrize(
     ("key", "said"),
-    [("w", "why: "), ("E", "one step away"), ("D", "who wins when")],
+    [("w", "why: "), ("E", "one step away"), ("D", "which one wins when")],
 )
 def test_a_key_answers_and_escape_leaves(drive: Drive, key: str, said: str) -> None:
     async def look(driver: Any) -> None:
@@ -56,7 +56,7 @@ def test_a_baseline_is_what_a_design_stands_beside(drive: Drive) -> None:
         await driver.until(lambda: isinstance(driver.app.screen, Reading))
         run = RunFolder(driver.main.board.run.folder)
         ids = run.read_front().frame["id"]
-        await driver.until(lambda: f"first: #{ids[0]} " in driver.text and f"second: #{ids[-1]} " in driver.text)
+        await driver.until(lambda: f"first   #{ids[0]} " in driver.text and f"second  #{ids[-1]} " in driver.text)
 
     drive(look, size=(120, 60))
 
@@ -113,8 +113,14 @@ def test_it_opens_on_the_run_at_work(drive: Drive) -> None:
 
 
 def test_winners_name_who_is_faster() -> None:
-    one = {"time_ms": 2.0, "cost_usd": 1.0}
-    found = {"first": one, "second": {**one, "time_ms": 1.0}, "prices": [], "bandwidths": [], "batches": [],
-             "of_two_problems": False}  # fmt: skip
-    assert winners(found)[1] == "the second is faster at a quarter to four times the bandwidth of each technology"
-    assert winners({**found, "second": one})[1].startswith("both are as fast")
+    one, two = (
+        Named(name="", design="", figures={"time_ms": time, "cost_usd": cost})
+        for time, cost in ((2.0, 1.0), (1.0, 2.0))
+    )
+    alike = dict.fromkeys(("network", "plan", "time", "busy", "money", "system", "prices", "bandwidths", "batches"), ())
+    found = Comparison(first=one, second=two, second_is="", of_two_problems=False, **alike)
+    today = "when the bandwidth of any one technology is a quarter to four times today's."
+    assert list(winners(found)) == [
+        "The first stays cheaper, whatever any single part costs.", f"The second stays faster {today}",
+    ]  # fmt: skip
+    assert list(winners(replace(found, second=one)))[1] == f"Both stay as fast {today}"

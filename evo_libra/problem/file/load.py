@@ -219,11 +219,10 @@ class _Loader:
             found[TOKENS] = untrained
         if not any(workload.serving for workload in workloads):
             found[USERS] = "is of serving: some workload needs the key 'serving'"
-        unknown = f"no source gives that of {' or '.join(npu.names)}" if npu.names else "the file has no key 'npu'"
         if npu.watts is None:
-            found[NPU_WATTS] = f"needs the power of an NPU, and {unknown}"
+            found[NPU_WATTS] = f"needs the power of an NPU, and {_unknown(npu, 'power_W')}"
         if npu.price is None:
-            found[NPU_PRICE] = f"needs the price of an NPU, and {unknown}"
+            found[NPU_PRICE] = f"needs the price of an NPU, and {_unknown(npu, 'price_usd')}"
         return found
 
     def _identity(self, catalog: Catalog) -> dict[str, Any]:
@@ -366,3 +365,11 @@ class _Loader:
         if mistakes:
             raise InputError(mistakes)
         return tuple(found)
+
+
+def _unknown(npu: NpuChoice, key: str) -> str:
+    """Return why a figure of the NPU is not known, as part of a sentence."""
+    if not npu.names:
+        return "the file has no key 'npu'"
+    names = " or ".join(npu.names)
+    return f"no source gives one of {names}. Give it: npu: [{{base: {npu.names[-1]}, {key}: ..., source: ...}}]"

@@ -103,12 +103,13 @@ function short(value) {
   }
   return String(Number(value.toPrecision(4)));
 }
-const SIX = new Intl.NumberFormat("en", { maximumSignificantDigits: 6 });
+/** A figure as commands print it. @param {number} value */
+const figure = (value) => value.toLocaleString("en", Math.abs(value) < 1e5 ? { maximumSignificantDigits: 5, useGrouping: false } : { maximumFractionDigits: 0 });
 /** A value of a column for reading. @param {Field} one @param {number} row */
 function shownValue(one, row) {
   const value = one.data[row] ?? NaN;
   if (Number.isNaN(value)) return "–";
-  return one.names.length ? one.names[value] ?? "" : SIX.format(value);
+  return one.names.length ? one.names[value] ?? "" : figure(value);
 }
 
 /** @param {Scale} scale @param {number} value */

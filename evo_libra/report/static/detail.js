@@ -16,16 +16,16 @@ function showDetail() {
     return;
   }
   const parts = [make("h2", {}, `#${doc.rows.id[row]} `, marker(colourOf(row), shapeOf(row)), ` ${family?.name ?? ""}`)];
-  const ends = (/** @type {Field} */ one) => (typeof one.low[row] === "number" ? ` (${short(one.low[row] ?? 0)} to ${short(one.high[row] ?? 0)})` : "");
-  parts.push(make("dl", { class: "figures" }, ...fields.filter((one) => one.kind !== "gene").map((one) =>
-    make("div", {}, make("dt", {}, one.label), make("dd", {}, shownValue(one, row) + ends(one))))));
+  const ends = (/** @type {Field} */ one) => (typeof one.low[row] === "number" ? `${short(one.low[row] ?? 0)} to ${short(one.high[row] ?? 0)}` : "");
+  const shown = (/** @type {Field} */ one) => [one.label, shownValue(one, row) + (ends(one) && ` (${ends(one)})`)];
+  // Where a design has details, its figures are those that commands print.
+  const known = found ? [...found.figures, ...objectives.filter(ends).map((one) => [`${one.label}, range of prices`, ends(one)])] : objectives.map(shown);
+  parts.push(make("dl", { class: "figures" }, ...[...known, ...fields.filter((one) => one.kind !== "gene" && one.kind !== "objective").map(shown)].map(([name = "", text = ""]) =>
+    make("div", {}, make("dt", {}, name), make("dd", {}, text)))));
   parts.push(make("ul", {}, ...(found?.sentences ?? [doc.rule]).map((text) => make("li", {}, text))));
   if (family?.drawing) parts.push(make("figure", {}, drawing(family.drawing, row, found)));
   for (const one of found?.waterfalls ?? []) parts.push(waterfall(one));
-  if (found?.bill.length) {
-    parts.push(tableOf("bill of materials", ["dimension", "part", "pieces", "USD", "W"],
-      found.bill.map((one) => [String(one.dimension ?? ""), one.what, one.pieces, one.cost_usd, one.power_W])));
-  }
+  for (const one of found?.tables ?? []) parts.push(tableOf(one));
   if (design) parts.push(copied("design in the notation", design));
   for (const [what, words] of address ? Object.entries(doc.commands) : []) {
     parts.push(copied(what, words.replace("{address}", address ?? "").replace("{id}", String(doc.rows.id[row]))));
@@ -45,21 +45,22 @@ function drawing(svg, row, found) {
   return made;
 }
 /** @param {Waterfall} one */
-function waterfall({ workload, groups: split, total_ms, steps }) {
-  return tableOf(`${workload} ${split}: ${total_ms.toPrecision(6)} ms`, ["part", "ms", "slowest in", ""], steps.map((step) => {
-    const bar = make("span", { class: step.time_ms < 0 ? "bar less" : "bar" });
-    bar.style.marginLeft = `${100 * step.start}%`;
-    bar.style.width = `${100 * step.share}%`;
-    return [step.name, step.time_ms, step.where, bar];
-  }));
+function waterfall({ title, unit, steps }) {
+  const made = tableOf({ title, columns: ["part", unit, "slowest in", ""], rows: steps.map((step) => [step.name, step.text, step.where, ""]), words: ["part", "slowest in", ""], folds: [], strong: [] });
+  steps.forEach((step, n) => {
+    const bar = made.querySelectorAll("tbody td:last-child")[n]?.appendChild(make("span", { class: step.time_ms < 0 ? "bar less" : "bar" }));
+    Object.assign(bar?.style ?? {}, { marginLeft: `${100 * step.start}%`, width: `${100 * step.share}%` });
+  });
+  return made;
 }
-/** A table of texts, numbers and elements. @param {string} caption @param {string[]} heads @param {(string | number | null | HTMLElement)[][]} rows */
-function tableOf(caption, heads, rows) {
-  const cell = (/** @type {string | number | null | HTMLElement} */ value) => make("td", typeof value === "number" ? { class: "number" } : {},
-    typeof value === "number" ? value.toLocaleString("en", { maximumFractionDigits: Math.abs(value) < 1000 ? 3 : 0 }) : value ?? "");
-  return make("table", {}, make("caption", {}, caption), make("thead", {}, make("tr", {}, ...heads.map((head, n) =>
-    make("th", { scope: "col", class: rows.some((row) => typeof row[n] === "number") ? "number" : "" }, head)))),
-    make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map(cell)))));
+/** A table as commands print it: words flush left, figures flush right, bold cells, a group of rows between lines. @param {Table} table */
+function tableOf({ title, columns, rows, words, folds, strong }) {
+  const kind = (/** @type {number} */ n) => ({ class: [...words, ...folds].includes(columns[n] ?? "") ? "" : "number" });
+  const bodies = [make("tbody", {})];
+  rows.forEach((row, at) => bodies[row ? bodies.length - 1 : bodies.push(make("tbody", {})) - 1]?.append(...(row ? [make("tr", {}, ...row.map((text, n) =>
+    make("td", kind(n), strong.some(([line, column]) => line === at && column === n) ? make("b", {}, text) : text)))] : [])));
+  return make("table", {}, make("caption", {}, title), make("thead", {}, make("tr", {}, ...columns.map((head, n) =>
+    make("th", { scope: "col", ...kind(n) }, head)))), ...bodies.filter((one) => one.children.length));
 }
 /** A text with a button that copies it. @param {string} what @param {string} text */
 function copied(what, text) {

@@ -7,10 +7,10 @@ interface Column {
 interface Result { name: string; address: string; designs: number; shown: number; proof: string; band: number[][]; facts: Record<string, string> }
 interface Family { name: string; topology: string; drawing: string }
 interface Reference { name: string; design: string; values: Record<string, number>; source: string }
-interface Step { name: string; time_ms: number; where: string; start: number; share: number }
-interface Waterfall { workload: string; groups: string; weight: number; total_ms: number; steps: Step[] }
-interface BillRow { dimension: number | null; what: string; pieces: number | null; cost_usd: number; power_W: number | null }
-interface Detail { waterfalls: Waterfall[]; bill: BillRow[]; slots: Record<string, string>; sentences: string[] }
+interface Step { name: string; time_ms: number; text: string; where: string; start: number; share: number }
+interface Waterfall { title: string; unit: string; weight: number; total_ms: number; steps: Step[] }
+interface Table { title: string; columns: string[]; rows: (string[] | null)[]; words: string[]; folds: string[]; strong: number[][] }
+interface Detail { figures: [string, string][]; waterfalls: Waterfall[]; tables: Table[]; slots: Record<string, string>; sentences: string[] }
 interface Run { name: string; evaluations: number[]; hypervolume: number[] }
 interface Group { name: string; runs: Run[]; attainment: Record<string, number[][]> }
 interface Doc {

@@ -16,7 +16,7 @@ from cyclopts import Parameter
 
 from evo_libra.errors import EvoLibraError, InfeasibleError, InputError, counted, printable, shortened
 from evo_libra.experiment.run.settings import Setting, asked_settings
-from evo_libra.explain.labels import groups_text, size_of_iteration
+from evo_libra.explain.labels import groups_text, size_text
 from evo_libra.installed import is_installed
 from evo_libra.ui.commands.shared import Assignments, Flag, Json, Out, ProblemName, app
 from evo_libra.ui.tables.named_runs import DEFAULT, written_to
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from evo_libra.experiment.execution.search_run import Outcome
     from evo_libra.experiment.store.folder import RunFolder
     from evo_libra.explain.references import ReferencePoint
+    from evo_libra.explain.time_record import Size
     from evo_libra.front.front import Front
     from evo_libra.problem.protocol import SearchProblem
     from evo_libra.searching.loop import Snapshot
@@ -183,13 +184,15 @@ def _report(
 ) -> int:  # fmt: skip
     from evo_libra.experiment.run.record import ending_text
     from evo_libra.experiment.store.folder import DONE, MANIFEST
+    from evo_libra.explain.advice import advice
+    from evo_libra.explain.as_json import as_json as plain
+    from evo_libra.explain.candidates import candidates_of
     from evo_libra.explain.references import reference_rows
-    from evo_libra.problem.problem import Problem
     from evo_libra.problem.quirks import warnings_of
     from evo_libra.searching.engine import EXHAUSTED
     from evo_libra.timing.quirks import Warned
     from evo_libra.ui.commands.front import result_json, show_front
-    from evo_libra.ui.commands.recommend import first_beyond_links, show_first
+    from evo_libra.ui.commands.recommend import show_first
     from evo_libra.ui.tables.references import show_references
 
     folder, manifest = run.path, run.read_json(MANIFEST)
@@ -197,35 +200,32 @@ def _report(
     designs = front.frame["design"].to_list() if "design" in front.frame.columns else ()
     warnings = warnings_of(problem, designs)
     end = run.read_json(DONE) if run.done else {}
-    beyond = first_beyond_links(problem, front) if len(front) else {}
-    loops = problem.time.loops if isinstance(problem, Problem) else ()
-    workloads = [{"name": loop.workload.name, **loop.workload.figures(loop.degrees)} for loop in loops]
+    advices = advice(front, candidates_of(front), problem) if len(front) else ()
+    workloads = _workloads(problem)
     if as_json:
         more: dict[str, Any] = {key: end[key] for key in ("ended", "restarts") if key in end}
         more |= {"claim": end["claim"]} if end.get("claim") else {}
         more |= {"engine_choice": choice} if choice else {}
         more |= {"failure_count": failures, "failures": first_failures} if failures else {}
-        more |= {"workloads": workloads} if workloads else {}
+        more |= {"workloads": [{"name": name, **plain(size)} for name, size in workloads]} if workloads else {}
         more |= {"references": reference_rows(references, front)} if references else {}
-        more |= {"recommended": front.recommend()} if len(front) else {}
-        more |= (
-            {"shares": [{"id": front.frame["id"][row], **one.json()} for row, one in beyond.items()]} if beyond else {}
-        )
+        more |= {"recommended": plain([one.recommended for one in advices])} if advices else {}
+        beyond = [{"id": one.recommended.id, **one.shares.json()} for one in advices if one.shares is not None]
+        more |= {"shares": beyond} if beyond else {}
         report_json = result_json(front, report.figures.evaluations, report.figures.wall_s, folder)
         print_json({**report_json, "warnings": list(map(Warned.json, warnings)), **more})
     elif len(front):
         show_front(front, problem.objectives, problem.name, rows=12, references=references)
         show_references(reference_rows(references, front), front.objectives)
-        for workload in workloads:
-            groups = groups_text(workload)
-            print_folded(": ".join(filter(None, (f"{workload['name']} {groups}".strip(), size_of_iteration(workload)))))
+        for name, size in workloads:
+            print_folded(": ".join(filter(None, (f"{name} {groups_text(size)}".strip(), size_text(size)))))
         ending = f" ({words})" if (words := ending_text(end.get("ended", ""), end.get("restarts", 0))) else ""
         evaluated, found = counted(report.figures.evaluations, "evaluation"), counted(len(front), "design")
         print(f"\n{evaluated} in {report.figures.wall_s:.2f} s{ending}; {found} on the front")
         print_folded(*filter(None, (choice, end.get("claim", ""))), *warnings)
         print_folded(*_faster(problem, report.figures.wall_s))
         print(f"front  {folder / 'front.parquet'}")
-        show_first(front, "last" if folder.parents[1] == DEFAULT else f"{folder.parents[1]}/last", beyond)
+        show_first(front, "last" if folder.parents[1] == DEFAULT else f"{folder.parents[1]}/last", advices)
     if failures:
         _print_failures(failures, first_failures)
     if report.ending == "interrupt":
@@ -234,6 +234,15 @@ def _report(
     if not len(front):
         raise InfeasibleError(_infeasible(problem, report.figures.evaluations, whole=end.get("ended") == EXHAUSTED))
     return 0
+
+
+def _workloads(problem: SearchProblem) -> list[tuple[str, Size]]:
+    """Return the workloads of a problem file with their sizes."""
+    from evo_libra.explain.time_record import Size
+    from evo_libra.problem.problem import Problem
+
+    loops = problem.time.loops if isinstance(problem, Problem) else ()
+    return [(loop.workload.name, Size(**loop.workload.figures(loop.degrees))) for loop in loops]
 
 
 def _print_failures(count: int, first: Sequence[Mapping[str, Any]]) -> None:

@@ -15,6 +15,7 @@ from evo_libra.ui.tables.named_runs import folder_at, given_of, problem_of_resul
 if TYPE_CHECKING:
     from evo_libra.experiment.run.origin import Origin
     from evo_libra.experiment.store.folder import RunFolder
+    from evo_libra.explain.record import DesignRecord
     from evo_libra.front.front import Front
     from evo_libra.problem.problem import Problem
     from evo_libra.problem.protocol import SearchProblem
@@ -63,6 +64,20 @@ class Addressed:
         if self.front is None or self.row is None:
             return self.design
         return f"{MARK}{self.front.frame['id'][self.row]}"
+
+    def record(self, *, alternatives: bool = True) -> DesignRecord:
+        """Return the record of the design, which stands on its front; without other plans where they do not matter."""
+        from evo_libra.explain.candidates import candidates_of
+        from evo_libra.explain.design_record import design_record
+
+        return design_record(
+            self.problem,
+            self.design,
+            name="" if self.row is None else self.name,
+            front=None if self.front is None else candidates_of(self.front),
+            row=self.row,
+            alternatives=alternatives,
+        )
 
 
 def is_address(text: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from evo_libra.explain.labels import bandwidth_text, short_design
+from evo_libra.explain.labels import bandwidths_text, short_design
 from evo_libra.network.transport import LABEL
 from evo_libra.problem.written_designs import NOTE
 from evo_libra.quantities import money_unit, number, time_unit
@@ -69,7 +69,10 @@ def described(front: Front, shown: pl.DataFrame) -> tuple[dict[str, list[str]], 
     if "design" not in shown.columns:
         return {"design": _whole(shown, front)}, ""
     place = dict(zip(front.frame["id"].to_list(), families_of(front).labels, strict=True))
-    columns = {NETWORK: [place[one] for one in shown["id"]], BANDWIDTH: [bandwidths(text) for text in shown["design"]]}
+    columns = {
+        NETWORK: [place[one] for one in shown["id"]],
+        BANDWIDTH: [bandwidths_text(text) for text in shown["design"]],
+    }
     options = [text.partition(" | ")[0].partition(" ")[2] for text in shown["design"]]
     if any(options):
         columns["options"] = options
@@ -78,16 +81,6 @@ def described(front: Front, shown: pl.DataFrame) -> tuple[dict[str, list[str]], 
         return columns, ""
     short, shared = short_plans(plans)
     return columns | ({PLAN: short} if any(short) else {}), shared
-
-
-def bandwidths(design: str) -> str:
-    """Return the GB/s of the dimensions of a design.
-
-    >>> bandwidths("RI(4)@chip:699.9999999999995_SW(32)@pod:51.5 chunks=4 | tp8 dp4 mb1")
-    '700 51.5'
-    """
-    parts = (part.partition(":")[2] for part in design.split(" ", maxsplit=1)[0].split("_"))
-    return " ".join(bandwidth_text(float(part)) for part in parts if part)
 
 
 def unit_of(column: str, values: Sequence[float]) -> tuple[str, float]:

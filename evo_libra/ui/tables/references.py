@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InputError
-from evo_libra.explain.labels import short_design
+from evo_libra.explain.labels import bandwidths_text, short_design
 from evo_libra.quantities import number, time_text
 from evo_libra.ui.tables.output import print_folded, print_table
 
@@ -20,7 +20,7 @@ def show_references(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -
     if not rows:
         return
     from evo_libra.front.families import short_plans
-    from evo_libra.ui.tables.design_table import BANDWIDTH, NETWORK, PLAN, bandwidths, folded_head
+    from evo_libra.ui.tables.design_table import BANDWIDTH, NETWORK, PLAN, folded_head
 
     if not is_network(str(rows[0]["design"])):
         head = ("name", *map(folded_head, columns), "what it is")
@@ -35,7 +35,7 @@ def show_references(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -
         [
             [
                 str(row["name"]), *(_figure(column, row[column]) for column in columns),
-                _network(design), bandwidths(design), *([plan] if planned else []),
+                _network(design), bandwidths_text(design), *([plan] if planned else []),
             ]
             for row, plan in zip(rows, plans, strict=True)
             for design in (str(row["design"]),)

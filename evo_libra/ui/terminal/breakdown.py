@@ -10,7 +10,6 @@ import numpy as np
 from evo_libra.arrays import Population
 from evo_libra.errors import EvoLibraError, InputError
 from evo_libra.experiment.store.folder import DONE, MANIFEST, RunFolder
-from evo_libra.network.transport import approximation
 from evo_libra.ui.terminal.details import Breakdown, Design
 
 if TYPE_CHECKING:
@@ -42,8 +41,8 @@ def break_down(folder: RunFolder, design: Design, last: dict[Path, Problem | Non
     The problem of the last run, by its folder, serves the designs of that run.
     """
     from evo_libra.experiment.store.records import is_stale
+    from evo_libra.explain.design_record import design_record
     from evo_libra.explain.drawn_network import drawn_network
-    from evo_libra.explain.explain import explain
     from evo_libra.ui.tables.references import sentences_of_run
 
     try:
@@ -53,16 +52,16 @@ def break_down(folder: RunFolder, design: Design, last: dict[Path, Problem | Non
         if not design.notation:
             design = replace(design, notation=_notation(folder, problem, design))
         population = problem.read(design.notation)
-        parts = explain(problem, population)
+        record = design_record(problem, design.notation)
         equal, note = _equal(problem, design, population)
         network = drawn_network(design.notation, problem)
     except EvoLibraError as error:
         return Breakdown(note=str(error))
     stale = _STALE if is_stale(folder.read_json(MANIFEST)) else ""
     claim = folder.read_json(DONE).get("claim", "") if folder.done else ""
-    notes = " ".join(filter(None, (stale, note, claim, *approximation([design.notation]).values())))
+    notes = " ".join(filter(None, (stale, note, claim, record.approximation)))
     return Breakdown(
-        parts=parts, equal=equal, note=notes, notation=design.notation, references=tuple(sentences_of_run(folder)),
+        record=record, equal=equal, note=notes, notation=design.notation, references=tuple(sentences_of_run(folder)),
         network=network,
     )  # fmt: skip
 
@@ -93,12 +92,11 @@ def _notation(folder: RunFolder, problem: Problem, design: Design) -> str:
 
 def _equal(problem: Problem, design: Design, population: Population) -> tuple[Design | None, str]:
     """Return the best that can be built of the same network with equal bandwidths, or that nothing can."""
+    from evo_libra.explain.neighbours import objectives_of
     from evo_libra.problem.allocation import equal_split
 
     used = population.npus[:, 0] > 1
     equal = equal_split(problem, population, max_bandwidth=float(population.bandwidth[used, 0].mean()))
     if equal is None:
         return None, _NO_EQUAL
-    values = problem.evaluate(equal).objectives[:, 0]
-    objectives = {o.column: float(value) / o.scale for o, value in zip(problem.objectives, values, strict=True)}
-    return Design(design.run, EQUAL, objectives, str(problem.fabrics(equal)[0])), ""
+    return Design(design.run, EQUAL, objectives_of(problem, equal), str(problem.fabrics(equal)[0])), ""

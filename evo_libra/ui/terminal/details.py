@@ -5,18 +5,19 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evo_libra.errors import InputError
-from evo_libra.explain.labels import groups_text
-from evo_libra.pictures.plots.series import tick_label
-from evo_libra.quantities import number, time_unit
-from evo_libra.ui.tables.plan_rows import plan_rows, plan_sentences
+from evo_libra.explain.labels import cell, groups_text, noun, value_text
+from evo_libra.quantities import money_text, number, time_text, time_unit
 from evo_libra.ui.terminal.queue_view import bar, clipped
 
 if TYPE_CHECKING:
     from evo_libra.experiment.results.comparison import Subject
     from evo_libra.explain.drawn_network import DrawnNetwork
+    from evo_libra.explain.record import DesignRecord
+    from evo_libra.explain.sheet import Table
+    from evo_libra.explain.time_record import Alternatives, WorkloadTime
 
 
 Line = tuple[tuple[str, str], ...]
@@ -25,7 +26,6 @@ _WIDE = 40  # Characters from which on a line of the breakdown names the slowest
 _WHERE = 7
 _MIN_NAME = 25  # Characters for the name of a collective.
 _SAME = 5e-4
-_UNITS = {"usd": "USD"}
 
 
 @dataclass(frozen=True)
@@ -55,14 +55,14 @@ class Breakdown:
     Attributes
     ----------
     notation : the design, where only its objectives were known.
-    parts : from `evo_libra.explain.explain.explain`; None when it cannot be had.
+    record : of the design; None when it cannot be had.
     equal : the best that can be built of the same network with equal bandwidths; None where nothing can.
     note : what is to be known about both.
     references : how much better the front is than each reference design.
     network : what a picture of it shows; None when that cannot be had.
     """
 
-    parts: Mapping[str, Any] | None = None
+    record: DesignRecord | None = None
     equal: Design | None = None
     note: str = ""
     notation: str = ""
@@ -102,18 +102,17 @@ def detail_lines(
     if breakdown.references:
         lines += [(), (("reference designs", "label"),)]
         lines += [line for sentence in breakdown.references for line in _folded(sentence, width)]
-    for workload in breakdown.parts["workloads"] if breakdown.parts else ():
+    workloads = () if breakdown.record is None else breakdown.record.breakdown.workloads
+    for workload in workloads:
         lines += [(), *_workload_lines(workload, width, ascii_only=ascii_only)]
-        if "alternatives" in workload:
-            lines += [(), *_plan_lines(workload["alternatives"], width)]
+        if workload.alternatives is not None:
+            lines += [(), *_plan_lines(workload.alternatives, width, several=len(workloads) > 1)]
     return lines
 
 
 def _objective_lines(design: Design, other: Design | None, width: int) -> Iterator[Line]:
     for column, value in design.objectives.items():
-        name, _, unit = column.rpartition("_")
-        name, unit = (name, _UNITS.get(unit, unit)) if name else (column, "")
-        line: Line = ((f"{name:<{_LABEL}}", "label"), (f"{number(value)} {unit}".rstrip(), "value"))
+        line: Line = ((f"{noun(column):<{_LABEL}}", "label"), (value_text(column, value), "value"))
         if other is not None and column in other.objectives:
             used = sum(len(text) for text, _ in line)
             change, role = difference(value, other.objectives[column])
@@ -151,13 +150,13 @@ def _network_lines(notation: str, breakdown: Breakdown | None, width: int, *, as
     for key, value in (*fabric.options, *([] if fabric.npu is None else [("NPU", fabric.npu)])):
         yield _pair(key, value)
     yield ()
-    parts = breakdown.parts if breakdown is not None else None
-    costs = {one["dimension"]: one["cost_usd"] for one in parts["dimensions"]} if parts is not None else {}
+    record = None if breakdown is None else breakdown.record
+    costs = {} if record is None else {one.dimension: one.cost_usd for one in record.breakdown.dimensions}
     widest = max(((d.bandwidth or 0.0) for d in fabric.dimensions), default=0.0)
-    rows = [("dim", "technology", "GB/s", "USD" if costs else "")]
+    rows = [("dim", "technology", "GB/s", "cost" if costs else "")]
     for index, d in enumerate(fabric.dimensions):
         bandwidth = "-" if d.bandwidth is None else number(d.bandwidth / GIGA)
-        cost = tick_label(float(f"{costs[index]:.3g}")) if index in costs else ""
+        cost = money_text(costs[index], 3) if index in costs else ""
         rows.append((f"{index} {BLOCKS[d.block].code}({d.npus})", d.technology or "-", bandwidth, cost))
     first, second = (max(len(row[column]) for row in rows) for column in (0, 1))
     second = max(min(second, width - first - 2 * _NUMBER - 1), 1)
@@ -169,22 +168,16 @@ def _network_lines(notation: str, breakdown: Breakdown | None, width: int, *, as
         yield (words, role), (f"{drawn:<{room}}", "bar"), (f"{row[3]:>{_NUMBER}}", role)
 
 
-def _workload_lines(workload: Mapping[str, Any], width: int, *, ascii_only: bool) -> Iterator[Line]:
-    groups = groups_text(workload)
-    unit, size = time_unit(workload["time_ms"])
-    yield (
-        (clipped(f"{workload['name']} {groups}".rstrip(), width - 12), "head"),
-        (f" {workload['time_ms'] / size:.5g} {unit}", ""),
-    )
-    training = workload.get("training")
-    entries = [("compute", workload["compute_ms"], "")]
-    if training:
-        entries = [(part, time, "") for part, time in training["split_ms"].items()]
-    for one in workload["collectives"]:
-        slowest = one["bottleneck_dimension"]
-        where = "" if slowest is None else f"dim {slowest}"
-        what = f"{one['phase'].replace('_gradient', ' grad')} {one['collective'].replace('_', '-')} {one['group']}"
-        entries.append((what, one["time_ms"], where))
+def _workload_lines(workload: WorkloadTime, width: int, *, ascii_only: bool) -> Iterator[Line]:
+    size = time_unit(workload.time_ms)[1]
+    head = f"{workload.name} {groups_text(workload.size)}".rstrip()
+    yield (clipped(head, width - 12), "head"), (f" {time_text(workload.time_ms)}", "")
+    split = {"compute": workload.compute_ms} if workload.training is None else workload.training.split_ms
+    entries = [(part, time, "") for part, time in split.items()]
+    for one in workload.collectives:
+        where = "" if one.bottleneck_dimension is None else f"dim {one.bottleneck_dimension}"
+        what = f"{one.phase.replace('_gradient', ' grad')} {one.collective.replace('_', '-')} {one.group}"
+        entries.append((what, one.time_ms, where))
     longest = max(time for _, time, _ in entries)
     room = min(max(width - _MIN_NAME - _NUMBER - _WHERE, 0), _BAR)
     wide = width - room - _NUMBER - (_WHERE if width >= _WIDE else 0)
@@ -192,7 +185,7 @@ def _workload_lines(workload: Mapping[str, Any], width: int, *, ascii_only: bool
         share = time / longest if longest else 0.0
         yield (
             (f"{clipped(what, wide - 1):<{wide}}", "label"),
-            (f"{time / size:{_NUMBER}.4g}", "value"),
+            (f"{cell(time / size):>{_NUMBER}}", "value"),
             (" " if room else "", ""),
             (f"{bar(share, room, ascii_only=ascii_only):<{room}}", "bar"),
             (f" {where}" if width >= _WIDE else "", "dim"),
@@ -210,13 +203,19 @@ def picture_lines(breakdown: Breakdown | None, width: int, *, ascii_only: bool =
     return [((line, role),) for line, role in zip(lines, heads, strict=True)]
 
 
-def _plan_lines(found: Mapping[str, Any], width: int) -> Iterator[Line]:
-    """Yield what other plans would take on this network, all workloads together."""
-    times = [one["time_ms"] for one in found["changes"] if one["time_ms"] is not None]
-    unit, size = time_unit(max(times, default=1.0))
-    rows = plan_rows(found, size)
+def _plan_lines(found: Alternatives, width: int, *, several: bool) -> Iterator[Line]:
+    """Yield what other plans would take on this network."""
+    from evo_libra.explain.sheet import Table
+    from evo_libra.explain.time_sheet import plan_parts
+
+    for part in plan_parts(found, several=several):
+        yield from _plan_table(part, width) if isinstance(part, Table) else _folded(part, width)
+
+
+def _plan_table(table: Table, width: int) -> Iterator[Line]:
+    rows = [row for row in table.rows if row is not None]
     wide = max((len(row[0]) for row in rows), default=0)
-    yield ((clipped(f"other plans on this network [{unit}], slower by [%], memory [GB]", width), "dim"),)
+    yield ((clipped(f"{table.title}, slower by [%], memory [GB]", width), "dim"),)
     for change, time, slower, memory in rows:
         role = "good" if slower.startswith("-") else "bad" if slower.strip("+0.") else "dim"
         rest = clipped(f" {memory}", max(width - wide - 2 * _NUMBER, 0))
@@ -225,8 +224,6 @@ def _plan_lines(found: Mapping[str, Any], width: int) -> Iterator[Line]:
         else:
             yield ((f"{change:<{wide}}", "label"), (f"{time:>{_NUMBER}}", "value"), (f"{slower:>{_NUMBER}}", role),
                    (rest, "dim"))  # fmt: skip
-    for sentence in plan_sentences(found, unit, size):
-        yield from _folded(sentence, width)
 
 
 def _pair(name: str, value: str) -> Line:

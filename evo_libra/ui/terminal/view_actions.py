@@ -99,7 +99,7 @@ class ViewActions:
     def explain(self) -> None:
         """Say why the selected design is as it is."""
         if (address := self._address()) is not None:
-            self.board.read_in_thread(partial(_explained, address), "answer")
+            self.board.read_in_thread(partial(answers.why, address), "answer")
 
     def diff(self) -> None:
         """Show the selected design beside the baseline, or beside the knee."""
@@ -111,7 +111,7 @@ class ViewActions:
             beside = f"{self.board.run.folder}#knee"
         else:
             beside = f"{other.folder}#{baseline.notation}"
-        self.board.read_in_thread(partial(_compared, beside, address), "answer")
+        self.board.read_in_thread(partial(answers.against, beside, address), "answer")
 
     def _address(self) -> str | None:
         """Return what names the selected design; None for one that is not known yet, which is said."""
@@ -196,21 +196,6 @@ class ViewActions:
         """Show every key."""
         groups = [(title, [(key_names(key.keys), key.long) for key in keys]) for title, keys in KEYS]
         self.board.screen.app.push_screen(Help([*groups, ("Moving", MOVES)]))
-
-
-def _explained(address: str) -> answers.Answer:
-    from evo_libra.ui.commands.explain import explanation  # noqa: PLC0415 - the same
-    from evo_libra.ui.tables.addresses import addressed  # noqa: PLC0415 - the first plot does not wait for models
-
-    found = addressed(address)
-    return answers.why(explanation(found.on_front()))
-
-
-def _compared(first: str, second: str) -> answers.Answer:
-    from evo_libra.ui.commands.diff import difference_of  # noqa: PLC0415 - the same
-    from evo_libra.ui.tables.addresses import addressed  # noqa: PLC0415 - the first plot does not wait for models
-
-    return answers.against(difference_of(addressed(first).on_front(), addressed(second).on_front()))
 
 
 def export_fronts(

@@ -1,0 +1,94 @@
+"""The one function that makes the record of a design, whichever command, screen or page shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from evo_libra.arrays import Population
+from evo_libra.explain.difference import busy_times
+from evo_libra.explain.explain import breakdown_of
+from evo_libra.explain.neighbours import neighbours, objectives_of, shadow_price, slack
+from evo_libra.explain.record import Breakdown, DesignRecord, DimensionUse
+from evo_libra.network.transport import approximation
+from evo_libra.problem.designs import violations
+from evo_libra.problem.link_limits import beyond_links
+from evo_libra.problem.problem import Problem
+from evo_libra.problem.quirks import warnings_of
+
+if TYPE_CHECKING:
+    from evo_libra.explain.candidates import Candidates
+
+_NONE = 1e-9
+
+
+def design_record(
+    problem: Problem, design: str, *, name: str = "", front: Candidates | None = None, row: int | None = None,
+    alternatives: bool = True,
+) -> DesignRecord:  # fmt: skip
+    """Return the record of a design without its steps, which `with_steps` adds.
+
+    Parameters
+    ----------
+    name : its id on its front; without one it is called by its notation.
+    front : its front, and `row` its place there; None for a design that is not on it.
+    alternatives : whether other plans are of interest, which take most of the time.
+    """
+    population = problem.read(design)
+    notation = str(problem.fabrics(population)[0])
+    breakdown, broken = breakdown_of(problem, population, alternatives=alternatives), violations(problem, population)
+    objectives, (beyond,) = objectives_of(problem, population), beyond_links(problem, population)
+    return DesignRecord(
+        name=name or notation,
+        design=notation,
+        time_ms=breakdown.time_ms,
+        cost_usd=breakdown.cost_usd,
+        objectives=objectives,
+        feasible=not broken,
+        violations=tuple(broken),
+        standing=() if front is None else _standing(front, row, objectives),
+        approximation=approximation([design]).get("approximation", ""),
+        warnings=tuple(warnings_of(problem, population)),
+        shares=beyond,
+        breakdown=breakdown,
+    )
+
+
+def _standing(front: Candidates, row: int | None, objectives: Mapping[str, float]) -> tuple[str, ...]:
+    from evo_libra.explain.standing import beaten_by, standing  # noqa: PLC0415 - a design alone does without Polars
+
+    return tuple(beaten_by(front, objectives) if row is None else standing(front, row))
+
+
+def with_steps(record: DesignRecord, problem: Problem) -> DesignRecord:
+    """Return a record with what each dimension does and what each step away from the design costs."""
+    steps = neighbours(problem, record.design)
+    uses = _uses(problem, problem.read(record.design), record.breakdown)
+    better = tuple(one.change for one in steps if not one.broken and _is_better(one.percent))
+    return replace(record, dimensions=uses, steps=steps, better_steps=better)
+
+
+def _is_better(percent: Mapping[str, float]) -> bool:
+    """Return whether a step is better in one objective and no worse in the others."""
+    return max(percent.values()) <= _NONE and min(percent.values()) < -_NONE
+
+
+def _uses(problem: Problem, population: Population, breakdown: Breakdown) -> tuple[DimensionUse, ...]:
+    busy = busy_times(breakdown)
+    lost, saved = slack(problem, population), shadow_price(problem, population)
+    return tuple(
+        DimensionUse(
+            dimension=one.dimension,
+            block=one.block,
+            npus=one.npus,
+            technology=one.technology,
+            bandwidth_GBps=one.bandwidth_GBps,
+            busy_ms=busy[f"dim {one.dimension}"],
+            busy_percent=100.0 * busy[f"dim {one.dimension}"] / breakdown.time_ms,
+            slack_percent=100.0 * float(lost[one.dimension]),
+            saves_ms_per_GBps=float(saved[one.dimension]) * 1e12,
+            cost_usd=one.cost_usd,
+        )
+        for one in breakdown.dimensions
+    )
