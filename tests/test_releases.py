@@ -31,7 +31,8 @@ def test_what_main_jobs_do_without_is_an_extra() -> None:
     needed = " ".join(PROJECT["dependencies"])
     assert all(one in needed for one in ("pymoo", "deap", "textual", "matplotlib"))
     extras = PROJECT["optional-dependencies"]
-    for extra, packages in {"excel": ["xlsxwriter"], "cluster": ["distributed", "cryptography"], "fast": ["numba"]}.items():
+    optional = {"excel": ["xlsxwriter"], "cluster": ["distributed", "cryptography"], "fast": ["numba"]}
+    for extra, packages in optional.items():
         assert all(package not in needed for package in packages)
         assert [re.split(r"[>=;\[]", one)[0] for one in extras[extra]] == packages
     assert all(";" not in one for packages in extras.values() for one in packages), "numba has no upper limit of Python"
