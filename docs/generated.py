@@ -34,7 +34,7 @@ PLACES = {
     "catalogue of parts": "evo_libra.network.catalog.parts.PartsSpec",
     "prices": "evo_libra.network.catalog.technologies.load_catalog",
     "parts": "evo_libra.network.catalog.parts.load_parts_spec",
-    "designs": "evo_libra.network.catalog.designs.load_design_specs",
+    "designs": "evo_libra.network.catalog.designs.reference_designs",
     "failures": "evo_libra.network.catalog.failures.load_failure_specs",
     "hosts": "evo_libra.network.catalog.hosts.load_hosts",
     "rates of hosts": "evo_libra.network.catalog.hosts.RATES",

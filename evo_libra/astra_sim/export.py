@@ -11,7 +11,7 @@ import numpy as np
 
 from evo_libra.arrays import GIGA, FloatArray, IntArray, Population
 from evo_libra.astra_sim.cluster import Cluster, ExportedGroup, Grouping, check_blocks, cluster_of, group
-from evo_libra.astra_sim.loops import LoopTraces, groups_of, planned, traces_of
+from evo_libra.astra_sim.loops import LoopTraces, groups_of, traces_of
 from evo_libra.astra_sim.readme import CollectiveTime, Exported, ExportedWorkload, readme_text
 from evo_libra.astra_sim.times import Case, Prediction, modelled_seconds, of_workload, predict
 from evo_libra.astra_sim.trace_files import file_names, owners_of, read_traces, write_traces
@@ -78,7 +78,7 @@ def export_design(
 
 
 def _check_steps(problem: Problem) -> None:
-    steps = [loop.workload.name for loop in problem.time.loops if planned(loop) is not None]
+    steps = [loop.workload.name for loop in problem.time.loops if loop.workload.planned is not None]
     if steps and problem.npus > MAX_STEP_NPUS:
         raise InputError(
             f"'{problem.name}' has {problem.npus} NPUs; a training step such as '{steps[0]}' is exported for at most "
@@ -150,7 +150,7 @@ class _Export:
         if not nodes:
             raise InputError(f"the workload '{workload}' has nothing to run on this network")
         count = len(nodes) * len(np.unique(owner)) // len(traces.stages)
-        if planned(loop) is not None and count > MAX_STEP_NODES:
+        if loop.workload.planned is not None and count > MAX_STEP_NODES:
             raise InputError(
                 f"'{workload}' needs traces of {count:,} nodes in all on this design, and at most {MAX_STEP_NODES:,} "
                 "are exported; fewer microbatches, as of a larger micro_batch, need fewer"

@@ -16,15 +16,11 @@ from evo_libra.chakra.trace import CollectiveType, Kind, Node
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError
 from evo_libra.problem.time_models.loops import WeightedLoop
-from evo_libra.workload.layers.workload import Workload
+from evo_libra.workload.layers.workload import Layer
 from evo_libra.workload.parallelism import Layout, members_of
-from evo_libra.workload.plans.plans import PLACEMENTS, Plans
-from evo_libra.workload.serving.serving_step import ServingStep
 from evo_libra.workload.step_traces.step_trace import stage_traces
 from evo_libra.workload.step_traces.training_trace import training_nodes
 from evo_libra.workload.training.races import PIPELINE
-from evo_libra.workload.training.training_setup import Setup
-from evo_libra.workload.training.training_step import TrainingStep
 
 Communication = tuple[str, Collective | None, int]
 """Communication that is alike: process group, the collective, None for a message to the next stage, and bytes."""
@@ -83,47 +79,24 @@ def groups_of(loop: WeightedLoop) -> dict[str, Layout]:
     An `InputError` says that it is a trace already, or a training step without stages of layers.
     """
     workload = loop.workload
-    if isinstance(workload, TrainingStep) and workload.planned is None:
-        raise InputError(
-            f"the workload '{workload.name}' is a training step of a recommendation model; what is exported are "
-            "training loops and the steps of language models"
-        )
-    if isinstance(workload, TrainingStep) and workload.planned is not None and workload.planned[0].offload is not None:
-        place = PLACEMENTS[int(workload.planned[1].optimizer[0])]
-        raise InputError(
-            f"the optimizer of '{workload.name}' may be in {place}; what is exported are steps with the optimizer, and "
-            "all that waits for the backward pass, on the NPUs: `optimizer: {placement: npu}`"
-        )
-    if isinstance(workload, ServingStep):
-        raise InputError(
-            f"the workload '{workload.name}' is served; what is exported are training loops and the steps of training"
-        )
-    if not isinstance(workload, Workload | TrainingStep):
-        raise InputError(
-            f"the workload '{workload.name}' is a trace already; what is exported are training loops and training steps"
-        )
-    return {name: loop.layouts[name] for name in workload.groups if name != PIPELINE or isinstance(workload, Workload)}
-
-
-def planned(loop: WeightedLoop) -> tuple[Setup, Plans] | None:
-    """Return what a training step trains how under which plan; None for a training loop."""
-    return loop.workload.planned if isinstance(loop.workload, TrainingStep) else None
+    if workload.unexported:
+        raise InputError(workload.unexported)
+    return {name: loop.layouts[name] for name in workload.groups if name != PIPELINE or workload.planned is None}
 
 
 def traces_of(loop: WeightedLoop, placed: Mapping[str, ExportedGroup], npus: Sequence[int]) -> LoopTraces:
     """Return the traces of one iteration of a workload on dimensions of some NPUs; its groups have their places."""
     places = {name: where.place for name, where in placed.items()}
-    step = planned(loop)
+    step, layers = loop.workload.planned, loop.workload.layers
     if step is None:
-        assert isinstance(loop.workload, Workload), "`groups_of` refuses others"  # noqa: S101 - our mistake
         alone = np.arange(int(np.prod(npus)))[:, None]
-        return LoopTraces((training_nodes(loop.workload, loop.overlap, places),), alone, _rounded(loop.workload))
+        return LoopTraces((training_nodes(layers, loop.overlap, places),), alone, _rounded(layers))
     stages = stage_traces(*step, loop.degrees, places)
     parts, extents = laid_parts(np.array(npus), PIPELINE, loop.layouts[PIPELINE])
     rounded = max((stage.rounded for stage in stages), key=abs)
     return LoopTraces(tuple(stage.nodes for stage in stages), members_of(np.array(npus), extents, *parts), rounded)
 
 
-def _rounded(workload: Workload) -> float:
-    times = [phase.compute / NANO for layer in workload.layers for phase in layer.phases]
+def _rounded(layers: Sequence[Layer]) -> float:
+    times = [phase.compute / NANO for layer in layers for phase in layer.phases]
     return sum(round(time) - time for time in times)

@@ -9,7 +9,7 @@ import numpy as np
 
 from evo_libra.arrays import NANO, Population
 from evo_libra.astra_sim.cluster import ONE_AT_A_TIME, Cluster, ExportedGroup
-from evo_libra.astra_sim.loops import ROUNDED, Communication, planned
+from evo_libra.astra_sim.loops import ROUNDED, Communication
 from evo_libra.astra_sim.step_differences import step_differences
 from evo_libra.chakra.groups import Groups
 from evo_libra.chakra.trace import Node
@@ -23,7 +23,7 @@ from evo_libra.timing.traces.durations import CollectiveTimes, durations
 from evo_libra.timing.traces.execute import execute_program
 from evo_libra.timing.traces.operations import Action
 from evo_libra.timing.traces.process_groups import GROUP_ENDPOINT
-from evo_libra.workload.layers.workload import Phase, Workload
+from evo_libra.workload.layers.workload import Phase
 from evo_libra.workload.trace_nodes import DimensionGroup, ListedGroup
 from evo_libra.workload.training.races import PIPELINE
 
@@ -104,7 +104,7 @@ class Case:
 
 def of_workload(case: Case, cluster: Cluster) -> Iterator[str]:
     """Yield the reasons that lie in a workload."""
-    step = planned(case.loop)
+    step = case.loop.workload.planned
     if step is not None:
         yield from step_differences(*step, case.loop.degrees, case.modelled)
     yield from _messages(case)
@@ -187,7 +187,7 @@ def _small_chunks(case: Case, cluster: Cluster) -> Iterator[str]:
 
 
 def _one_after_the_other(case: Case) -> Iterator[str]:
-    if case.loop.overlap == "none" or not isinstance(case.loop.workload, Workload):
+    if case.loop.overlap == "none":
         return
     both = [
         layer.name for layer in case.loop.workload.layers

@@ -14,11 +14,10 @@ from evo_libra.astra_sim.cluster import check_blocks, cluster_of
 from evo_libra.astra_sim.loops import ROUNDED
 from evo_libra.errors import InputError, counted
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.time_models.kinds import TracedWorkload
 from evo_libra.problem.time_models.loops import WeightedLoop
 from evo_libra.timing.machine import Machine
 from evo_libra.timing.quirks import GROUPS_AS_RINGS
-from evo_libra.timing.trace_time import computing_seconds, grid_of, group_name
+from evo_libra.timing.trace_time import TracedWorkload, computing_seconds, grid_of, group_name
 from evo_libra.timing.traces.compile import compile_program
 from evo_libra.timing.traces.durations import CollectiveTimes, durations
 from evo_libra.timing.traces.execute import Execution, execute_program

@@ -10,7 +10,6 @@ from evo_libra.errors import InputError, unknown
 from evo_libra.problem.problem import Problem
 from evo_libra.workload.plans.plans import Plans
 from evo_libra.workload.training.training_setup import Setup
-from evo_libra.workload.training.training_step import TrainingStep
 
 
 @dataclass(frozen=True)
@@ -95,8 +94,7 @@ def trained_plan(chosen: Chosen) -> TrainedPlan:
     InputError : no workload is a language model in training, the named one is none, or there are several.
     """
     loops = chosen.problem.pinned(chosen.population).time.loops
-    steps = {loop.workload.name: loop.workload for loop in loops if isinstance(loop.workload, TrainingStep)}
-    planned = {name: step for name, step in steps.items() if step.planned is not None}
+    planned = {loop.workload.name: (loop, loop.workload.planned) for loop in loops if loop.workload.planned is not None}
     if not planned:
         raise InputError(f"'{chosen.problem.name}' trains no language model, so that there is no plan to write")
     name = chosen.workload or next(iter(planned))
@@ -104,8 +102,6 @@ def trained_plan(chosen: Chosen) -> TrainedPlan:
         raise InputError(f"several workloads have a plan; name one of {', '.join(planned)} by --workload")
     if name not in planned:
         raise InputError(f"--workload: {unknown('workload', name, planned)}")
-    step = planned[name]
-    assert step.planned is not None  # noqa: S101 - as filtered above
-    setup, plan = step.planned
-    order = tuple(group for group, _ in step.layouts["dp"])
+    loop, (setup, plan) = planned[name]
+    order = tuple(group for group, _ in loop.layouts["dp"])
     return TrainedPlan(name, setup, plan, order, chosen.problem.npus)

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import reduce
-from operator import or_
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from evo_libra.arrays import GIGA, FloatArray, Population
-from evo_libra.collective import Collective, Dispatch, NextStage, PushPull, traffic, unit_traffic
+from evo_libra.collective import Collective, traffic, unit_traffic
 from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.network.catalog.technologies import Technology
 from evo_libra.network.transport import APPROXIMATION, TRANSPORTS
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.time_models.kinds import PlanTable, ServingStep, TracedWorkload, TrainingStep
 from evo_libra.problem.time_models.loops import WeightedLoop
 from evo_libra.problem.time_models.placement import Placement
 from evo_libra.workload.layers.iteration_time import Message
-from evo_libra.workload.layers.workload import PHASES, Workload
-from evo_libra.workload.parallelism import ALL, offsets
+from evo_libra.workload.layers.workload import Sent, most_of_one
+from evo_libra.workload.parallelism import offsets
 
-Key = TypeVar("Key")
+if TYPE_CHECKING:
+    from evo_libra.workload.serving.serving_step import ServingStep
+    from evo_libra.workload.training.training_step import TrainingStep
 
 
 def explain(problem: Problem, population: Population) -> dict[str, Any]:
@@ -52,10 +48,10 @@ def explain(problem: Problem, population: Population) -> dict[str, Any]:
             {
                 "name": loop.workload.name,
                 "weight": loop.weight,
-                **sizes_of(loop),
+                **loop.workload.figures(loop.degrees),
                 "time_ms": float(time[0]) * 1e3,
                 "compute_ms": loop.workload.compute * 1e3,
-                **_training(problem, loop, population),
+                **_reported(problem, loop, population),
                 **found,
                 "collectives": _collectives(problem, loop, population),
                 "messages": _messages(problem, loop, population),
@@ -73,37 +69,32 @@ def _alternatives(problem: Problem, population: Population) -> list[dict[str, An
     """Return what other plans would take, for each workload that leaves some open."""
     from evo_libra.explain.plan_alternatives import plan_alternatives  # noqa: PLC0415 - only `explain` reports it
 
-    tables = problem.time.tables
-    places = {id(table): place for place, table in enumerate(tables)}
+    places = [loop.open_place for loop in problem.time.loops]
     return [
-        {"alternatives": plan_alternatives(problem, population, places[id(loop.workload)])}
-        if isinstance(loop.workload, PlanTable)
-        else {}
-        for loop in problem.time.loops
+        {} if place is None else {"alternatives": plan_alternatives(problem, population, place)} for place in places
     ]
 
 
-def _training(problem: Problem, loop: WeightedLoop, population: Population) -> dict[str, Any]:
-    if isinstance(loop.workload, ServingStep):
-        from evo_libra.explain.serving_report import serving_report  # noqa: PLC0415 - it simulates requests, few do
+def _reported(problem: Problem, loop: WeightedLoop, population: Population) -> dict[str, Any]:
+    """Return the report of a model as a whole, under its kind; nothing of another workload."""
+    report = _REPORTS.get(loop.workload.reported)
+    return {} if report is None else {loop.workload.reported: report(problem, loop, population)}
 
-        return {"serving": serving_report(problem, loop, loop.workload, population)}
-    if not isinstance(loop.workload, TrainingStep):
-        return {}
+
+def _training(problem: Problem, loop: WeightedLoop, population: Population) -> dict[str, Any]:
     from evo_libra.explain.training_report import training_report  # noqa: PLC0415 - tables of layers do not need it
 
-    return {"training": training_report(problem, loop, loop.workload, population)}
+    return training_report(problem, loop, cast("TrainingStep", loop.workload), population)
 
 
-def sizes_of(loop: WeightedLoop) -> dict[str, Any]:
-    """Return the process groups of a workload, and how much one iteration of it is."""
-    if isinstance(loop.workload, TrainingStep | ServingStep):
-        return {"parallelism": loop.workload.parallelism, "plan": loop.workload.plan, **loop.size.figures}
-    if isinstance(loop.workload, PlanTable):
-        fitting = int((loop.workload.memory <= loop.workload.capacity).sum())
-        return {"parallelism": {}, "plans": len(loop.workload), "plans_that_fit": fitting, **loop.size.figures}
-    groups = {name: degree for name, degree in loop.degrees.items() if name != ALL}
-    return {"parallelism": groups, **loop.size.figures}
+def _serving(problem: Problem, loop: WeightedLoop, population: Population) -> dict[str, Any]:
+    from evo_libra.explain.serving_report import serving_report  # noqa: PLC0415 - it simulates requests, few do
+
+    return serving_report(problem, loop, cast("ServingStep", loop.workload), population)
+
+
+_REPORTS = {"training": _training, "serving": _serving}
+"""The reports of models as a whole."""
 
 
 def _used(population: Population) -> list[int]:
@@ -112,29 +103,10 @@ def _used(population: Population) -> list[int]:
     return used
 
 
-@dataclass(frozen=True)
-class _Sent:
-    """A collective or message of a process group: the phase that runs it, and its bytes."""
-
-    phase: str
-    what: Collective | Dispatch | NextStage | PushPull
-    group: str
-    size: float
-
-    @property
-    def name(self) -> str:
-        """What reports call it."""
-        if isinstance(self.what, Collective):
-            return self.what.value
-        if isinstance(self.what, PushPull):
-            return "push and pull"
-        return Collective.ALL_TO_ALL.value if isinstance(self.what, Dispatch) else "send"
-
-
 def _collectives(problem: Problem, loop: WeightedLoop, population: Population) -> list[dict[str, Any]]:
     placed, used = problem.time.placed(population.npus), _used(population)
     entries = []
-    for sent, count in _counted(loop).items():
+    for sent, count in loop.workload.sent().items():
         where = placed[loop.layouts[sent.group], sent.group]
         bytes_ = _bytes(sent, where)
         relative = problem.time.relative_bytes(sent.what, where, population.npus, population.technology)
@@ -159,7 +131,7 @@ def _collectives(problem: Problem, loop: WeightedLoop, population: Population) -
     return entries
 
 
-def _bytes(sent: _Sent, where: Placement) -> FloatArray:
+def _bytes(sent: Sent, where: Placement) -> FloatArray:
     """Return the (d, n) bytes that an NPU sends in each dimension."""
     if isinstance(sent.what, Collective):
         return traffic(sent.what, sent.size, where.extent)
@@ -177,58 +149,14 @@ def _figures(problem: Problem, count: float, size: float, seconds: float, over_b
     }
 
 
-def _alike(owned: Iterable[tuple[int, Key]]) -> Counter[Key]:
-    """Count what is alike, of the NPU that has the most of it; each item comes with its NPU."""
-    each: dict[int, Counter[Key]] = {}
-    for npu, key in owned:
-        each.setdefault(npu, Counter())[key] += 1
-    return reduce(or_, each.values(), Counter())
-
-
-def _counted(loop: WeightedLoop) -> Mapping[_Sent, float]:
-    """Count the collectives that are alike in phase, kind, group and bytes."""
-    if isinstance(loop.workload, TracedWorkload):
-        return _alike(
-            (npu, _Sent("trace", kind, group, size)) for npu, kind, group, size in loop.workload.collectives()
-        )
-    if isinstance(loop.workload, TrainingStep | ServingStep):
-        return _of_step(loop.workload)
-    assert isinstance(loop.workload, Workload), "plans are pinned"  # noqa: S101 - our mistake
-    return Counter(
-        _Sent(name, phase.collective, phase.group, phase.size)
-        for layer in loop.workload.layers
-        for name, phase in zip(PHASES, layer.phases, strict=True)
-        if phase.collective
-    )
-
-
-def _of_step(step: TrainingStep | ServingStep) -> dict[_Sent, float]:
-    """Count what a step or a request sends; a part of a collective, such as an overlapped one, counts as such."""
-    from evo_libra.workload.training.iteration import shard_or_whole  # noqa: PLC0415 - tables of layers do not need it
-
-    found: dict[_Sent, float] = {}
-    for one, count in step.traffic():
-        size, what = float(np.ravel(one.size)[0]), one.operation
-        if isinstance(what, Collective):
-            size = shard_or_whole(what, size, step.degrees[one.group])
-        if size and count:
-            sent = _Sent(one.part, what, one.group, size)
-            found[sent] = found.get(sent, 0.0) + count
-    return {sent: round(count) if abs(count - round(count)) < _WHOLE else count for sent, count in found.items()}
-
-
-_WHOLE = 1e-6
-"""Distance from a whole number that is rounding."""
-
-
 def _messages(problem: Problem, loop: WeightedLoop, population: Population) -> list[dict[str, Any]]:
-    if not isinstance(loop.workload, TracedWorkload):
+    sends = list(loop.workload.messages())
+    if not sends:
         return []
     channels = problem.time.channel_times(population)
     seconds = {load: float(time[0]) for (_, _, load), time in channels.items() if isinstance(load, Message)}
-    counted = _alike(
-        (npu, (_dimension(message, population), message.size, seconds[message]))
-        for npu, message in loop.workload.messages()
+    counted = most_of_one(
+        (npu, (_dimension(message, population), message.size, seconds[message])) for npu, message in sends
     )
     entries = []
     for (dimension, size, time), count in counted.items():

@@ -36,7 +36,7 @@ def fault_report(problem: Problem, population: Population) -> dict[str, Any]:
     return {
         "interruptions_per_day": stops * _DAY,
         # Without interruptions nothing is worth a checkpoint.
-        "checkpoint_interval_s": interval if stops or network.faults.interval is not None else None,
+        "checkpoint_interval_s": interval if stops or network.faults.interval_s is not None else None,
         "time_shares": shares,
         "dominant_part": rows[0]["part"] if stops else None,
         "dominant_loss": max(lost, key=lost.__getitem__) if lost else None,
@@ -84,9 +84,9 @@ def _shown(row: dict[str, Any]) -> dict[str, Any]:
 
 def _shares(faults: Faults, stops: float, running: float, full: float) -> dict[str, float]:
     """Return the parts of time: of a job that can run for some part, at some part of its speed in the mean."""
-    started = float(np.exp(-stops * faults.restart))
+    started = float(np.exp(-stops * faults.restart_s))
     useful = running * full * started * float(faults.working(np.array([stops]))[0])
-    written = useful * faults.checkpoint / float(faults.intervals(np.array([stops]))[0])
+    written = useful * faults.checkpoint_s / float(faults.intervals(np.array([stops]))[0])
     return {
         "useful": useful,
         "checkpoints": written,

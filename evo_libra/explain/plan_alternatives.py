@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import permutations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evo_libra.arrays import GIGA, FloatArray, IntArray, Population
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.time_models.kinds import PlanTable
+
+if TYPE_CHECKING:
+    from evo_libra.workload.plans.plan_table import PlanTable
 
 _FASTER = 1.1
 """How much more bandwidth a network gets in the question what a faster one would change."""

@@ -18,7 +18,6 @@ from evo_libra.problem.plans import fitting
 from evo_libra.problem.pricing.catalog import with_own_technologies
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import COST, TIME, HasReferences, SearchProblem
-from evo_libra.problem.time_models.kinds import PlanTable, ServingTable
 
 CHEAPER, FASTER = "cheaper_at_equal_time_percent", "faster_at_equal_cost_percent"
 
@@ -57,12 +56,13 @@ def reference_points(problem: SearchProblem) -> list[ReferencePoint]:
     if not isinstance(problem, Problem):
         return []
     found = []
-    for reference in reference_designs().values():
+    for name, reference in reference_designs().items():
         for design in _designs_of(problem, reference):
             evaluation = problem.evaluate(design)
             if evaluation.violation[0] == 0:
                 figures = _figures(problem, evaluation.objectives[:, 0].tolist())
-                found.append(ReferencePoint(reference.name, design, figures, reference.source, reference.year))
+                source = " ".join(reference.source.split())
+                found.append(ReferencePoint(name, design, figures, source, reference.year))
     return found
 
 
@@ -103,7 +103,7 @@ def _planned(problem: Problem, fabric: Fabric, npu: str | None) -> Fabric | None
     if not problem.time.fits(network.npus)[0] or not all(map(len, held)):
         return None
     network = replace(network, schedule=problem.time.schedules.read([bare], network.block))
-    served = any(isinstance(table, ServingTable) for table in problem.time.tables)
+    served = any(loop.served is not None for loop in problem.time.open_loops)
     return replace(fabric, plans=(_balanced if served else _fastest)(problem, network, held))
 
 
@@ -128,7 +128,7 @@ def _balanced(problem: Problem, network: Population, held: Sequence[IntArray]) -
 def _fastest(problem: Problem, network: Population, held: Sequence[IntArray]) -> tuple[str, ...]:
     """Return the plan of each workload with the least time of that workload, among (w,) arrays of plans that fit."""
     # Times add up and each NPU's memory is that of one workload at a time: plans of different workloads do not meet.
-    open_ = [place for place, loop in enumerate(problem.time.loops) if isinstance(loop.workload, PlanTable)]
+    open_ = [place for place, loop in enumerate(problem.time.loops) if loop.open_place is not None]
     found, some = [], np.array([plans[0] for plans in held], dtype=np.int64)
     for place, (plans, loop) in enumerate(zip(held, open_, strict=True)):
         chosen = np.repeat(some[:, None], len(plans), axis=1)

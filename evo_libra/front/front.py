@@ -114,7 +114,7 @@ class Front:
         scaled = (values - values.min(axis=0)) / np.where(span > 0, span, 1.0)
         along = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(scaled, axis=0)).max(axis=1))])
         wanted = np.linspace(0.0, along[-1], count)
-        chosen = np.unique(np.searchsorted(along, wanted).clip(0, len(self) - 1))
+        chosen = np.unique(np.searchsorted(along, wanted))
         return self.frame.filter(pl.Series(np.isin(np.arange(len(self)), chosen)))
 
     def knee(self) -> dict[str, Any]:

@@ -177,7 +177,7 @@ def _kept_by_faster(constraint: Constraint) -> bool:
 
 def spares_of(problem: Problem) -> tuple[int, ...]:
     """Return the numbers of spare NPUs that designs may have."""
-    return (0,) if problem.faults is None else problem.faults.spares
+    return (0,) if problem.faults is None else problem.faults.spare_choices
 
 
 def _choices(problem: Problem) -> list[int]:

@@ -25,7 +25,6 @@ from evo_libra.problem.objectives import MEASURES, values
 from evo_libra.problem.plans import Members, UsefulPlans
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.time_models.time_model import TimeModel
-from evo_libra.workload.plans.tabulated import TabulatedTime
 
 _BATCH = 4096
 _PAIRS = 200_000
@@ -241,12 +240,9 @@ class _Enumeration:
     @cached_property
     def _compute(self) -> float:
         """Seconds that the workloads compute, at least, under any plan."""
-        count, rows, times = len(self._plans), iter(self._plans.plans), []
-        for loop in self._plans.time.loops:
-            nothing = [np.zeros(count) for _ in loop.time.streams]
-            time = loop.time(nothing, next(rows)) if isinstance(loop.time, TabulatedTime) else loop.time(nothing)
-            times.append(np.broadcast_to(time, (count,)))
-        return float(self._plans.time.weighted(times).min())
+        time, nothing = self._plans.time, np.zeros(len(self._plans))
+        times = time.times_of([nothing] * len(time.channels), self._plans.plans)
+        return float(time.weighted(times.workloads).min())
 
     def _promising(self, bound: FloatArray) -> Iterator[IntArray]:
         """Yield places of designs in batches: first those whose bounds no other one beats."""

@@ -18,7 +18,6 @@ from evo_libra.problem.objectives import unit_of
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import COST, TIME, SearchProblem
 from evo_libra.problem.space_rules import broken_rules
-from evo_libra.problem.time_models.kinds import ServingStep, TrainingStep
 
 
 def violations(problem: Problem, population: Population) -> list[str]:
@@ -55,20 +54,7 @@ def _breach(constraint: Constraint, figures: Figures, one: Population) -> str:
 
 def _what_needs_memory(problem: Problem, limit: float) -> list[str]:
     """Return what of pinned plans needs more bytes of an NPU, with what would fit each of them."""
-    found = []
-    for step in (loop.workload for loop in problem.time.loops):
-        if isinstance(step, TrainingStep | ServingStep) and step.total_memory > limit:
-            used = sorted(step.memory.items(), key=lambda item: -item[1])
-            classes = ", ".join(f"{kind} {bytes_ / GIGA:.1f}" for kind, bytes_ in used if bytes_ >= _SHOWN * GIGA)
-            found.append(
-                f"{step.name} ({step.plan}) needs {step.total_memory / GIGA:.1f} GB of an NPU: {classes}; "
-                f"{step.advise(capacity=limit)}"
-            )
-    return found
-
-
-_SHOWN = 0.05
-"""GB from which on a class of memory is named."""
+    return [text for loop in problem.time.loops for text in loop.workload.memory_mistakes(limit)]
 
 
 def _outside(problem: Problem, one: Population) -> list[str]:

@@ -9,46 +9,65 @@ in repair, and no more units than there are spares. While it can run, its useful
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
 import numpy as np
+from pydantic import Field
 
 from evo_libra.arrays import FloatArray
-from evo_libra.network.catalog.failures import HOST, NPU, SOFTWARE, Failures
+from evo_libra.files.fields import PositiveFloat, PositiveInt
+from evo_libra.files.source import StrictModel
+from evo_libra.network.catalog.failures import HOST, NPU, SOFTWARE, Failures, Hours, PerYear
+from evo_libra.network.catalog.technologies import Name
 
 LEAST = 1e-12
 """No useful share is less: objectives stay finite."""
 
+Spares = Annotated[int, Field(ge=0, le=10**9)]
 Numbers: TypeAlias = FloatArray | float
 
 _TINY, _TINY_WORK, _LARGE = 1e-24, 1e-12, 700.0
 
 
-@dataclass(frozen=True)
-class Faults:
-    """What a problem says of failures.
+class Faults(StrictModel):
+    """Failures, checkpoints and spares; figures of what is left out are those of `evo-libra catalog failures`."""
 
-    Attributes
-    ----------
-    failures : rates and repairs of all that fails.
-    checkpoint : seconds that the job stops for while a checkpoint is written.
-    interval : seconds of work between two checkpoints; None for the best ones of each design.
-    restart : seconds from a failure to the work after it, where no repair is waited for.
-    host : NPUs of a host.
-    spares : numbers of spare NPUs that designs may have, ascending.
-    """
+    checkpoint_s: Annotated[float, Field(ge=0, le=1e9)] = Field(
+        description="time that training stops for while a checkpoint is written"
+    )
+    restart_s: Annotated[float, Field(ge=0, le=1e9)] = Field(
+        description="time from a failure to the work after it: to find it, to start again and to read the checkpoint; "
+        "repairs that are waited for come on top"
+    )
+    interval_s: PositiveFloat | None = Field(
+        None, description="time of work between two checkpoints; the best one of each design when left out"
+    )
+    host_npus: PositiveInt = Field(8, description="NPUs of a host, which fail and are replaced together")
+    spares: Spares | Annotated[tuple[Spares, ...], Field(min_length=1)] = Field(
+        0, description="spare NPUs, wired as all others; from a list the search chooses one"
+    )
+    per_year: dict[Name, PerYear] = Field(
+        default_factory=dict,
+        description="other failures of a piece in a year, by kind (npu, host, software, link, transceiver, nic, "
+        "switch, ocs) or by the name of a part",
+    )
+    repair_h: dict[Name, Hours] = Field(
+        default_factory=dict, description="other mean times of repair in hours, by kind or by the name of a part"
+    )
 
-    failures: Failures
-    checkpoint: float
-    interval: float | None
-    restart: float
-    host: int
-    spares: tuple[int, ...]
+    @property
+    def failures(self) -> Failures:
+        """Rates and repairs of all that fails."""
+        return Failures(self.per_year, self.repair_h)
+
+    @property
+    def spare_choices(self) -> tuple[int, ...]:
+        """Numbers of spare NPUs that designs may have; ascending in a problem."""
+        return self.spares if isinstance(self.spares, tuple) else (self.spares,)
 
     def pieces(self, npus: int) -> dict[str, int]:
         """Return how many NPUs and hosts there are, and NPUs that software runs on, by kind."""
-        return {NPU: npus, HOST: -(-npus // self.host), SOFTWARE: npus}
+        return {NPU: npus, HOST: -(-npus // self.host_npus), SOFTWARE: npus}
 
     def of_npus(self, npus: int) -> dict[str, FloatArray]:
         """Return what NPUs, hosts and software do: (2,) stops per second and units in repair, by kind."""
@@ -65,7 +84,7 @@ class Faults:
         units : (n,) spare units.
         """
         stops, spared, waits = figures
-        exponent = stops * self.restart
+        exponent = stops * self.restart_s
         exponent += waits
         if np.any(units):
             exponent -= np.log(np.maximum(spare_enough(spared, units), LEAST))
@@ -79,16 +98,16 @@ class Faults:
     def working(self, stops: FloatArray) -> FloatArray:
         """Return (n,) what of the time after restarts is work that a checkpoint keeps, from stops per second."""
         stops = np.maximum(stops, _TINY)
-        written = stops * self.checkpoint
-        work = best_interval(written) if self.interval is None else stops * self.interval
+        written = stops * self.checkpoint_s
+        work = best_interval(written) if self.interval_s is None else stops * self.interval_s
         written += work
         return np.asarray(work / np.expm1(np.minimum(written, _LARGE)))
 
     def intervals(self, stops: FloatArray) -> FloatArray:
         """Return the (n,) seconds of work between checkpoints."""
         stops = np.maximum(stops, _TINY)
-        found = best_interval(stops * self.checkpoint) / stops
-        return found if self.interval is None else np.full(stops.shape, self.interval)
+        found = best_interval(stops * self.checkpoint_s) / stops
+        return found if self.interval_s is None else np.full(stops.shape, self.interval_s)
 
 
 def best_interval(written: FloatArray) -> FloatArray:

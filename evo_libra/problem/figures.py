@@ -4,28 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
 from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.files.fields import NotNegative, PositiveFloat
+from evo_libra.files.source import StrictModel
 
 _HOURS_PER_YEAR = 8760.0
 _KILO = 1e3
 
 
-@dataclass(frozen=True)
-class TotalCostOfOwnership:
-    """Figures of the total cost of ownership of a network that runs all the time.
+class TotalCostOfOwnership(StrictModel):
+    """Figures of the total cost of ownership of a network that runs all the time."""
 
-    Attributes
-    ----------
-    years, price : of operation; USD per kWh.
-    pue : power usage effectiveness: power of the whole site over that of the network.
-    """
-
-    years: float
-    price: float
-    pue: float
+    years: PositiveFloat = Field(description="years of operation")
+    usd_per_kWh: NotNegative = Field(description="price of energy")  # noqa: N815 - the key of files
+    pue: Annotated[float, Field(ge=1, le=10)] = Field(description="power of the whole site over that of the network")
 
     @property
     def seconds(self) -> float:
@@ -34,7 +31,7 @@ class TotalCostOfOwnership:
 
     def cost(self, watts: FloatArray) -> FloatArray:
         """Return the USD of (n,) W."""
-        return np.asarray(watts / _KILO * self.pue * self.price * _HOURS_PER_YEAR * self.years)
+        return np.asarray(watts / _KILO * self.pue * self.usd_per_kWh * _HOURS_PER_YEAR * self.years)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchProblem
 from evo_libra.problem.time_models.libra import NO_BANDWIDTH
-from evo_libra.problem.time_models.loops import Channel, collectives_of
+from evo_libra.problem.time_models.loops import Channel
 from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.workload.layers.iteration_time import Message
 
@@ -198,6 +198,6 @@ def _names(problem: Problem) -> dict[tuple[str, Pattern], str]:
     """Return the collectives that LIBRA's time has as one stream, by group and pattern."""
     found: dict[tuple[str, Pattern], dict[str, None]] = {}
     for loop in problem.time.loops:
-        for collective, group, _ in collectives_of(loop):
+        for collective, group, _ in loop.workload.collectives(loop.degrees):
             found.setdefault((group, pattern_of(collective)), {})[collective.value] = None
     return {key: " and ".join(names) for key, names in found.items()}

@@ -41,7 +41,7 @@ class NetworkFaults:
 
     def where(self, npus: IntArray, technology: IntArray) -> Sparing:
         """Return where spares of (d, n) sizes and kits are."""
-        return sparing(self.pricing.parts, technology, npus, self.faults.host)
+        return sparing(self.pricing.parts, technology, npus, self.faults.host_npus)
 
     def by_item(self, topologies: Topologies, bandwidth: FloatArray) -> FloatArray:
         """Return (figure, item, d, n) what failures of networks do, as `evo_libra.network.faults.fault_figures`."""
@@ -65,5 +65,5 @@ class NetworkFaults:
         most = pricing.hardware_of(table.npus, table.technology).max_ports
         return tabulated_faults(
             pricing.parts, table.npus, technology=table.technology, max_ports=most, failures=self.faults.failures,
-            host=self.faults.host,
+            host=self.faults.host_npus,
         )  # fmt: skip

@@ -6,14 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from evo_libra.arrays import IntArray, columns, no_plans
 from evo_libra.errors import InputError
 from evo_libra.problem.constraints import TOLERANCE, Constraint
-from evo_libra.problem.time_models.kinds import PlanTable, TabulatedTime
+from evo_libra.problem.time_models.loops import OpenLoop
 from evo_libra.problem.time_models.time_model import TimeModel
+
+if TYPE_CHECKING:
+    from evo_libra.workload.plans.plan_table import PlanTable
 
 MAX_PLANS = 1_000_000
 """Plans of all workloads together up to which each of them is looked at."""
@@ -94,11 +98,10 @@ class UsefulPlans:
         """Smaller groups, of plans whose coefficients are alike, too."""
         from evo_libra.workload.plans.dominance import clustered  # noqa: PLC0415 - few problems have open plans
 
-        rows = iter(self.plans)
         labels = [
-            clustered(loop.time, loop.workload.placements[2], np.unique(next(rows)))
-            for loop in self.time.loops if isinstance(loop.workload, PlanTable) and isinstance(loop.time, TabulatedTime)
-        ]  # fmt: skip
+            clustered(loop.time, loop.workload.placements[2], np.unique(row))
+            for loop, row in zip(self.time.open_loops, self.plans, strict=True)
+        ]
         return _groups(self.time, self.plans, labels)
 
     @cached_property
@@ -112,16 +115,17 @@ def _groups(time: TimeModel, plans: IntArray, labels: Sequence[IntArray]) -> Pla
     mine = [label[row] for label, row in zip(labels, plans, strict=True)]
     place = reduce(lambda whole, row: whole * (int(row.max()) + 1) + row, mine, np.zeros(plans.shape[1], np.int64))
     group = np.unique(place, return_inverse=True)[1].ravel()
-    rows, loops = iter(zip(labels, plans, strict=True)), []
-    for loop in time.loops:
-        if isinstance(loop.time, TabulatedTime):
-            from evo_libra.workload.plans.dominance import smallest  # noqa: PLC0415 - few problems have open plans
+    each = zip(time.open_loops, labels, plans, strict=True)
+    bounds = {id(loop): _smallest(loop, label, np.unique(row)) for loop, label, row in each}
+    loops = tuple(bounds.get(id(loop), loop) for loop in time.loops)
+    return PlanGroups(group, replace(time, loops=loops), plans[:, Members(group).first])
 
-            label, row = next(rows)
-            loops.append(replace(loop, time=smallest(loop.time, label, np.unique(row))))
-        else:
-            loops.append(loop)
-    return PlanGroups(group, replace(time, loops=tuple(loops)), plans[:, Members(group).first])
+
+def _smallest(loop: OpenLoop, label: IntArray, plans: IntArray) -> OpenLoop:
+    """Return a loop with the least coefficients of all plans of a label."""
+    from evo_libra.workload.plans.dominance import smallest  # noqa: PLC0415 - few problems have open plans
+
+    return replace(loop, time=smallest(loop.time, label, plans))
 
 
 def useful_plans(time: TimeModel, constraints: Sequence[Constraint]) -> UsefulPlans:
@@ -132,13 +136,10 @@ def useful_plans(time: TimeModel, constraints: Sequence[Constraint]) -> UsefulPl
     from evo_libra.workload.plans.dominance import undominated  # noqa: PLC0415 - few problems have open plans
 
     check_time_decides(time, constraints)
-    kept = []
-    for loop in time.loops:
-        if not isinstance(loop.workload, PlanTable):
-            continue
-        assert isinstance(loop.time, TabulatedTime), "plans are tables"  # noqa: S101 - our mistake
-        kept.append(undominated(loop.time, loop.workload.placements[2], fitting(loop.workload, constraints)))
-    return _together(time, kept)
+    return _together(time, [
+        undominated(loop.time, loop.workload.placements[2], fitting(loop.workload, constraints))
+        for loop in time.open_loops
+    ])  # fmt: skip
 
 
 def all_plans(time: TimeModel, constraints: Sequence[Constraint]) -> UsefulPlans:

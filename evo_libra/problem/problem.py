@@ -32,7 +32,6 @@ from evo_libra.problem.sections.topology import BlockSection, StructureSection
 from evo_libra.problem.space import CountedStructures, Space
 from evo_libra.problem.space_rules import unbuildable_dimensions
 from evo_libra.problem.steps import StructureSteps
-from evo_libra.problem.time_models.kinds import PlanTable
 from evo_libra.problem.time_models.loops import Times, no_times
 from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.problem.written_designs import Notation
@@ -141,8 +140,8 @@ class Problem:
         """The sections of the genome."""
         budgets = self.budgets() if self.optimal and self.buys else None
         if budgets is not None and self.faults is not None:
-            budgets = budgets[0], budgets[1] * (1.0 + max(self.faults.spares) / self.npus)
-        spares = (0,) if self.faults is None else self.faults.spares
+            budgets = budgets[0], budgets[1] * (1.0 + max(self.faults.spare_choices) / self.npus)
+        spares = (0,) if self.faults is None else self.faults.spare_choices
         rules = Rules(
             choices=self.choices, pricing=self.pricing, time=self.time, traffic=self.traffic,
             constraints=self.constraints, optimal=self.optimal, budgets=budgets, spares=spares,
@@ -327,8 +326,8 @@ class Problem:
         if self.training is None or not self.time.tables:
             return self.training
         memory, tokens = self.training.memory, self.training.tokens
-        loops = [loop for loop in self.time.loops if isinstance(loop.workload, PlanTable)]
-        for loop, table, plan in zip(loops, self.time.tables, designs.plans, strict=True):
+        for loop, plan in zip(self.time.open_loops, designs.plans, strict=True):
+            table = loop.workload
             memory = np.maximum(memory, columns(table.memory, plan))
             if tokens is not None and len(table.tokens) > 1:
                 tokens = tokens + loop.weight * columns(table.tokens, plan)

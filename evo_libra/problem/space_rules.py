@@ -130,13 +130,13 @@ def _depth(problem: Problem, one: Population, d: int) -> str:  # noqa: ARG001 - 
 
 
 def _other_spares(problem: Problem, designs: Population) -> BoolArray:
-    allowed = np.array((0,) if problem.faults is None else problem.faults.spares)
+    allowed = np.array((0,) if problem.faults is None else problem.faults.spare_choices)
     spares = np.zeros(len(designs), dtype=np.int64) if designs.spares is None else designs.spares
     return np.asarray((np.arange(len(designs.npus))[:, None] == 0) & ~np.isin(spares, allowed))
 
 
 def _spares(problem: Problem, one: Population, d: int) -> str:  # noqa: ARG001 - spares are of the whole design
-    allowed = (0,) if problem.faults is None else problem.faults.spares
+    allowed = (0,) if problem.faults is None else problem.faults.spare_choices
     found = 0 if one.spares is None else int(one.spares[0])
     return f"the design has {found} spare NPUs; the file offers {', '.join(map(str, allowed))}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,8 +16,10 @@ from evo_libra.network.fabric import NPU, Fabric, fabrics_of, networks_of, parse
 from evo_libra.network.transport import APPROXIMATION, TRANSPORTS
 from evo_libra.problem.npu_choice import NpuChoice
 from evo_libra.problem.pricing.catalog import with_own_technologies
-from evo_libra.problem.time_models.kinds import PlanTable
 from evo_libra.problem.time_models.time_model import TimeModel
+
+if TYPE_CHECKING:
+    from evo_libra.workload.plans.plan_table import PlanTable
 
 NOTE = "transport_note"
 """Column of what to know of the times of designs with a transport."""

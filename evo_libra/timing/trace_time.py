@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +19,8 @@ from evo_libra.timing.traces.program import TraceProgram
 from evo_libra.timing.traces.replay import replay_population
 from evo_libra.timing.traces.scripts import Traces
 from evo_libra.units import roofline_ns
-from evo_libra.workload.layers.iteration_time import Merging, Message, Stream, stream_of, units_of
+from evo_libra.workload.layers.iteration_time import Linear, Merging, Message, Stream, stream_of, units_of
+from evo_libra.workload.layers.workload import IterationSize, Sent, WorkloadKind, most_of_one
 from evo_libra.workload.parallelism import ALL, BETWEEN, MEMBER, Layout
 
 _SHOWN = 6
@@ -48,7 +49,7 @@ class TraceFiles:
 
 
 @dataclass(frozen=True)
-class TracedWorkload:
+class TracedWorkload(WorkloadKind):
     """Execution traces, compiled, for networks of some NPUs, with (o,) s of each operation that is no communication.
 
     Layouts say how the members of communicator groups that collectives run on lie, the innermost first. Files are those
@@ -63,16 +64,26 @@ class TracedWorkload:
     npus: int
     accelerator: TraceAccelerator
     files: TraceFiles | None = None
+    size = IterationSize()
+    tokens = None
+    layers = ()
+    planned = None
 
     @property
-    def instant(self) -> tuple[int, ...]:
-        """Computations, by their place in the program, that take less than 1 ns under the roofline."""
-        roofline = self.accelerator.peak is not None
-        operations = self.program.operations if roofline else ()
+    def unexported(self) -> str:
+        """Why ASTRA-sim gets no new traces."""
+        return f"the workload '{self.name}' is a trace already; what is exported are training loops and training steps"
+
+    @property
+    def instant(self) -> tuple[str, ...]:
+        """Computations that take less than 1 ns under the roofline; of NPUs that do the same, those of the first."""
+        program, roofline = self.program, self.accelerator.peak is not None
         return tuple(
-            at for at, operation in enumerate(operations)
+            f"node {program.nodes[at]} '{program.names[at]}' of NPU {program.classes[program.owner[at]][0]} in "
+            f"{self.name}"
+            for at, operation in enumerate(program.operations if roofline else ())
             if operation.action is Action.COMPUTE and self.computing[at] < NANO
-        )  # fmt: skip
+        )
 
     @property
     def compute(self) -> float:
@@ -84,7 +95,25 @@ class TracedWorkload:
         """Process groups that some collective runs on: groups whose members lie alike are one."""
         return tuple(self.layouts)
 
-    def collectives(self) -> Iterator[tuple[int, Collective, str, int]]:
+    def sent(self) -> Mapping[Sent, float]:
+        """Count the collectives that are alike in kind, group and bytes."""
+        owned = ((owner, Sent("trace", kind, group, size)) for owner, kind, group, size in self.runs())
+        return most_of_one(owned)
+
+    def collectives(self, degrees: Mapping[str, int]) -> list[tuple[Collective, str, int]]:  # noqa: ARG002 - others need it
+        """Return the collectives of the NPU that has most of them."""
+        each: dict[int, list[tuple[Collective, str, int]]] = {}
+        for owner, collective, group, size in self.runs():
+            each.setdefault(owner, []).append((collective, group, size))
+        return max(each.values(), key=len, default=[])
+
+    def all_gathers(self, streams: Iterable[Stream]) -> Iterator[tuple[str, float]]:  # noqa: ARG002 - nodes are known
+        """Give the node of each all-gather, and the bytes of its shard."""
+        for operation, node in zip(self.program.operations, self.program.nodes, strict=True):
+            if operation.collective is Collective.ALL_GATHER:
+                yield f"node {node}", operation.size
+
+    def runs(self) -> Iterator[tuple[int, Collective, str, int]]:
         """Give class, kind, group and bytes of each collective."""
         program = self.program
         for at, operation in enumerate(program.operations):
@@ -107,7 +136,7 @@ class TracedWorkload:
 
 @dataclass(frozen=True)
 class TraceTime:
-    """Iteration time of traces as a function of the seconds per unit of each stream.
+    """Iteration time of the traces of a workload as a function of the seconds per unit of each stream.
 
     Each operation takes (o,) s, or if it communicates, (o,) units of its (o,) stream, else -1. Times may be whole ns.
     """
@@ -118,6 +147,11 @@ class TraceTime:
     stream: IntArray
     units: FloatArray
     whole: bool
+    name: str
+
+    def linear(self, weight: float, kind: FloatArray, plan: IntArray) -> Linear:  # noqa: ARG002 - the signature of others
+        """Refuse: what waits for what in a trace is no sum."""
+        raise InputError(f"exact bandwidths and proofs are of training loops; the workload '{self.name}' is a trace")
 
     def __call__(self, time_per_unit: Sequence[FloatArray]) -> FloatArray:
         """Return (n,) seconds until the last NPU has finished, from one (n,) array for each stream."""
@@ -182,7 +216,7 @@ def trace_time(workload: TracedWorkload, *, merging: Merging) -> TraceTime:
         else:
             continue
         stream[at] = streams.setdefault(load, len(streams))
-    return TraceTime(tuple(streams), program, workload.computing, stream, units, whole=merging is Merging.NONE)
+    return TraceTime(tuple(streams), program, workload.computing, stream, units, merging is Merging.NONE, workload.name)
 
 
 def _message(program: TraceProgram, at: int) -> Message:

@@ -36,7 +36,7 @@ LEAST_ROWS = 10
 _SCALE = 0.1
 """Logarithmic error from which on a row counts by its size and no longer by its square (soft L1)."""
 
-_MICRO, _MEGA = 1e-6, 1e6
+_MEGA = 1e6
 _FAR = 0.5
 """Median error from which on a fit says nothing."""
 
@@ -179,20 +179,22 @@ def _attention(npu: Accelerator, rows: Mapping[str, FloatArray]) -> FloatArray:
 
 def _with_decode(npu: Accelerator, at: Sequence[float]) -> Accelerator:
     gemm = {"bf16": npu.gemm.get("bf16", _usual().gemm["bf16"])}
-    return replace(npu, decode=DecodeConstants(at[0], at[1] * _MICRO), gemm={**npu.gemm, **gemm})
+    return replace(npu, decode=DecodeConstants(bandwidth=at[0], fixed_us=at[1]), gemm={**npu.gemm, **gemm})
 
 
 def _with_products(npu: Accelerator, precision: str, at: Sequence[float]) -> Accelerator:
     known = npu.gemm.get(precision)
-    fixed = _usual().gemm["bf16"].fixed if known is None else known.fixed
-    constants = GemmConstants(at[0], fixed, at[2] if len(at) > 2 else 0.0, at[1] * _MICRO)  # noqa: PLR2004 - see `_model`
+    fixed = (known or _usual().gemm["bf16"]).fixed_us
+    quantised = {"quantisation": at[2]} if len(at) > 2 else {}  # noqa: PLR2004 - see `_model`
+    constants = GemmConstants(plateau=at[0], fixed_us=fixed, isolated_us=at[1], **quantised)
     return replace(npu, gemm={**npu.gemm, precision: constants})
 
 
 def _with_attention(npu: Accelerator, at: Sequence[float]) -> Accelerator:
     backward = (npu.attention or _usual().attention_constants()).backward
     gemm = {"bf16": npu.gemm.get("bf16", _usual().gemm["bf16"])}
-    return replace(npu, attention=AttentionConstants(at[0], at[1], backward), gemm={**npu.gemm, **gemm})
+    attention = AttentionConstants(plateau=at[0], half_tokens=at[1], backward=backward)
+    return replace(npu, attention=attention, gemm={**npu.gemm, **gemm})
 
 
 def _usual() -> Accelerator:
@@ -200,23 +202,11 @@ def _usual() -> Accelerator:
 
 
 def _with_bus(npu: Accelerator, technology: str, at: Sequence[float]) -> Accelerator:
-    return replace(npu, bus={**npu.bus, technology: BusConstants(at[0], at[1] * _MEGA)})
+    return replace(npu, bus={**npu.bus, technology: BusConstants(efficiency=at[0], half_message_MB=at[1])})
 
 
 def _written(key: str, npu: Accelerator) -> dict[str, float]:
     """Return the constants at a key as a file writes them, with four digits."""
-    name = key.partition(".")[2]
-    found: dict[str, float]
-    if key == "kernels.decode":
-        decode = npu.decode_constants()
-        found = {"bandwidth": decode.bandwidth, "fixed_us": decode.fixed / _MICRO}
-    elif key == "kernels.attention":
-        found = vars(npu.attention_constants())
-    elif key.startswith("bus."):
-        bus = npu.bus_constants(name)
-        found = {"efficiency": bus.efficiency, "half_message_MB": bus.half_message / _MEGA}
-    else:
-        gemm = npu.gemm_constants(name)
-        found = {"plateau": gemm.plateau, "fixed_us": gemm.fixed / _MICRO, "isolated_us": (gemm.isolated or 0) / _MICRO}
-        found |= {"quantisation": gemm.quantisation} if gemm.quantisation else {}
+    constants = {**npu.bus, **npu.gemm, "decode": npu.decode, "attention": npu.attention}[key.partition(".")[2]]
+    found = {} if constants is None else constants.model_dump(exclude_defaults=True)
     return {one: float(f"{value:.4g}") for one, value in found.items()}

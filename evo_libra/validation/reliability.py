@@ -24,7 +24,7 @@ _LLAMA_GPUS, _LLAMA_DAYS, _SERVER = 16_384, 54, 8
 LLAMA_INTERRUPTIONS = {NPU: 268, HOST: 46, "nic": 7, SOFTWARE: 63, "network": 35}
 """Llama 3's 419 unexpected interruptions, table 5, by what has a rate here."""
 
-LLAMA = Faults(Failures({}, {}), checkpoint=10.0, interval=None, restart=600.0, host=_SERVER, spares=(128,))
+LLAMA = Faults(checkpoint_s=10.0, restart_s=600.0, host_npus=_SERVER, spares=128)
 """What is assumed of its checkpoints and restarts: seconds. Its cluster had 8,192 more GPUs."""
 
 NODE_RATES = {"RSC-1": 6.50, "RSC-2": 2.34}
@@ -69,7 +69,7 @@ def llama_useful() -> float:
     figures = summed(_llama()[..., None]).sum(axis=1)
     figures[:2] += np.asarray(sum(LLAMA.of_npus(_LLAMA_GPUS).values()))[:, None]
     index, npus = np.array([[0], [1]]), np.array([[_SERVER], [_LLAMA_GPUS // _SERVER]])
-    units = sparing(llama_kits(), index, npus, _SERVER).units(np.array(LLAMA.spares))
+    units = sparing(llama_kits(), index, npus, _SERVER).units(np.array(LLAMA.spare_choices))
     return float(LLAMA.useful(figures, units)[0])
 
 
@@ -87,8 +87,10 @@ def _effective_time() -> Iterator[PublishedRow]:
 def nodes_alone(rate: float, *, interval: float | None = None) -> Faults:
     """Return failures of nodes of 8 GPUs alone, some per 1,000 node-days, which take no repair."""
     per_year = dict.fromkeys(FAILING, 0.0) | {HOST: rate / 1000.0 * YEAR / _DAY}
-    failures = Failures(per_year, {HOST: 0.0})
-    return Faults(failures=failures, checkpoint=_WRITE, interval=interval, restart=_RESTART, host=_SERVER, spares=(0,))
+    return Faults(
+        checkpoint_s=_WRITE, restart_s=_RESTART, interval_s=interval, host_npus=_SERVER, per_year=per_year,
+        repair_h={HOST: 0.0},
+    )  # fmt: skip
 
 
 def _mean_times() -> Iterator[PublishedRow]:

@@ -188,3 +188,63 @@ def test_many_percent_are_a_factor() -> None:
     assert compared_with({"tpot_ms": 5e6, "power_kW": 2e6}, {"tpot_ms": 1e3, "power_kW": 1e5}) == (
         "5,000 times as long in tpot, 20 times as much power"
     )
+
+
+def designs(time: list[float], cost: list[float], network: list[int] | None = None, **limits: float) -> Candidates:
+    figures = {"time_ms": np.array(time), "cost_usd": np.array(cost)}
+    kinds = np.zeros(len(time), dtype=np.int64) if network is None else np.array(network)
+    return Candidates(np.arange(len(time)), kinds, figures, ("time_ms", "cost_usd"), limits)
+
+
+def chosen(found: Candidates) -> dict[str, int]:
+    """Return the row of each kind of recommendation."""
+    return {kind: one.row for one in recommend(found) for kind in one.kinds}
+
+
+def test_within_5_percent_of_the_fastest_that_the_limits_allow() -> None:
+    time, cost = [100.0, 105.0, 106.0, 110.0, 112.0], [50.0, 40.0, 30.0, 20.0, 10.0]
+    # The fastest takes 100 ms: 105 ms is within 5 %, 106 ms is not.
+    assert chosen(designs(time, cost))[NEAR_FASTEST] == 1
+    # Within 40 USD the fastest takes 105 ms, 5 % more are 110.25 ms: 110 ms is within, 112 ms is not.
+    limited = chosen(designs(time, cost, cost_usd=40.0))
+    assert (limited[NEAR_FASTEST], limited[WITHIN]) == (3, 1)
+    # What is near the fastest has to keep the limits, too.
+    assert chosen(designs(time, cost, time_ms=105.0))[NEAR_FASTEST] == 1
+    assert chosen(designs([100.0, 104.0, 105.0], [50.0, 40.0, 30.0], time_ms=104.0))[NEAR_FASTEST] == 1
+
+
+def test_limits_decide_which_kinds_there_are() -> None:
+    time, cost = [100.0, 150.0, 400.0], [50.0, 20.0, 10.0]
+    assert list(chosen(designs(time, cost))) == [KNEE, NEAR_FASTEST]
+    assert chosen(designs(time, cost, cost_usd=20.0))[WITHIN] == 1
+    assert list(chosen(designs(time, cost, cost_usd=50.0))) == [WITHIN, NEAR_FASTEST, KNEE]
+    assert chosen(designs(time, cost, time_ms=399.0))[CHEAPEST] == 1
+    # A limit on both has both kinds.
+    assert chosen(designs(time, cost, time_ms=400.0, cost_usd=50.0)) == {
+        WITHIN: 0, CHEAPEST: 2, KNEE: 1, NEAR_FASTEST: 0,
+    }  # fmt: skip
+
+
+def test_the_knee_by_hand() -> None:
+    # In decades above the best: (0, 2), (0.5, 0.5), (1, 0.9) and (2, 0), of 2 by 2. The second has the least sum.
+    values = 10.0 ** np.array([[0.0, 0.5, 1.0, 2.0], [2.0, 0.5, 0.9, 0.0]])
+    assert knee(np.array([[7.0], [3.0]]) * values**0.1) == 1  # neither units nor the extent matter
+    assert knee(values) == 1
+    assert knee(values, np.array([True, False, True, True])) == 2
+    # Each axis counts as much, whatever its range: sums are 1, 0.25 + 0.5 and 1.
+    assert knee(10.0 ** np.array([[0.0, 1.0, 4.0], [1.0, 0.5, 0.0]])) == 1
+    # An objective that is the same everywhere says nothing.
+    assert knee(np.array([[1.0, 2.0, 8.0], [7.0, 7.0, 7.0], [8.0, 2.0, 1.0]])) == 1
+
+
+def test_a_runner_up_is_the_best_of_the_other_networks_within_the_limits() -> None:
+    time, cost, network = [100.0, 101.0, 104.0, 120.0, 90.0], [50.0, 49.0, 45.0, 20.0, 99.0], [0, 0, 1, 2, 1]
+    (within, *_) = recommend(designs(time, cost, network, cost_usd=60.0))
+    # 100 ms is the fastest within 60 USD. 101 ms is of the same network, and 90 ms breaks the limit.
+    assert (within.kinds[0], within.row, within.runner_up) == (WITHIN, 0, 2)
+    assert within.loses == "4 % slower, 10 % cheaper"
+    # No other network is within 5 % of 100 ms: the fastest one of another network stands in.
+    alone = recommend(designs([100.0, 104.0, 120.0, 130.0], [50.0, 45.0, 20.0, 10.0], [0, 0, 1, 2]))
+    (near,) = [one for one in alone if NEAR_FASTEST in one.kinds]
+    assert (near.row, near.kinds[0], near.runner_up) == (1, NEAR_FASTEST, 2)
+    assert recommend(designs(time, cost))[0].runner_up is None

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evo_libra.front.archive import Archive, Collection, front, pareto_filter
+from evo_libra.front.archive import Archive, Collection, even_steps, front, pareto_filter
 from evo_libra.front.staircase import Staircase, stable_order
 
 
@@ -115,3 +115,32 @@ def test_a_staircase_is_the_front_of_all_that_came(*, seed: int, steps: int, lar
         np.testing.assert_array_equal(stairs.place, expected)
         np.testing.assert_array_equal(stairs.objectives, every[:, expected])
         assert stairs.count == every.shape[1]
+
+
+def test_a_filter_by_hand() -> None:
+    # Known are (0, 10), (5, 5) and (10, 0). (6, 6) and (6, 5) are behind (5, 5), with cells between; (6, 4) is not.
+    known = np.array([[0.0, 5.0, 10.0], [10.0, 5.0, 0.0]])
+    new = np.array([[6.0, 6.0, 6.0, 5.0, -1.0, 11.0], [6.0, 5.0, 4.0, 9.0, 20.0, -1.0]])
+    assert pareto_filter(known).passes(new).tolist() == [False, False, True, True, True, True]
+    # The same of three objectives, whose third one is the same everywhere, and in positive numbers, whose bits count.
+    for low in (0.0, 1.0):
+        three = [np.vstack([points, np.zeros(points.shape[1])])[[2, 0, 1]] + low for points in (known, new)]
+        assert pareto_filter(three[0]).passes(np.maximum(three[1], low / 2)).tolist()[2:] == [True] * 4
+    assert pareto_filter(known[:1]).passes(new[:1]).all()
+    assert pareto_filter(known[:, :0]).passes(new).all()
+
+
+def test_even_steps_have_both_ends() -> None:
+    assert [even_steps(*numbers).tolist() for numbers in ((5, 3), (3, 9), (10, 2), (10, 1), (0, 3), (4, 4))] == [
+        [0, 2, 4], [0, 1, 2], [0, 9], [0], [], [0, 1, 2, 3],
+    ]  # fmt: skip
+
+
+def test_what_breaks_a_limit_is_not_archived_and_of_equals_the_first_is() -> None:
+    genes, objectives = np.arange(5.0)[None], np.array([[3.0, 1.0, 1.0, 2.0, 0.0], [1.0, 3.0, 3.0, 4.0, 0.0]])
+    found = Archive.empty(1, 2).add(genes, objectives, np.array([0.0, 0.0, -1.0, 0.0, 1e-9]))
+    assert found.genes.tolist() == [[1.0, 0.0]]
+    assert found.objectives.tolist() == [[1.0, 3.0], [3.0, 1.0]]
+    # What comes later has to be better.
+    assert found.add(genes + 5.0, objectives, np.zeros(5)).genes.tolist() == [[9.0]]
+    assert found.add(genes + 5.0, objectives, np.array([0.0, 0.0, 0.0, 0.0, 1.0])).genes.tolist() == [[1.0, 0.0]]

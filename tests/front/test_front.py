@@ -35,6 +35,20 @@ def test_spread_keeps_both_ends_in_even_steps() -> None:
     assert len(front_of_points(5).spread(11)) == 5
 
 
+def test_steps_are_even_on_logarithmic_axes_of_equal_length() -> None:
+    # Times are at 0, 0.15, 0.24, 0.5 and 1 of two decades, costs at 1, 0.98, 0.95, 0.5 and 0 of two. From a design to
+    # the next the larger change counts: 0.15, 0.09, 0.45 and 0.5, in all 1.19. Half of that is reached at the fourth.
+    frame = pl.DataFrame({"time_ms": [1.0, 2.0, 3.0, 10.0, 100.0], "cost_usd": [100.0, 90.0, 80.0, 10.0, 1.0]})
+    front = Front(frame, ("time_ms", "cost_usd"))
+    assert front.spread(3)["time_ms"].to_list() == [1.0, 10.0, 100.0]
+    assert front.spread(2)["time_ms"].to_list() == [1.0, 100.0]
+    assert front.spread(4)["time_ms"].to_list() == [1.0, 10.0, 100.0]
+    assert len(front.spread(5)) == 5
+    flat = Front(frame.with_columns(cost_usd=pl.lit(7.0)), ("time_ms", "cost_usd"))
+    # Times alone: 0.15, 0.09, 0.26 and 0.5; a third is reached at the fourth, as two thirds are at the fifth.
+    assert flat.spread(4)["time_ms"].to_list() == [1.0, 10.0, 100.0]
+
+
 def test_a_written_front_is_read_back(tmp_path: Path) -> None:
     front = front_of_points(7)
     for name in ("a", "b"):

@@ -69,3 +69,16 @@ def test_the_front_loses_less_than_two_thousandths_of_a_percent() -> None:
     assert hypervolume(kept.objectives, low, high) > (1 - 2e-5) * hypervolume(last.archive.objectives, low, high)
     found = search(problem, engine="nsga2", evaluations=20_000, population=200, seed=1, memetic=0.0)
     assert len(found) == len(kept)
+
+
+def test_of_each_box_the_least_product_stays_and_the_ends_do() -> None:
+    # Boxes are factors of 2 wide. (1, 15.5) and (1.5, 9) share one, with products of 15.5 and 13.5; (2.1, 7.5) and
+    # (2.2, 7.1) the next, with 15.75 and 15.62; (2.5, 3.5) and (3.5, 2.5) have 8.75 both, and the first stays; (9, 1)
+    # is alone. (1, 15.5) stays as it has the least first objective.
+    every = np.array([(1.0, 15.5), (1.5, 9.0), (2.1, 7.5), (2.2, 7.1), (2.5, 3.5), (3.5, 2.5), (9.0, 1.0)]).T
+    assert Archive(np.arange(7.0)[None], every).thinned(1.0).genes[0].tolist() == [0.0, 1.0, 3.0, 4.0, 6.0]
+    # With three objectives, of which the third is the same everywhere, the same ones stay.
+    three = Archive(np.arange(7.0)[None], np.vstack([every, np.full(7, 3.0)]))
+    assert three.thinned(1.0).genes[0].tolist() == [0.0, 1.0, 3.0, 4.0, 6.0]
+    # Of boxes that are 3 % wide none has two.
+    assert len(Archive(np.arange(7.0)[None], every).thinned(0.03)) == 7

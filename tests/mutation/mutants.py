@@ -1,7 +1,8 @@
 """Mutants: copies of a module's text, each with one constant, operator or condition changed.
 
 Left alone is what no test of figures could see: annotations, decorators, f-strings, what is raised, docstrings,
-`strict=`, imports for types, and floats below 1e-6 or above 1e30, which are tolerances and stand-ins for infinity.
+`strict=`, imports for types, arrays without elements, and floats below 1e-6 or above 1e30, which are tolerances and
+stand-ins for infinity.
 """
 
 from __future__ import annotations
@@ -98,6 +99,8 @@ def sites(tree: ast.AST, function: str = "") -> Iterator[Site]:
 
 def _is_left_alone(node: ast.AST) -> bool:
     match node:
+        case ast.Call(func=ast.Attribute(attr="empty")):  # an array that has nothing, or is filled later
+            return any(isinstance(part, ast.Constant) and part.value == 0 for part in ast.walk(node))
         case ast.JoinedStr() | ast.Raise() | ast.keyword(arg="strict") | ast.If(test=ast.Name(id="TYPE_CHECKING")):
             return True
     return False

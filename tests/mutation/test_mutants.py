@@ -50,6 +50,7 @@ zip(a, b, strict=True)
 if TYPE_CHECKING:
     x = 1
 tolerance, infinity = 1e-9, 1e300
+nothing = np.empty((2, 0))
 '''
     assert not _mutants(source)
 

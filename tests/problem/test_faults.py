@@ -28,7 +28,7 @@ from evo_libra.network.blocks.blast import STATED
 from evo_libra.network.blocks.conformance import sample_kit
 from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.network.blocks.switch import switches, tiers
-from evo_libra.network.catalog.failures import FAILING, Failures, load_failure_specs
+from evo_libra.network.catalog.failures import FAILING, load_failure_specs
 from evo_libra.network.fabric import parse_fabric
 from evo_libra.optimality.networks import networks_of
 from evo_libra.optimality.whole_ports import whole_ideal
@@ -60,8 +60,8 @@ def failing(**changes: Any) -> Problem:
     """Return the usual problem with other failures; rates are those per year."""
     problem = load(SHARE)
     assert problem.faults is not None
-    known = Failures(changes.pop("per_year", {}), changes.pop("repair_h", {}))
-    return replace(problem, faults=replace(problem.faults, failures=known, **changes))
+    rates = {"per_year": {}, "repair_h": {}}
+    return replace(problem, faults=problem.faults.model_copy(update=rates | changes))
 
 
 def goodput(problem: Problem, seed: int, count: int = 40) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -147,7 +147,7 @@ def test_the_best_interval_is_that_of_dalys_model(written: float) -> None:
 @settings(max_examples=20)
 @given(interval=st.floats(1, 1e6), seed=SEEDS)
 def test_no_interval_is_better_than_the_best_one(interval: float, seed: int) -> None:
-    best, fixed = load(SHARE), failing(interval=interval)
+    best, fixed = load(SHARE), failing(interval_s=interval)
     assert (goodput(fixed, seed) <= goodput(best, seed) * (1 + 1e-12)).all()
 
 

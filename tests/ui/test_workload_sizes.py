@@ -55,7 +55,7 @@ def test_sizes_are_those_of_the_model(
     loaded = load_problem(problem)
     assert isinstance(loaded, Problem)
     (loop,) = loaded.time.loops
-    figures = loop.size.figures
+    figures = loop.workload.size.figures
     assert figures["layers"] == (layers or len(loop.workload.layers))  # type: ignore[union-attr]
     assert (figures["sequence"], figures["batch_per_replica"], figures["global_batch"]) == (sequence, batch, total)
 

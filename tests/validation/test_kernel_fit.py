@@ -84,8 +84,12 @@ def test_products_made_of_constants_have_them(
     plateau: float, isolated: float, bandwidth: float, fixed: float, quantised: float, precision: str
 ) -> None:
     base = accelerator("h100-80gb")
-    gemm = GemmConstants(plateau, 3.5e-6, quantised if precision == "fp8" else 0.0, isolated * 1e-6)
-    npu = replace(base, gemm={**base.gemm, precision: gemm}, decode=DecodeConstants(bandwidth, fixed * 1e-6))
+    gemm = GemmConstants(
+        plateau=plateau, fixed_us=3.5, quantisation=quantised if precision == "fp8" else 0.0, isolated_us=isolated
+    )
+    npu = replace(
+        base, gemm={**base.gemm, precision: gemm}, decode=DecodeConstants(bandwidth=bandwidth, fixed_us=fixed)
+    )
     sizes = [1024, 2048, 4096, 8192, 16384]
 
     def rows(kind: str, many: Sequence[int]) -> list[list[float]]:
@@ -105,7 +109,7 @@ def test_products_made_of_constants_have_them(
 
 def test_collectives_made_of_constants_have_them() -> None:
     base = accelerator("h100-80gb")
-    npu = replace(base, bus={"nvlink4": BusConstants(0.7, 40e6)})
+    npu = replace(base, bus={"nvlink4": BusConstants(efficiency=0.7, half_message_MB=40.0)})
     sizes = [2**power for power in range(20, 32)]
     rows = [
         [name, 8, size, float(collective_seconds(npu, "nvlink4", 2.0 * size)) * 1e6]

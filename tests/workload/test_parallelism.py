@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evo_libra.workload.parallelism import lay_groups, members_of
+from evo_libra.errors import InputError
+from evo_libra.workload.parallelism import (
+    complete_degrees,
+    divisors,
+    lay_groups,
+    members_of,
+    nearest_divisors,
+    offsets,
+    parts_of,
+)
 
 SIZES = st.lists(st.sampled_from([2, 3, 4, 6, 8]), min_size=1, max_size=4).filter(lambda npus: np.prod(npus) <= 1024)
 
@@ -62,3 +72,40 @@ def test_the_inner_group_takes_the_inner_part_of_a_dimension() -> None:
     assert inner[1].tolist() == [8, 9, 10, 11, 12, 13, 14, 15]
     assert outer[0].tolist() == [0, 8, 16, 24]
     assert outer[5].tolist() == [5, 13, 21, 29]
+
+
+def test_groups_take_common_divisors_from_the_inside_out() -> None:
+    # LIBRA's communicators: TP 4 on [2, 6, 4] takes 2 of the first dimension and gcd(2, 6) = 2 of the second one; of
+    # what is left, [1, 3, 4], a group of 6 takes 3 and gcd(2, 4) = 2.
+    extent, fits = lay_groups(np.array([[2], [6], [4]]), np.array([4, 6, 2]))
+    assert extent[:, :, 0].tolist() == [[2, 2, 1], [1, 3, 2], [1, 1, 2]]
+    assert fits.tolist() == [True]
+    # A group of 4 on [2, 3]: gcd(4, 2) = 2, then gcd(2, 3) = 1, and 2 are left over.
+    assert lay_groups(np.array([[2], [3]]), np.array([4]))[1].tolist() == [False]
+    # Degrees of each design.
+    both, fits = lay_groups(np.array([[4, 4]]), np.array([[2, 4]]))
+    assert (both[0, 0].tolist(), fits.tolist()) == ([2, 4], [True, True])
+
+
+def test_offsets_are_those_of_the_first_dimension_that_differs() -> None:
+    npus = np.array([[4, 2], [3, 6]])
+    # Of [4, 3], NPU 1 is at (1, 0) and NPU 10 at (2, 2); of [2, 6], at (1, 0) and (0, 5).
+    assert offsets(1, 10, npus).tolist() == [[1, 1], [0, 0]]
+    assert offsets(10, 1, npus).tolist() == [[3, 1], [0, 0]]
+    assert offsets(2, 10, npus).tolist() == [[0, 0], [2, 4]]
+    assert offsets(2, 2, npus).tolist() == [[0, 0], [0, 0]]
+
+
+def test_what_is_left_is_data_parallel() -> None:
+    assert complete_degrees({"tp": 4, "pp": 2}, 24) == {"tp": 4, "pp": 2, "dp": 3}
+    assert complete_degrees({"tp": 4, "dp": 6}, 24) == {"tp": 4, "dp": 6}
+    with pytest.raises(InputError, match="pp 5 does not divide the 6 NPUs that tp 4 leaves; 3 and 6 do"):
+        complete_degrees({"tp": 4, "pp": 5}, 24)
+    with pytest.raises(InputError, match="tp 4 x dp 3 are 12 NPUs, not 24; leave dp out"):
+        complete_degrees({"tp": 4, "dp": 3}, 24)
+
+
+def test_parts_of_groups() -> None:
+    assert parts_of("ep+dp") == ("ep", "dp")
+    assert [divisors(number) for number in (1, 12, 16)] == [[1], [1, 2, 3, 4, 6, 12], [1, 2, 4, 8, 16]]
+    assert nearest_divisors(12, 5) == "4 and 6 do"

@@ -119,7 +119,7 @@ def _sizes(subject: Subject) -> list[int] | None:
     except InputError:
         return None  # A file that the problem reads is gone, or is another one by now.
     loops = problem.time.loops if isinstance(problem, Problem) else ()
-    sizes = [loop.size.figures["global_batch"] for loop in loops]
+    sizes = [loop.workload.size.figures["global_batch"] for loop in loops]
     return [size for size in sizes if size] if all(sizes) else None
 
 

@@ -4,78 +4,96 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
+
+from pydantic import Field
 
 from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError
+from evo_libra.files.source import StrictModel
 
 _MEASURED_NPUS = 8
+_MAX, _MEGA, _MICRO = 1e12, 1e6, 1e-6
 ALL = "all"
 Value = TypeVar("Value")
 Size = TypeVar("Size", float, FloatArray)
 
+Positive = Annotated[float, Field(gt=0, le=_MAX)]
+Share = Annotated[float, Field(gt=0, le=1)]
+Time = Annotated[float, Field(ge=0, le=_MAX)]
 
-@dataclass(frozen=True)
-class GemmConstants:
+
+class Constants(StrictModel):
+    """Constants of kernels: the key of a file ends in the unit, a property without it is in SI units."""
+
+    def figures(self) -> dict[str, float | None]:
+        """Return the constants in SI units, by name."""
+        names = (key.removesuffix("_us").removesuffix("_MB") for key in type(self).model_fields)
+        return {name: getattr(self, name) for name in names}
+
+
+class GemmConstants(Constants):
     """How fast an accelerator multiplies matrices in one precision.
 
-    Attributes
-    ----------
-    plateau : share of the peak rate that large products reach.
-    fixed : s of a product in a training step beyond its roofline.
-    quantisation : bytes of memory traffic per element of the input that is quantised.
-    isolated : s beyond the roofline of a large product that is measured alone, or None. The plateau was fitted together
-        with it. Only comparisons with measurements of single kernels use it; a training step uses `fixed`.
+    The plateau was fitted together with `isolated`. Only comparisons with measurements of single kernels use that; a
+    training step uses `fixed`.
     """
 
-    plateau: float
-    fixed: float
-    quantisation: float
-    isolated: float | None = None
+    plateau: Share = Field(description="share of the peak rate that large products reach")
+    fixed_us: Time = Field(description="time of a product in a training step beyond its roofline")
+    quantisation: Time = Field(0.0, description="bytes of memory traffic per element of the input that is quantised")
+    isolated_us: Time | None = Field(
+        None, description="time beyond the roofline of a large product that is measured alone"
+    )
+
+    @property
+    def fixed(self) -> float:
+        """S of a product in a training step beyond its roofline."""
+        return self.fixed_us * _MICRO
+
+    @property
+    def isolated(self) -> float | None:
+        """S beyond the roofline of a large product that is measured alone, or None."""
+        return None if self.isolated_us is None else self.isolated_us * _MICRO
 
 
-@dataclass(frozen=True)
-class DecodeConstants:
-    """How fast an accelerator multiplies few rows by a matrix: share of the memory bandwidth, and s beyond it."""
+class DecodeConstants(Constants):
+    """How fast an accelerator multiplies few rows by a matrix, as in decoding."""
 
-    bandwidth: float
-    fixed: float
+    bandwidth: Share = Field(description="share of the memory bandwidth that they reach")
+    fixed_us: Time = Field(description="time of a product beyond its memory traffic")
+
+    @property
+    def fixed(self) -> float:
+        """S of a product beyond its memory traffic."""
+        return self.fixed_us * _MICRO
 
 
-@dataclass(frozen=True)
-class AttentionConstants:
-    """How fast fused attention runs on the FLOP of its causal half.
+class AttentionConstants(Constants):
+    """How fast fused attention runs on the FLOP of its causal half."""
 
-    Attributes
-    ----------
-    plateau : share of the 16-bit peak rate that long sequences reach forwards.
-    half_tokens : at s tokens the share is ``plateau x s / (s + half_tokens)``.
-    backward : rate backwards over the rate forwards.
-    """
-
-    plateau: float
-    half_tokens: float
-    backward: float
+    plateau: Share = Field(description="share of the 16-bit peak rate that long sequences reach forwards")
+    half_tokens: Time = Field(description="tokens at which half of the plateau is reached")
+    backward: Share = Field(description="rate backwards over the rate forwards")
 
     def share(self, tokens: Size) -> Size:
         """Return the share of the 16-bit peak rate at a length of sequences."""
         return self.plateau * tokens / (tokens + self.half_tokens)
 
 
-@dataclass(frozen=True)
-class BusConstants:
+class BusConstants(Constants):
     """How fast collectives run over a link technology: S bytes take ``(S + half_message) / (efficiency x wire rate)``.
 
     Both were fitted to collectives among 8 NPUs, whose ports carry 7/8 of S.
-
-    Attributes
-    ----------
-    efficiency : bytes of a large collective per second, over the wire rate of an NPU's ports in one direction.
-    half_message : bytes of the collective that runs at half of that.
     """
 
-    efficiency: float
-    half_message: float
+    efficiency: Positive = Field(description="bytes per second of a large collective over the wire rate")
+    half_message_MB: Time = Field(description="size of a collective that runs at half of that")
+
+    @property
+    def half_message(self) -> float:
+        """Bytes of the collective that runs at half of the rate of a large one."""
+        return self.half_message_MB * _MEGA
 
     def rate(self, size: Size) -> Size:
         """Return the bytes per second of a collective of some bytes, over the wire rate."""
@@ -123,6 +141,14 @@ class Accelerator:
     power: float | None
     price: tuple[float, float] | None
     sources: Mapping[str, str] = field(repr=False)
+
+    def figures(self) -> dict[str, Any]:
+        """Return all figures in SI units, by name."""
+        decode = None if self.decode is None else self.decode.figures()
+        attention = None if self.attention is None else self.attention.figures()
+        gemm = {precision: constants.figures() for precision, constants in self.gemm.items()}
+        bus = {technology: constants.figures() for technology, constants in self.bus.items()}
+        return {**vars(self), "gemm": gemm, "decode": decode, "attention": attention, "bus": bus}
 
     def peak_rate(self, precision: str) -> float:
         """Return the dense peak rate in FLOP/s."""

@@ -26,6 +26,7 @@ from evo_libra.network.catalog.accelerator import (
     BusConstants,
     DecodeConstants,
     GemmConstants,
+    Positive,
     covering_key,
     leaves,
 )
@@ -36,16 +37,10 @@ ACCELERATORS_FILE = Path(__file__).parent / "accelerators.yaml"
 Precision = Literal["bf16", "fp8", "fp4", "int8"]
 PRECISIONS: tuple[Precision, ...] = ("bf16", "fp8", "fp4", "int8")
 
-_MEGA = 1e6
-_MICRO = 1e-6
 _PARTS = "parts-2024"
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9.-]*$"
 _YEAR = re.compile(r"\b(19|20)[0-9]{2}\b")
-_MAX = 1e12
 
-Positive = Annotated[float, Field(gt=0, le=_MAX)]
-Share = Annotated[float, Field(gt=0, le=1)]
-Time = Annotated[float, Field(ge=0, le=_MAX)]
 Count = Annotated[int, Field(ge=1, le=100_000)]
 TechnologyName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9.-]*$")]
 
@@ -57,48 +52,15 @@ class MemorySpec(StrictModel):
     bandwidth_GBps: Positive | None = Field(None, description="GB/s by the data sheet; needed as the capacity is")
 
 
-class GemmSpec(StrictModel):
-    """Constants of matrix products in one precision as a file writes them."""
-
-    plateau: Share = Field(description="share of the peak rate that large products reach")
-    fixed_us: Time = Field(description="time of a product in a training step beyond its roofline")
-    quantisation: Time = Field(0.0, description="bytes of memory traffic per element of the input that is quantised")
-    isolated_us: Time | None = Field(
-        None, description="time beyond the roofline of a large product that is measured alone"
-    )
-
-
-class DecodeSpec(StrictModel):
-    """Constants of products with few rows as a file writes them."""
-
-    bandwidth: Share = Field(description="share of the memory bandwidth that they reach")
-    fixed_us: Time = Field(description="time of a product beyond its memory traffic")
-
-
-class AttentionSpec(StrictModel):
-    """Constants of fused attention as a file writes them."""
-
-    plateau: Share = Field(description="share of the 16-bit peak rate that long sequences reach forwards")
-    half_tokens: Time = Field(description="tokens at which half of the plateau is reached")
-    backward: Share = Field(description="rate backwards over the rate forwards")
-
-
 class KernelsSpec(StrictModel):
     """Kernel constants as a file writes them."""
 
-    bf16: GemmSpec | None = Field(None, description="products in bf16")
-    fp8: GemmSpec | None = Field(None, description="products in fp8")
-    fp4: GemmSpec | None = Field(None, description="products in fp4")
-    int8: GemmSpec | None = Field(None, description="products in int8")
-    decode: DecodeSpec | None = Field(None, description="products with few rows, as in decoding")
-    attention: AttentionSpec | None = Field(None, description="fused attention")
-
-
-class BusSpec(StrictModel):
-    """How collectives use a link technology, as a file writes it."""
-
-    efficiency: Positive = Field(description="bytes per second of a large collective over the wire rate")
-    half_message_MB: Time = Field(description="size of a collective that runs at half of that")
+    bf16: GemmConstants | None = Field(None, description="products in bf16")
+    fp8: GemmConstants | None = Field(None, description="products in fp8")
+    fp4: GemmConstants | None = Field(None, description="products in fp4")
+    int8: GemmConstants | None = Field(None, description="products in int8")
+    decode: DecodeConstants | None = Field(None, description="products with few rows, as in decoding")
+    attention: AttentionConstants | None = Field(None, description="fused attention")
 
 
 class AcceleratorSpec(StrictModel):
@@ -115,7 +77,7 @@ class AcceleratorSpec(StrictModel):
     port_GBps: dict[TechnologyName, Positive] = Field(
         default_factory=dict, description=f"GB/s of a port in one direction; that of {_PARTS} when left out"
     )
-    bus: dict[TechnologyName, BusSpec] = Field(default_factory=dict, description="how collectives use the ports")
+    bus: dict[TechnologyName, BusConstants] = Field(default_factory=dict, description="how collectives use the ports")
     power_W: Positive | None = Field(None, description="power under load")
     price_usd: Positive | tuple[Positive, Positive] | None = Field(
         None, description="price of a piece, or its lowest and highest price"
@@ -270,23 +232,8 @@ def _accelerator_of(name: str, spec: AcceleratorSpec) -> Accelerator:
     return Accelerator(
         name=name, peak={precision: rate * TERA for precision, rate in spec.peak_TFLOPS.items()},
         memory_capacity=memory.capacity_GB * GIGA, memory_bandwidth=memory.bandwidth_GBps * GIGA,
-        gemm={precision: _gemm_of(it) for precision in PRECISIONS if (it := getattr(kernels, precision)) is not None},
-        decode=None if kernels.decode is None else _decode_of(kernels.decode),
-        attention=None if kernels.attention is None else _attention_of(kernels.attention), ports=spec.ports,
+        gemm={precision: it for precision in PRECISIONS if (it := getattr(kernels, precision)) is not None},
+        decode=kernels.decode, attention=kernels.attention, ports=spec.ports,
         port_bandwidth={port: (spec.port_GBps.get(port) or _catalogue_rates()[port]) * GIGA for port in spec.ports},
-        bus={port: BusConstants(bus.efficiency, bus.half_message_MB * _MEGA) for port, bus in spec.bus.items()},
-        power=spec.power_W, price=_price_of(spec), sources=_sources_of(spec),
+        bus=spec.bus, power=spec.power_W, price=_price_of(spec), sources=_sources_of(spec),
     )  # fmt: skip
-
-
-def _gemm_of(spec: GemmSpec) -> GemmConstants:
-    isolated = None if spec.isolated_us is None else spec.isolated_us * _MICRO
-    return GemmConstants(spec.plateau, spec.fixed_us * _MICRO, spec.quantisation, isolated)
-
-
-def _decode_of(spec: DecodeSpec) -> DecodeConstants:
-    return DecodeConstants(spec.bandwidth, spec.fixed_us * _MICRO)
-
-
-def _attention_of(spec: AttentionSpec) -> AttentionConstants:
-    return AttentionConstants(spec.plateau, spec.half_tokens, spec.backward)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import Annotated
@@ -27,7 +26,7 @@ class StepsSpec(StrictModel):
     at_most: DomainSize = Field(description="NPUs of the largest cluster that the source names")
 
 
-class DesignSpec(StrictModel):
+class ReferenceDesign(StrictModel):
     """A reference design as the file writes it."""
 
     title: str = Field(min_length=1, description="what it is")
@@ -39,60 +38,30 @@ class DesignSpec(StrictModel):
     source: str = Field(min_length=1, description="where it is described")
     year: int = Field(ge=1990, le=2100, description="of the source")
 
-
-class _Catalogue(RootModel[dict[Name, DesignSpec]]):
-    """All of the file."""
-
-
-@dataclass(frozen=True)
-class ReferenceDesign:
-    """A cluster by name.
-
-    Attributes
-    ----------
-    texts : its notation with N for the size of the dimension that grows, with each name of its technologies.
-    sizes : numbers of NPUs, or None where it grows by `step` up to `largest`.
-    """
-
-    name: str
-    title: str
-    texts: tuple[str, ...]
-    sizes: tuple[int, ...] | None
-    step: int
-    largest: int
-    source: str
-    year: int
+    @property
+    def largest(self) -> int:
+        """NPUs of its largest cluster."""
+        return self.npus.at_most if isinstance(self.npus, StepsSpec) else max(self.npus)
 
     def at(self, npus: int) -> list[str]:
-        """Return its notation with a number of NPUs; nothing where its source has no such cluster.
+        """Return its notation with each name of its technologies; nothing where its source has no such cluster.
 
         >>> reference_designs()["dgx-h100-superpod"].at(1024)
         ['SW(8)@nvlink4:450_CL(128)@optics-400g:50', 'SW(8)@nvlink4:450_CL(128)@infiniband-ndr:50']
         """
-        inside = prod(map(int, _SIZE.findall(self.texts[0])))
-        listed = npus % self.step == 0 if self.sizes is None else npus in self.sizes
+        inside = prod(map(int, _SIZE.findall(self.design)))
+        listed = npus % self.npus.multiple_of == 0 if isinstance(self.npus, StepsSpec) else npus in self.npus
         if not listed or npus > self.largest or npus < 2 * inside:
             return []
-        return [text.replace(_OPEN, f"({npus // inside})") for text in self.texts]
+        design = self.design.replace(_OPEN, f"({npus // inside})")
+        others = ((f"@{one}:", f"@{other}:") for one, names in self.instead.items() for other in names)
+        return [design, *(design.replace(one, other) for one, other in others)]
 
 
-def load_design_specs() -> dict[str, DesignSpec]:
-    """Return every reference design as the file says it, by name."""
-    return packaged(_Catalogue, DESIGNS_FILE).root
+class _Catalogue(RootModel[dict[Name, ReferenceDesign]]):
+    """All of the file."""
 
 
 def reference_designs() -> dict[str, ReferenceDesign]:
     """Return the reference designs, by name."""
-    return {name: _reference(name, spec) for name, spec in load_design_specs().items()}
-
-
-def _reference(name: str, spec: DesignSpec) -> ReferenceDesign:
-    steps = spec.npus if isinstance(spec.npus, StepsSpec) else None
-    sizes = spec.npus if isinstance(spec.npus, tuple) else None
-    largest = max(sizes or ()) if steps is None else steps.at_most
-    step = 1 if steps is None else steps.multiple_of
-    others = [spec.design.replace(f"@{one}:", f"@{other}:") for one, names in spec.instead.items() for other in names]
-    texts, source = (spec.design, *others), " ".join(spec.source.split())
-    return ReferenceDesign(
-        name=name, title=spec.title, texts=texts, sizes=sizes, step=step, largest=largest, source=source, year=spec.year
-    )
+    return packaged(_Catalogue, DESIGNS_FILE).root

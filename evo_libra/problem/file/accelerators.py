@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -86,7 +85,7 @@ class AcceleratorLoader:
 
     def identity(self) -> dict[str, Any]:
         """Return the figures of the accelerators, which make a problem another one."""
-        figures = [asdict(npu) for npu in self.npus]
+        figures = [npu.figures() for npu in self.npus]
         return {"accelerator": figures[0] if len(figures) == 1 else figures} if figures else {}
 
     def check_memory(self) -> None:

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
+from evo_libra.files.fields import PositiveInt, Some
 from evo_libra.network.catalog.hosts import NotNegative, Positive, Price, SourcedSpec
-from evo_libra.problem.file.fields import PositiveInt, Some
 
 Capacity = Annotated[float, Field(ge=0, le=1e9)]
 

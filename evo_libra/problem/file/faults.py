@@ -14,7 +14,6 @@ from evo_libra.problem.objectives import MEASURES
 
 if TYPE_CHECKING:
     from evo_libra.problem.faults import Faults
-    from evo_libra.problem.file.faults_spec import FaultsSpec
 
 
 class FaultsLoader:
@@ -38,17 +37,12 @@ class FaultsLoader:
             return None
         if not kits:
             raise self.fail(("faults",), "failures are of parts, and the catalogue has prices per bandwidth")
-        from evo_libra.network.catalog.failures import FAILING, Failures  # noqa: PLC0415 - few problems have failures
-        from evo_libra.problem.faults import Faults  # noqa: PLC0415 - the same
+        from evo_libra.network.catalog.failures import FAILING  # noqa: PLC0415 - few problems have failures
 
         self._check_names(given, [*FAILING, *parts_of(kits)])
-        spares = given.spares if isinstance(given.spares, tuple) else (given.spares,)
-        return Faults(
-            failures=Failures(given.per_year, given.repair_h), checkpoint=given.checkpoint_s, interval=given.interval_s,
-            restart=given.restart_s, host=given.host_npus, spares=tuple(sorted(set(spares))),
-        )  # fmt: skip
+        return given.model_copy(update={"spares": tuple(sorted(set(given.spare_choices)))})
 
-    def _check_names(self, given: FaultsSpec, known: Sequence[str]) -> None:
+    def _check_names(self, given: Faults, known: Sequence[str]) -> None:
         mistakes = [
             self.source.mistake(("faults", key, name), unknown("kind or part", name, known))
             for key, figures in (("per_year", given.per_year), ("repair_h", given.repair_h))

@@ -240,15 +240,10 @@ class _Loader:
 
     def _failures(self, kits: Sequence[Kit]) -> dict[str, Any]:
         """Return the failures of all that a problem has."""
-        from evo_libra.network.catalog.failures import (  # noqa: PLC0415 - few problems have failures
-            HOST,
-            NPU,
-            SOFTWARE,
-            Failures,
-        )
+        from evo_libra.network.catalog.failures import HOST, NPU, SOFTWARE  # noqa: PLC0415 - few problems have failures
 
         assert self.spec.faults is not None, "the caller has looked"  # noqa: S101 - our mistake
-        known = Failures(self.spec.faults.per_year, self.spec.faults.repair_h)
+        known = self.spec.faults.failures
         kinds = {kind: known.named(kind) for kind in (NPU, HOST, SOFTWARE)}
         found = kinds | {name: known.of(part) for name, part in parts_of(kits).items()}
         return {name: asdict(one) for name, one in found.items()}
@@ -298,7 +293,7 @@ class _Loader:
         given, asked = self.spec.tco, [name for name in self.spec.objectives if MEASURES[name].owned]
         if asked and given is None:
             raise self.fail((), f"the objective {asked[0]} needs the key 'tco': years, usd_per_kWh and pue")
-        return None if given is None else TotalCostOfOwnership(given.years, given.usd_per_kWh, given.pue)
+        return given
 
     def _count(
         self, catalog: Catalog, choices: Sequence[DimensionChoice], pins: dict[int, PinSpec]

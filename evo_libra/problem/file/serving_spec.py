@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
+from evo_libra.files.fields import Degree, NotNegative, PositiveInt, Some
 from evo_libra.files.source import StrictModel
-from evo_libra.problem.file.fields import Degree, NotNegative, PositiveInt, Some
 from evo_libra.workload.serving.stacks import ATTENTION, SERVING_STACKS
 
 if TYPE_CHECKING:

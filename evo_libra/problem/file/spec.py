@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, field_serializer
 
+from evo_libra.files.fields import Degree, NotNegative, PositiveFloat, PositiveInt
 from evo_libra.files.late import Late
 from evo_libra.files.source import StrictModel
 from evo_libra.network.catalog.link_layers import TransportName
 from evo_libra.network.catalog.parts import DomainSize
 from evo_libra.network.catalog.technologies import BlockName, Name
-from evo_libra.problem.file.fields import Degree, NotNegative, PositiveFloat, PositiveInt
+from evo_libra.problem.figures import TotalCostOfOwnership
 from evo_libra.problem.file.memory_spec import MemorySpec
 from evo_libra.problem.file.uncertainty_spec import UncertaintySpec, WeightSpec
 from evo_libra.problem.objectives import MEASURES
@@ -20,14 +21,14 @@ from evo_libra.problem.time_models.registry import TIME_MODELS
 from evo_libra.timing.names import ALGORITHMS, LONGEST_ENDPOINT_NS, MOST_CHUNKS, POLICIES, SCHEDULERS
 
 if TYPE_CHECKING:
-    from evo_libra.problem.file.faults_spec import FaultsSpec
+    from evo_libra.problem.faults import Faults
     from evo_libra.problem.file.generator_spec import Generator
     from evo_libra.problem.file.npu_spec import Npu
     from evo_libra.problem.file.serving_spec import ServingSpec
     from evo_libra.problem.file.system_spec import SystemSpec
     from evo_libra.problem.file.training_spec import TrainingSpec
 else:
-    FaultsSpec = Annotated[Any, Late("evo_libra.problem.file.faults_spec", "FaultsSpec")]
+    Faults = Annotated[Any, Late("evo_libra.problem.faults", "Faults")]
     Generator = Annotated[Any, Late("evo_libra.problem.file.generator_spec", "Generator")]
     Npu = Annotated[Any, Late("evo_libra.problem.file.npu_spec", "Npu")]
     ServingSpec = Annotated[Any, Late("evo_libra.problem.file.serving_spec", "ServingSpec")]
@@ -284,14 +285,6 @@ else:
     ObjectiveName = Literal[tuple(MEASURES)]
 
 
-class TcoSpec(StrictModel):
-    """Figures of the total cost of ownership of a network that runs all the time."""
-
-    years: PositiveFloat = Field(description="years of operation")
-    usd_per_kWh: NotNegative = Field(description="price of energy")
-    pue: Annotated[float, Field(ge=1, le=10)] = Field(description="power of the whole site over that of the network")
-
-
 class BandwidthSpec(StrictModel):
     """How bandwidth is chosen."""
 
@@ -360,14 +353,14 @@ class ProblemSpec(StrictModel):
         "statistic over scenarios",
     )
     uncertainty: UncertaintySpec = Field(UncertaintySpec(), description="scenarios of uncertain prices and weights")
-    tco: TcoSpec | None = Field(
+    tco: TotalCostOfOwnership | None = Field(
         None,
         description="figures of the total cost of ownership; needed for the objective and constraints of that name",
     )
     system: SystemSpec | None = Field(
         None, description="what is bought beside network and accelerators: hosts and storage"
     )
-    faults: FaultsSpec | None = Field(
+    faults: Faults | None = Field(
         None, description="failures, checkpoints and spares; needed for the objectives and constraints under failures"
     )
     constraints: tuple[str, ...] = Field(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import count
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,12 +16,10 @@ from evo_libra.network.catalog.hosts import HostSpec, SourcedSpec, host_of, pric
 from evo_libra.problem.file.mistakes import ProblemFile
 from evo_libra.problem.objectives import MEASURES
 from evo_libra.problem.system import Fixed, Hosts, MemoryOfPlans, OfPlans, SsdsOfPlans, SystemBill, SystemRow
-from evo_libra.problem.time_models.kinds import PlanTable, ServingTable, TrainingStep, TrainingTable
 from evo_libra.problem.time_models.loops import WeightedLoop
 
 if TYPE_CHECKING:
     from evo_libra.problem.file.training_spec import ServerSpec
-    from evo_libra.workload.plans.plans import Plans
 
 _KEYS = {"price": "price_usd", "watts": "power_W"}
 
@@ -90,10 +87,8 @@ class SystemLoader:
 
     def _optimizers(self, loops: Sequence[WeightedLoop], kits: Sequence[Kit]) -> Iterator[SystemRow]:
         """Yield what places of optimizers need beside hosts; each workload has servers of its own."""
-        tables = count()
         for index, (spec, loop) in enumerate(zip(self.spec.workloads, loops, strict=False)):
-            table = next(tables) if isinstance(loop.workload, PlanTable) else None
-            plans = plans_of(loop.workload)
+            table, plans = loop.open_place, loop.workload.every_plan
             if spec.training is None or plans is None:
                 continue
             from evo_libra.problem.file.offload import hosted  # noqa: PLC0415 - tables of layers do not need it
@@ -112,7 +107,7 @@ class SystemLoader:
 
     def _expansion(self, loops: Sequence[WeightedLoop]) -> Iterator[SystemRow]:
         """Yield the expansion memory of NPUs."""
-        spec, tables, each = self.spec.memory.expansion, count(), list[tuple[FloatArray, int | None]]()
+        spec, each = self.spec.memory.expansion, list[tuple[FloatArray, int | None]]()
         if spec is None:
             return
         from evo_libra.problem.file.expansion import expansions_of_file  # noqa: PLC0415 - few problems have any
@@ -120,9 +115,8 @@ class SystemLoader:
         self._check_sources(("memory", "expansion"), spec)
         choices = np.array([one.capacity for one in expansions_of_file(spec)]) / GIGA
         for loop in loops:
-            table = next(tables) if isinstance(loop.workload, PlanTable) else None
-            if (plans := plans_of(loop.workload)) is not None:
-                each.append((np.broadcast_to(choices[plans.expansion], len(plans)), table))
+            if (plans := loop.workload.every_plan) is not None:
+                each.append((np.broadcast_to(choices[plans.expansion], len(plans)), loop.open_place))
         price, key = price_range(spec.price_usd), "memory.expansion"
         yield MemoryOfPlans(
             name="expansion memory", unit="GB", price=price, watts=spec.power_W, key=key, source=_sources(spec),
@@ -158,13 +152,6 @@ class SystemLoader:
         wrong = [self.source.mistake((*path, *key.split(".")), text) for key, text in spec.mistakes()]
         if wrong:
             raise InputError(wrong)
-
-
-def plans_of(workload: object) -> Plans | None:
-    """Return the plans of a training step or of serving; None of another workload."""
-    if isinstance(workload, TrainingTable | ServingTable):
-        return workload.plans
-    return workload.planned[1] if isinstance(workload, TrainingStep) and workload.planned is not None else None
 
 
 def _sources(spec: SourcedSpec) -> str:

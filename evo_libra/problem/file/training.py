@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import numpy as np
+from pydantic_core import to_jsonable_python
 
 from evo_libra.errors import InputError, Mistake, unknown
 from evo_libra.files.mistakes import KeyPath
@@ -39,8 +40,6 @@ from evo_libra.workload.models.recommender import Recommender, load_recommenders
 from evo_libra.workload.models.stacks import STACKS
 from evo_libra.workload.parallelism import complete_degrees
 from evo_libra.workload.plans.plan_rules import plan_mistakes
-from evo_libra.workload.plans.plan_table import PlanTable
-from evo_libra.workload.serving.serving_step import ServingStep
 from evo_libra.workload.training.recommender_step import RecommenderSetup
 from evo_libra.workload.training.training_setup import Setup
 from evo_libra.workload.training.training_step import TrainingStep, recommender_training_step, training_step
@@ -79,7 +78,7 @@ class TrainingLoader:
         whole = [spec for spec in self.spec.workloads if spec.training is not None or spec.serving is not None]
         known = trained_models()
         named = [spec.model for spec in whole if spec.model in known]
-        models = {name: asdict(known[name]) for name in named if name is not None}
+        models = {name: to_jsonable_python(known[name]) for name in named if name is not None}
         optimizers = [spec.training.optimizer for spec in whole if spec.training is not None]
         hosts = dict(named for optimizer in optimizers for named in named_hosts(optimizer, self.spec.system))
         more = {"trained_models": models, "hosts": hosts}
@@ -90,11 +89,9 @@ class TrainingLoader:
 
         Of plans that differ in memory or tokens it has none: these are those of designs.
         """
-        trained = [loop for loop in loops if isinstance(loop.workload, TrainingStep | ServingStep | PlanTable)]
-        if not self.accelerators.npus or not trained:
+        if not self.accelerators.npus or not any(loop.workload.whole for loop in loops):
             return None
-        steps = [loop.workload for loop in trained if isinstance(loop.workload, TrainingStep)]
-        memory = np.array([max((step.total_memory for step in steps), default=0.0)])
+        memory = np.array([max(loop.workload.total_memory for loop in loops)])
         tokens = [loop.tokens for loop in loops]
         counted = all(one is not None for one in tokens)
         whole = [

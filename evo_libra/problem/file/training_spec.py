@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field
 
+from evo_libra.files.fields import PositiveInt, Some
 from evo_libra.files.source import StrictModel
 from evo_libra.network.catalog.hosts import HostSpec, Positive
-from evo_libra.problem.file.fields import PositiveInt, Some
 from evo_libra.workload.models.stacks import STACKS
 
 GroupOrder = tuple[Literal["tp", "cp", "dp", "pp"], ...]

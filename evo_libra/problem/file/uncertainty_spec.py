@@ -6,8 +6,8 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
+from evo_libra.files.fields import PositiveFloat
 from evo_libra.files.source import StrictModel
-from evo_libra.problem.file.fields import PositiveFloat
 
 MAX_SCENARIOS = 1000
 

@@ -21,7 +21,6 @@ from evo_libra.problem.file.spec import WorkloadSpec
 from evo_libra.problem.file.time import time_spec
 from evo_libra.problem.file.uncertainty_spec import WeightSpec
 from evo_libra.problem.file.workload_mistakes import Model, layer_mistakes
-from evo_libra.problem.time_models.kinds import PlanTable, TracedWorkload, TrainingStep
 from evo_libra.problem.time_models.loops import (
     WeightedLoop,
     weighted_loop,
@@ -40,7 +39,7 @@ from evo_libra.workload.layers.language_models import (
     load_models,
 )
 from evo_libra.workload.layers.text_file import read_astra_sim_text
-from evo_libra.workload.layers.workload import IterationSize, Workload, scale_compute
+from evo_libra.workload.layers.workload import IterationSize, Workload, WorkloadKind, scale_compute
 from evo_libra.workload.parallelism import ALL, complete_degrees, parts_of
 
 if TYPE_CHECKING:
@@ -48,8 +47,10 @@ if TYPE_CHECKING:
     from evo_libra.problem.file.serving import ServingLoader
     from evo_libra.problem.file.serving_spec import ServingSpec
     from evo_libra.problem.file.training import TrainingLoader
+    from evo_libra.timing.trace_time import TracedWorkload
 
-    AnyWorkload = Workload | TrainingStep | TracedWorkload | PlanTable
+    Part = tuple[WorkloadKind, Callable[..., WeightedLoop]]
+    """A workload, and what compiles it from its weight and the merging of its traffic."""
 
 _WHOLE = "this is a model as a whole: the key 'training' or 'serving' is needed"
 
@@ -90,12 +91,13 @@ class WorkloadLoader:
             message = "this overlap is that of tables of layers; training steps have `training.overlap`"
             raise self.fail(("time", "overlap"), message)
         parts = self._workloads()
-        weights = self._weights(parts, normalised=time.weights == "normalised")
+        weights = self._weights([workload for workload, _ in parts], normalised=time.weights == "normalised")
         places = count()
         loops = [
-            self._weighted(*part, weight, time.overlap, merging, places)
-            for part, weight in zip(parts, weights, strict=True)
-        ]
+            compiled(weight=weight, merging=merging) if workload.table is None
+            else weighted_plans(workload.table, weight, next(places), merging=merging)
+            for (workload, compiled), weight in zip(parts, weights, strict=True)
+        ]  # fmt: skip
         for index, loop in enumerate(loops):
             try:
                 check(loop)
@@ -103,34 +105,17 @@ class WorkloadLoader:
                 raise self.fail(("workloads", index), str(error)) from None
         return loops
 
-    def _weights(self, parts: Sequence[tuple[AnyWorkload, dict[str, int]]], *, normalised: bool) -> list[float]:
+    def _weights(self, workloads: Sequence[WorkloadKind], *, normalised: bool) -> list[float]:
         """Return the weights of workloads; normalised ones make up for their compute times."""
         weights = [one.value if isinstance(one, WeightSpec) else one for one in (w.weight for w in self.spec.workloads)]
         if not normalised:
             return weights
-        for index, (workload, _) in enumerate(parts):
+        for index, workload in enumerate(workloads):
             if not workload.compute:
                 raise self.fail(("workloads", index), "normalised weights need a compute time above 0")
-        compute = np.array([workload.compute for workload, _ in parts])
+        compute = np.array([workload.compute for workload in workloads])
         found: list[float] = normalised_weights(np.array(weights)[:, None], compute)[:, 0].tolist()
         return found
-
-    def _weighted(
-        self,
-        workload: AnyWorkload,
-        degrees: dict[str, int],
-        weight: float,
-        overlap: str,
-        merging: Merging,
-        places: Iterator[int],
-    ) -> WeightedLoop:
-        if isinstance(workload, TracedWorkload):
-            return weighted_traces(workload, weight, self.spec.npus, merging=merging)
-        if isinstance(workload, PlanTable):
-            return weighted_plans(workload, weight, next(places), merging=merging)
-        if isinstance(workload, TrainingStep):
-            return weighted_step(workload, weight, merging=merging)
-        return weighted_loop(workload, degrees, weight, overlap, self.spec.npus, merging=merging)
 
     def files(self) -> dict[str, str]:
         """Return the SHA-256 of the files that workloads are read from, by their names in the problem file."""
@@ -164,22 +149,25 @@ class WorkloadLoader:
         spec = load_models()[model]
         return [MODELS_FILE.parent / spec.file] if isinstance(spec, TableSpec) else []
 
-    def _workloads(self) -> list[tuple[AnyWorkload, dict[str, int]]]:
-        """Return each workload with its degrees; the mistakes of all are raised together."""
+    def _workloads(self) -> list[Part]:
+        """Return each workload with what compiles it; the mistakes of all are raised together."""
         found = Gather()
         parts = [found.attempt(partial(self.workload, index)) for index in range(len(self.spec.workloads))]
         found.check()
         return [part for part in parts if part is not None]
 
-    def workload(self, index: int) -> tuple[AnyWorkload, dict[str, int]]:
-        """Return a workload with its degrees; an error has every mistake of it that does not depend on another one."""
+    def workload(self, index: int) -> Part:
+        """Return a workload with what compiles it, which tables of plans do not need.
+
+        An error has every mistake of it that does not depend on another one.
+        """
         path, spec, found = ("workloads", index), self.spec.workloads[index], Gather()
-        if spec.serving is not None:
-            return self.serving.table(path, spec, spec.serving), {}
-        if spec.training is not None:
-            return self.training.step(path, spec, spec.training), {}
+        if spec.serving is not None or spec.training is not None:
+            model = self._whole(path, spec)
+            return model, partial(weighted_step, model)
         if spec.trace is not None and not (spec.model or spec.file or spec.generator):
-            return self._traces(path, spec), {}
+            traces = self._traces(path, spec)
+            return traces, partial(weighted_traces, traces, npus=self.spec.npus)
         degrees = {str(name): degree for name, degree in dict(spec.parallelism).items() if isinstance(degree, int)}
         complete = found.attempt(lambda: self._complete(path, degrees))
         model = found.attempt(lambda: self._model(path, spec))
@@ -200,7 +188,15 @@ class WorkloadLoader:
         found.check()
         assert workload is not None  # noqa: S101 - else there were mistakes
         assert complete is not None  # noqa: S101 - likewise
-        return workload, complete
+        overlap = time_spec(self.spec).overlap
+        return workload, partial(weighted_loop, workload, complete, overlap=overlap, npus=self.spec.npus)
+
+    def _whole(self, path: KeyPath, spec: WorkloadSpec) -> Any:  # noqa: ANN401 - a step, or a table of plans
+        """Return a model as a whole that is trained or served."""
+        if spec.serving is not None:
+            return self.serving.table(path, spec, spec.serving)
+        assert spec.training is not None, "the caller has checked"  # noqa: S101 - internal error
+        return self.training.step(path, spec, spec.training)
 
     def _complete(self, path: KeyPath, degrees: dict[str, int]) -> dict[str, int]:
         try:

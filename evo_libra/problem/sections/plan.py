@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population
 from evo_libra.problem.protocol import Gene
 from evo_libra.problem.sections.section import Draft, Rules, Section, Segment
-from evo_libra.problem.time_models.kinds import PlanTable
+
+if TYPE_CHECKING:
+    from evo_libra.workload.plans.plan_table import PlanTable
 
 _LISTED = 5_000_000
 """Combinations of options up to which the nearest plan of each is kept once it is known."""

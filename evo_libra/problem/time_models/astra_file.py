@@ -20,7 +20,7 @@ from evo_libra.network.transport import TRANSPORTS
 from evo_libra.problem.pricing.catalog import kits_of
 from evo_libra.problem.time_models.astra import AstraTime
 from evo_libra.problem.time_models.libra import libra_time
-from evo_libra.problem.time_models.loops import WeightedLoop, all_gathers
+from evo_libra.problem.time_models.loops import WeightedLoop
 from evo_libra.problem.time_models.registry import Loops, Make, Network, TimeKind
 from evo_libra.timing.collectives.phase import Overheads
 from evo_libra.timing.fidelity import NATURAL, Fidelity
@@ -139,7 +139,7 @@ def latency_of(spec: TimeSpec, catalog: Catalog, source: Source) -> FloatArray:
 def _check_chunks(fidelity: Fidelity, loop: WeightedLoop) -> None:
     """Refuse a workload with an all-gather of fewer bytes than chunks; ASTRA-sim would never end."""
     most = max(fidelity.chunks)
-    for place, size in all_gathers(loop):
+    for place, size in loop.workload.all_gathers(loop.time.streams):
         if size < most:
             raise InputError(f"the all-gather of {size:g} bytes in {place} cannot be cut into {most} chunks")
 

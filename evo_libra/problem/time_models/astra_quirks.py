@@ -9,14 +9,12 @@ import numpy as np
 from evo_libra.arrays import BoolArray, IntArray, Population
 from evo_libra.collective import Collective
 from evo_libra.problem.time_models.astra import AstraTime
-from evo_libra.problem.time_models.kinds import TracedWorkload
-from evo_libra.problem.time_models.loops import WeightedLoop, collectives_of
+from evo_libra.problem.time_models.loops import WeightedLoop
 from evo_libra.timing import quirks
 from evo_libra.timing.collectives.system import cut
 from evo_libra.timing.names import Policy, Scheduler
 from evo_libra.timing.quirks import WARNED, Quirk, Warned
 from evo_libra.timing.schedule_choices import schedule_of
-from evo_libra.workload.layers.workload import Workload
 
 _UNSAFE = (Policy.ALTERNATING, Policy.FEWEST_PHASES_FIRST)
 
@@ -43,7 +41,7 @@ def _concerned(time: AstraTime, designs: Population) -> dict[Quirk, BoolArray]:
         np.array([scheduler is kind for scheduler in schedulers])
         for kind in (Scheduler.THEMIS_PAPER, Scheduler.ROUND_ROBIN, Scheduler.BASELINE)
     )
-    again = several & any(len(collectives_of(loop)) > 1 for loop in time.loops)
+    again = several & any(len(loop.workload.collectives(loop.degrees)) > 1 for loop in time.loops)
     policies = [time.collectives.policy_of(scheduler) for scheduler in schedulers]
     asked = ~baseline | np.array([policy is not Policy.FIFO for policy in policies])
     unsafe = np.array([policy in _UNSAFE for policy in policies])
@@ -63,13 +61,7 @@ def _concerned(time: AstraTime, designs: Population) -> dict[Quirk, BoolArray]:
 
 def _instant(time: AstraTime) -> tuple[str, ...]:
     """Return the nodes of traces that compute for less than 1 ns; of NPUs that do the same, those of the first."""
-    traced = [loop.workload for loop in time.loops if isinstance(loop.workload, TracedWorkload)]
-    return tuple(
-        f"node {program.nodes[at]} '{program.names[at]}' of NPU {program.classes[program.owner[at]][0]} in {work.name}"
-        for work in traced
-        for program in (work.program,)
-        for at in work.instant
-    )
+    return tuple(node for loop in time.loops for node in loop.workload.instant)
 
 
 def _parts(time: AstraTime, designs: Population) -> BoolArray:
@@ -84,7 +76,7 @@ def _turned(time: AstraTime, designs: Population, depth: IntArray) -> BoolArray:
     """Return in which designs a collective's chunks are no multiple of the dimensions, which are taken by turns."""
     found, placed = np.zeros(len(designs), dtype=np.bool_), time.placed(designs.npus)
     for loop in time.loops:
-        for collective, group, size in set(collectives_of(loop)):
+        for collective, group, size in set(loop.workload.collectives(loop.degrees)):
             npus = placed[loop.layouts[group], group].extent.prod(axis=0)
             found |= cut(collective, size, npus, schedule_of(designs).chunks).count % np.maximum(depth, 1) > 0
     return found
@@ -102,7 +94,7 @@ def _overlapping(time: AstraTime, designs: Population) -> BoolArray:
 
 def _beside(loop: WeightedLoop) -> set[tuple[tuple[Collective, str, int], float]]:
     """Return the collectives of input gradients, and the seconds of computation before another collective can begin."""
-    layers = loop.workload.layers if isinstance(loop.workload, Workload) else ()
+    layers = loop.workload.layers
     return {
         ((first.collective, first.group, round(first.size)), second.compute)
         for first, second in ((layer.input_gradient, layer.weight_gradient) for layer in layers)

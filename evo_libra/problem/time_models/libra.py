@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evo_libra.arrays import FloatArray, IntArray, Population, columns
+from evo_libra.arrays import FloatArray, IntArray, Population, no_plans
 from evo_libra.bandwidth.chains import Chains, chains_of, joined_chains
 from evo_libra.bandwidth.program import BandwidthProgram
 from evo_libra.collective import (
@@ -24,12 +24,11 @@ from evo_libra.collective import (
 from evo_libra.errors import InputError
 from evo_libra.network.blocks import Kit, PricedBlock
 from evo_libra.network.blocks.registry import BLOCKS
-from evo_libra.problem.time_models.kinds import TabulatedTime
 from evo_libra.problem.time_models.loops import Channel, WeightedLoop, channel_of
 from evo_libra.problem.time_models.placement import Operation, Placement
 from evo_libra.problem.time_models.registry import Loops, Network, TimeKind
 from evo_libra.problem.time_models.time_model import TimeModel
-from evo_libra.workload.layers.iteration_time import IterationTime, Load, Merging, Message, Race, without_certain_races
+from evo_libra.workload.layers.iteration_time import Load, Merging, Message, Race
 from evo_libra.workload.parallelism import offsets
 
 if TYPE_CHECKING:
@@ -95,30 +94,20 @@ class LibraTime(TimeModel):
     def program(
         self, traffic: FloatArray, low: FloatArray, high: FloatArray, plan: IntArray | None = None
     ) -> BandwidthProgram:
-        base, size = np.zeros(1), np.zeros((len(self.channels), 1))
-        races: list[Race] = []
-        chains: list[Chains] = []
-        plans = iter(() if plan is None else plan)
+        base: FloatArray | float = np.zeros(1)
+        size, plans = np.zeros((len(self.channels), 1)), no_plans(0) if plan is None else plan
+        races, chains = list[Race](), list[Chains]()
         for loop in self.loops:
-            place = self._place(loop)
-            if isinstance(loop.time, TabulatedTime):
-                mine = next(plans)
-                base = base + loop.weight * columns(loop.time.compute, mine)
-                size = size + loop.weight * np.einsum("sg,sn->gn", place, columns(loop.time.size, mine))
-                chains.append(_chains(loop.time, loop.weight, place, mine))
-                continue
-            if not isinstance(loop.time, IterationTime):
-                name = loop.workload.name
-                raise InputError(f"exact bandwidths and proofs are of training loops; the workload '{name}' is a trace")
-            time = without_certain_races(loop.time)
-            base = base + loop.weight * time.compute
-            size = size + loop.weight * (time.size @ place)[:, None]
-            races += [Race(loop.weight * race.count, race.compute, race.size @ place) for race in time.races]
+            found = loop.time.linear(loop.weight, self._place(loop), plans[loop.rows])
+            base, size = base + found.compute, size + found.size
+            races += found.races
+            if found.chained:
+                chains.append(joined_chains([_chains(*race) for race in found.chained]))
         chains.append(chains_of([races], len(size)))
         rows, limit = np.empty((0, *low.shape)), np.empty((0, low.shape[1]))
         equality = np.empty(0, dtype=np.bool_)
         return BandwidthProgram(
-            base=base, size=size, traffic=traffic, price=np.zeros(low.shape), low=low, high=high, rows=rows,
+            base=np.asarray(base), size=size, traffic=traffic, price=np.zeros(low.shape), low=low, high=high, rows=rows,
             limit=limit, equality=equality, chains=joined_chains(chains),
         )  # fmt: skip
 
@@ -130,15 +119,9 @@ class LibraTime(TimeModel):
         return place
 
 
-def _chains(time: TabulatedTime, weight: float, place: FloatArray, plan: IntArray) -> Chains:
-    """Return the chains of a training step under (n,) plans, with their bytes by channel."""
-    parts = []
-    for race in time.races:
-        count = weight * columns(race.count, plan)
-        size = np.einsum("sg,ksn->kgn", place, columns(race.size, plan)) * count
-        compute = columns(race.compute, plan) * count
-        parts.append(Chains(compute[None], size[None], np.ones((1, len(compute), 1), dtype=np.bool_)))
-    return joined_chains(parts)
+def _chains(compute: FloatArray, size: FloatArray) -> Chains:
+    """Return the chains of a race under the plans of designs."""
+    return Chains(compute[None], size[None], np.ones((1, len(compute), 1), dtype=np.bool_))
 
 
 def libra_time(loops: Loops, network: Network) -> LibraTime:

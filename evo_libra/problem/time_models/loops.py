@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
@@ -11,14 +11,18 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray, Population, columns
 from evo_libra.collective import Collective, NextStage, SizedByPlan, SizedCollective
-from evo_libra.problem.time_models.kinds import PlanTable, ServingStep, ServingTable, TracedWorkload, TrainingStep
 from evo_libra.workload.layers.iteration_time import IterationTime, Load, Merging, Stream, iteration_time
-from evo_libra.workload.layers.workload import IterationSize, Workload
+from evo_libra.workload.layers.workload import Workload, WorkloadKind
 from evo_libra.workload.parallelism import ALL, MEMBER, Layout, parts_of
 
 if TYPE_CHECKING:
-    from evo_libra.timing.trace_time import TraceTime
+    from evo_libra.timing.trace_time import TracedWorkload, TraceTime
+    from evo_libra.workload.plans.plan_table import PlanTable
     from evo_libra.workload.plans.tabulated import TabulatedTime
+    from evo_libra.workload.training.planned_step import PlannedStep
+
+    Time = IterationTime | TraceTime | TabulatedTime
+    """A time as a function of those of its streams, and of the plan where some are open."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,7 @@ class WeightedLoop:
 
     Attributes
     ----------
-    workload : its layers, its training step or serving under one plan, or its traces.
+    workload : of any kind.
     degrees : NPUs in each process group, innermost first, and of all NPUs under ``all``.
     layouts : of each process group, those that lie around it with their degrees, the innermost first.
     weight : factor on its time in the objective.
@@ -45,11 +49,11 @@ class WeightedLoop:
     overlap : of the collectives of a table of layers, as for `iteration_time`.
     """
 
-    workload: Workload | TrainingStep | ServingStep | TracedWorkload | PlanTable
+    workload: WorkloadKind
     degrees: Mapping[str, int]
     layouts: Mapping[str, Layout]
     weight: float
-    time: IterationTime | TraceTime | TabulatedTime
+    time: Time
     merging: Merging = Merging.PATTERN
     served: Served | None = None
     overlap: str = "none"
@@ -57,25 +61,51 @@ class WeightedLoop:
     @property
     def tokens(self) -> FloatArray | None:
         """(p,) or (1,) tokens of an iteration; None where there are none."""
-        found = getattr(self.workload, "tokens", None)
+        found = self.workload.tokens
         return None if found is None else np.atleast_1d(np.asarray(found, dtype=np.float64))
 
     @property
-    def size(self) -> IterationSize:
-        """Layers, samples and NPUs of one iteration; empty for traces."""
-        return IterationSize() if isinstance(self.workload, TracedWorkload) else self.workload.size
-
-    @property
-    def timed(self) -> tuple[tuple[str, IterationTime | TraceTime | TabulatedTime], ...]:
+    def timed(self) -> tuple[tuple[str, Time], ...]:
         """The times of the workload, each with the name of the list of `Times` that it belongs to."""
         served = () if self.served is None else (("first", self.served.first), ("token", self.served.token))
         return ("workloads", self.time), *served
 
-    def pinned(self, plan: int) -> WeightedLoop:
+    @property
+    def open_place(self) -> int | None:
+        """The place of the workload among those that leave plans open; None where it is none of them."""
+        return None
+
+    @property
+    def rows(self) -> slice:
+        """Which rows of the (w, n) plans of designs are those of the workload."""
+        return slice(0, 0)
+
+    def pinned(self, plan: Sequence[int]) -> WeightedLoop:  # noqa: ARG002 - loops with open plans need it
+        """Return the loop under one plan of each workload that leaves some open."""
+        return self
+
+
+@dataclass(frozen=True)
+class OpenLoop(WeightedLoop):
+    """A workload that leaves plans open, with the times of all of them; its `place` is that among such workloads."""
+
+    workload: PlanTable
+    time: TabulatedTime
+    place: int = 0
+
+    @property
+    def open_place(self) -> int | None:
+        """The place."""
+        return self.place
+
+    @property
+    def rows(self) -> slice:
+        """Its row of the plans of designs."""
+        return slice(self.place, self.place + 1)
+
+    def pinned(self, plan: Sequence[int]) -> WeightedLoop:
         """Return the loop under one of its plans."""
-        assert isinstance(self.workload, PlanTable), "only plans are chosen"  # noqa: S101 - our mistake
-        step = self.workload.step(plan)
-        return weighted_step(step, self.weight, merging=self.merging)
+        return weighted_step(self.workload.step(plan[self.place]), self.weight, merging=self.merging)
 
 
 @dataclass(frozen=True)
@@ -121,31 +151,28 @@ def weighted_loop(
     )  # fmt: skip
 
 
-def weighted_step(step: TrainingStep | ServingStep, weight: float, *, merging: Merging) -> WeightedLoop:
+def weighted_step(step: PlannedStep, weight: float, *, merging: Merging) -> WeightedLoop:
     """Compile a training step or serving under one plan; `merging` is that of `iteration_time`."""
-    from evo_libra.workload.training.iteration import step_iteration  # noqa: PLC0415 - tables of layers do not need it
-
-    served = None
-    if isinstance(step, ServingStep):
-        served = Served(*(step_iteration(time, step.degrees, merging) for time in (step.times.first, step.times.token)))
-    time = step_iteration(step.time, step.degrees, merging)
+    parts = step.compiled_parts(merging)
+    served = None if parts is None else Served(*parts)
+    time = step.compiled(merging)
     return WeightedLoop(step, step.degrees, step.layouts, weight=weight, time=time, merging=merging, served=served)
 
 
-def weighted_plans(table: PlanTable, weight: float, place: int, *, merging: Merging) -> WeightedLoop:
+def weighted_plans(table: PlanTable, weight: float, place: int, *, merging: Merging) -> OpenLoop:
     """Compile the training steps of all plans of a table; it is the n-th one of its problem, by `place`."""
     layouts: dict[str, Layout] = dict.fromkeys((*table.degrees, ALL), ((OPEN, place),))
-    served = None
-    if isinstance(table, ServingTable):
-        served = Served(table.served(merging).first, table.served(merging).token)
-    return WeightedLoop(table, {}, layouts, weight=weight, time=table.time(merging), merging=merging, served=served)
+    parts = table.time_parts(merging)
+    served = None if parts is None else Served(*parts)
+    time = table.time(merging)
+    return OpenLoop(table, {}, layouts, weight=weight, time=time, merging=merging, served=served, place=place)
 
 
 OPEN = "plan"
 """Name in the layouts of groups that lie as a plan says, with the place of its table."""
 
 
-def weighted_traces(workload: TracedWorkload, weight: float, npus: int, *, merging: Merging) -> WeightedLoop:
+def weighted_traces(workload: TracedWorkload, weight: float, *, npus: int, merging: Merging) -> WeightedLoop:
     """Compile traces; `merging` is that of `trace_time`."""
     from evo_libra.timing.trace_time import trace_time  # noqa: PLC0415 - few problems have traces
 
@@ -189,53 +216,3 @@ def sent_by(channel: Channel, designs: Population) -> tuple[FloatArray, IntArray
     plan = designs.plans[layout[0][1]]
     sending = np.flatnonzero(columns(load.sent, plan))
     return columns(load.size, plan[sending]), sending
-
-
-def all_gathers(loop: WeightedLoop) -> Iterator[tuple[str, float]]:
-    """Give where each all-gather is, and the bytes of its shard; of open plans, the smallest shards."""
-    workload = loop.workload
-    if isinstance(workload, TracedWorkload):
-        program = workload.program
-        for operation, node in zip(program.operations, program.nodes, strict=True):
-            if operation.collective is Collective.ALL_GATHER:
-                yield f"node {node}", operation.size
-        return
-    if isinstance(workload, TrainingStep | ServingStep | PlanTable):
-        yield from _all_gathers_of_step(workload, loop)
-        return
-    for layer in workload.layers:
-        for phase in layer.phases:
-            if phase.collective is Collective.ALL_GATHER:
-                yield f"layer {layer.name}", round(phase.size)
-
-
-def _all_gathers_of_step(
-    step: TrainingStep | ServingStep | PlanTable, loop: WeightedLoop
-) -> Iterator[tuple[str, float]]:
-    for group, load in loop.time.streams:
-        if isinstance(load, SizedCollective) and load.collective is Collective.ALL_GATHER:
-            yield f"the group {group}", load.size
-        if isinstance(step, PlanTable) and isinstance(load, SizedByPlan) and load.operation is Collective.ALL_GATHER:
-            size = np.where(load.sent, load.size, np.inf)
-            yield f"the group {group} under the plan {step.text(int(size.argmin()))}", float(size.min())
-
-
-def collectives_of(loop: WeightedLoop) -> list[tuple[Collective, str, int]]:
-    """Return kind, group and bytes of the collectives of an iteration; of traces, of the NPU that has most of them."""
-    if isinstance(loop.workload, TracedWorkload):
-        each: dict[int, list[tuple[Collective, str, int]]] = {}
-        for owner, collective, group, size in loop.workload.collectives():
-            each.setdefault(owner, []).append((collective, group, size))
-        return max(each.values(), key=len, default=[])
-    if isinstance(loop.workload, TrainingStep | ServingStep):
-        from evo_libra.workload.training.iteration import step_iteration  # noqa: PLC0415 - tables of layers do not need it
-
-        streams = step_iteration(loop.workload.time, loop.degrees, Merging.NONE).streams
-        return [(load.collective, group, load.size) for group, load in streams if isinstance(load, SizedCollective)]
-    assert isinstance(loop.workload, Workload), "plans are pinned"  # noqa: S101 - our mistake
-    phases = (phase for layer in loop.workload.layers for phase in layer.phases)
-    return [
-        (phase.collective, phase.group, round(phase.size))
-        for phase in phases
-        if phase.collective and loop.degrees[phase.group] > 1
-    ]

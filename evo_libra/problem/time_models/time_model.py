@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population, columns, no_plans
+from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population, columns
 from evo_libra.bandwidth.program import BandwidthProgram
 from evo_libra.collective import NextStage, Pattern, PushPull
 from evo_libra.errors import InputError
 from evo_libra.network.blocks import Kit, PricedBlock
 from evo_libra.network.blocks.registry import BLOCKS
-from evo_libra.problem.time_models.kinds import PlanTable, TabulatedTime
 from evo_libra.problem.time_models.loops import (
     OPEN,
     Channel,
+    OpenLoop,
     Times,
     WeightedLoop,
     channel_of,
@@ -35,6 +35,7 @@ from evo_libra.workload.parallelism import ALL, MEMBER, Layout, lay_groups, offs
 if TYPE_CHECKING:
     from evo_libra.timing.fidelity import Fidelity
     from evo_libra.workload.plans.placement import Placed
+    from evo_libra.workload.plans.plan_table import PlanTable
 
 
 @dataclass(frozen=True)
@@ -120,17 +121,18 @@ class TimeModel(ABC):
         return any(loop.served is not None for loop in self.loops)
 
     @cached_property
+    def open_loops(self) -> tuple[OpenLoop, ...]:
+        """The workloads that leave plans open."""
+        return tuple(loop for loop in self.loops if isinstance(loop, OpenLoop))
+
+    @cached_property
     def tables(self) -> tuple[PlanTable, ...]:
         """The plans of each workload that leaves some open."""
-        return tuple(loop.workload for loop in self.loops if isinstance(loop.workload, PlanTable))
+        return tuple(loop.workload for loop in self.open_loops)
 
     def pinned(self, plan: Sequence[int]) -> Self:
         """Return the time model of the workloads under one plan of each table."""
-        places = iter(plan)
-        loops = tuple(
-            loop.pinned(next(places)) if isinstance(loop.workload, PlanTable) else loop for loop in self.loops
-        )
-        return replace(self, loops=loops)
+        return replace(self, loops=tuple(loop.pinned(plan) for loop in self.loops))
 
     def physical(self, technologies: int) -> Self:
         """Return the time model in which groups get what links carry, where all of them have the whole bandwidth here.
@@ -299,23 +301,20 @@ class TimeModel(ABC):
     @cached_property
     def _calls(self) -> list[tuple[str, Callable[..., FloatArray], list[int], slice]]:
         """Every time: the list of `Times` that it belongs to, the places of its streams, and that of its plan."""
-        place, plans = {channel: c for c, channel in enumerate(self.channels)}, 0
-        found: list[tuple[str, Callable[..., FloatArray], list[int], slice]] = []
-        for loop in self.loops:
-            mine = slice(plans, plans + isinstance(loop.time, TabulatedTime))
-            for kind, time in loop.timed:
-                found.append((kind, time, [place[channel_of(loop, stream)] for stream in time.streams], mine))
-            plans = mine.stop
-        return found
+        place = {channel: c for c, channel in enumerate(self.channels)}
+        return [
+            (kind, time, [place[channel_of(loop, stream)] for stream in time.streams], loop.rows)
+            for loop in self.loops
+            for kind, time in loop.timed
+        ]
 
     def tokens(self, designs: Population) -> list[FloatArray]:
         """Return (n,) or (1,) tokens of an iteration of each workload, under the plans of designs."""
-        plans, found = iter(designs.plans), []
-        for loop in self.loops:
-            plan = next(plans) if isinstance(loop.workload, PlanTable) else no_plans(0)
-            tokens = np.zeros(1) if loop.tokens is None else loop.tokens
-            found.append(columns(tokens, plan) if len(tokens) > 1 else tokens)
-        return found
+        found = [np.zeros(1) if loop.tokens is None else loop.tokens for loop in self.loops]
+        plans = [designs.plans[loop.rows] for loop in self.loops]
+        return [
+            columns(tokens, plan[0]) if len(tokens) > 1 else tokens for tokens, plan in zip(found, plans, strict=True)
+        ]
 
     def __call__(self, designs: Population, traffic: FloatArray | None = None) -> FloatArray:
         """Return (n,) weighted seconds of all workloads; the parameters are those of `channel_times`."""

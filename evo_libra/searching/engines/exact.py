@@ -153,7 +153,7 @@ class ExhaustiveEngine(Engine):
 
 def _check_time_and_cost(problem: Problem) -> None:
     """Refuse a problem whose designs are too many to look at each, if the front of others cannot be proven."""
-    if problem.faults is not None and len(problem.faults.spares) > 1:
+    if problem.faults is not None and len(problem.faults.spare_choices) > 1:
         raise InputError(
             f"exhaustive chooses spares where it looks at each design of whole ports, and '{problem.name}' has too "
             "many or other ones; with one number in `faults.spares` it proves time and cost, and nsga2 searches all"

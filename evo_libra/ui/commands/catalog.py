@@ -97,12 +97,12 @@ def _one(name: str) -> dict[str, Any]:
 
 def _listed(name: str) -> dict[str, Any]:
     """Return a list as its file has it."""
-    from evo_libra.network.catalog.designs import load_design_specs
+    from evo_libra.network.catalog.designs import reference_designs
     from evo_libra.network.catalog.failures import load_failure_specs
     from evo_libra.network.catalog.hosts import load_hosts
 
     loaders: dict[str, Callable[[], Mapping[str, BaseModel]]] = {
-        "designs": load_design_specs, "hosts": load_hosts, "failures": load_failure_specs
+        "designs": reference_designs, "hosts": load_hosts, "failures": load_failure_specs
     }  # fmt: skip
     specs = loaders[name]()
     return {each: spec.model_dump(mode="json", exclude_none=name == "hosts") for each, spec in specs.items()}
@@ -129,12 +129,10 @@ def _decoder(name: str) -> dict[str, Any]:
 
 def _recommender(name: str) -> dict[str, Any]:
     """Return the hyper-parameters of a recommendation model, and its numbers of weights."""
-    from dataclasses import asdict
-
     from evo_libra.workload.models.recommender import recommender
 
     found = recommender(name)
-    shape = {key: value for key, value in asdict(found).items() if key not in ("name", "source")}
+    shape = found.model_dump(exclude={"name", "source"})
     weights = {"embedding_parameters": found.known_rows * found.embedding, "mlp_parameters": found.mlp_weights}
     return {**shape, **weights, "source": " ".join(found.source.split())}
 

@@ -81,9 +81,7 @@ _FAILED = 1
 
 def _differences(problem: Problem, design: Population) -> list[TraceDifference]:
     """Return why ASTRA-sim takes another time for the workloads of traces."""
-    from evo_libra.problem.time_models.kinds import TracedWorkload
-
-    if not any(isinstance(loop.workload, TracedWorkload) for loop in problem.time.loops):
+    if not problem.time.predicts_astra_sim:
         return []
     from evo_libra.astra_sim.trace_differences import trace_differences
 

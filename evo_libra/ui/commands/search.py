@@ -183,7 +183,6 @@ def _report(
 ) -> int:  # fmt: skip
     from evo_libra.experiment.run.record import ending_text
     from evo_libra.experiment.store.folder import DONE, MANIFEST
-    from evo_libra.explain.explain import sizes_of
     from evo_libra.explain.references import reference_rows
     from evo_libra.problem.problem import Problem
     from evo_libra.problem.quirks import warnings_of
@@ -200,7 +199,7 @@ def _report(
     end = run.read_json(DONE) if run.done else {}
     beyond = first_beyond_links(problem, front) if len(front) else {}
     loops = problem.time.loops if isinstance(problem, Problem) else ()
-    workloads = [{"name": loop.workload.name, **sizes_of(loop)} for loop in loops]
+    workloads = [{"name": loop.workload.name, **loop.workload.figures(loop.degrees)} for loop in loops]
     if as_json:
         more: dict[str, Any] = {key: end[key] for key in ("ended", "restarts") if key in end}
         more |= {"claim": end["claim"]} if end.get("claim") else {}

@@ -10,7 +10,7 @@ from functools import cached_property, partial, reduce
 
 import numpy as np
 
-from evo_libra.arrays import FloatArray
+from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.collective import (
     Collective,
     Dispatch,
@@ -67,6 +67,22 @@ class Race:
 
 
 @dataclass(frozen=True)
+class Linear:
+    """A time as coefficients of c kinds of traffic, for one plan or those of n designs.
+
+    Attributes
+    ----------
+    compute, size : seconds and (c, n) or (c, 1) units that nothing hides.
+    races : of one plan; `chained` : of plans of designs, (k, n) seconds and (k, c, n) units of each chain of a race.
+    """
+
+    compute: FloatArray | float
+    size: FloatArray
+    races: Sequence[Race] = ()
+    chained: Sequence[tuple[FloatArray, FloatArray]] = ()
+
+
+@dataclass(frozen=True)
 class IterationTime:
     """Iteration time as a function of the seconds per unit (byte or operation) of each stream.
 
@@ -86,6 +102,12 @@ class IterationTime:
             chains = (_chain(*chain, time_per_unit) for chain in zip(race.compute, sends, strict=True))
             time = time + race.count * reduce(np.maximum, chains)
         return np.asarray(time)
+
+    def linear(self, weight: float, kind: FloatArray, plan: IntArray) -> Linear:  # noqa: ARG002 - tables of plans need it
+        """Return the weighted time as coefficients of traffic, of which (s, c) is 1 where a stream is of a kind."""
+        time = without_certain_races(self)
+        races = [Race(weight * race.count, race.compute, race.size @ kind) for race in time.races]
+        return Linear(weight * time.compute, weight * (time.size @ kind)[:, None], races)
 
     @cached_property
     def _sends(self) -> list[tuple[int, float]]:

@@ -1,10 +1,23 @@
-"""Workloads: one training iteration as layers of compute and collectives on process groups."""
+"""Kinds of workloads, and the first of them: one training iteration as layers of compute and collectives."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from evo_libra.collective import Collective
+from evo_libra.arrays import FloatArray
+from evo_libra.collective import Collective, Dispatch, NextStage, PushPull, SizedCollective
+from evo_libra.workload.parallelism import ALL
+
+if TYPE_CHECKING:
+    from evo_libra.workload.layers.iteration_time import Message, Stream
+    from evo_libra.workload.plans.plan_table import PlanTable
+    from evo_libra.workload.plans.plans import Plans
+    from evo_libra.workload.training.training_setup import Setup
 
 PHASES = ("forward", "input_gradient", "weight_gradient")
 
@@ -60,12 +73,139 @@ class IterationSize:
 
 
 @dataclass(frozen=True)
-class Workload:
+class Sent:
+    """A collective or message of a process group: the phase that runs it, and its bytes."""
+
+    phase: str
+    what: Collective | Dispatch | NextStage | PushPull
+    group: str
+    size: float
+
+    @property
+    def name(self) -> str:
+        """What reports call it."""
+        if isinstance(self.what, Collective):
+            return self.what.value
+        if isinstance(self.what, PushPull):
+            return "push and pull"
+        return Collective.ALL_TO_ALL.value if isinstance(self.what, Dispatch) else "send"
+
+
+Key = TypeVar("Key")
+
+
+def most_of_one(owned: Iterable[tuple[int, Key]]) -> Counter[Key]:
+    """Count what is alike, of the NPU that has the most of it; each item comes with its NPU."""
+    each: dict[int, Counter[Key]] = {}
+    for npu, key in owned:
+        each.setdefault(npu, Counter())[key] += 1
+    return reduce(or_, each.values(), Counter())
+
+
+class WorkloadKind:
+    """What any workload answers, whatever its kind.
+
+    Attributes
+    ----------
+    reported : the part of an explanation that the kind has; "" for none.
+    whole : whether it is a model as a whole, trained or served, which knows its memory.
+    """
+
+    reported: ClassVar[str] = ""
+    whole: ClassVar[bool] = False
+    if TYPE_CHECKING:  # a dataclass would take a property for the default of its field
+
+        @property
+        def name(self) -> str:
+            """Its name."""
+
+        @property
+        def size(self) -> IterationSize:
+            """How much an iteration is."""
+
+        @property
+        def compute(self) -> float:
+            """Seconds of an iteration on a network that costs no time."""
+
+        @property
+        def tokens(self) -> float | FloatArray | None:
+            """Tokens of an iteration, a number or (p,) under each plan; None where there are none."""
+
+        @property
+        def layers(self) -> tuple[Layer, ...]:
+            """The layers of a table of layers."""
+
+        @property
+        def planned(self) -> tuple[Setup, Plans] | None:
+            """What a training step of a language model trains, under which plan."""
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Process groups that something is sent in, in order of appearance, where one plan is known."""
+        return ()
+
+    @property
+    def table(self) -> PlanTable | None:
+        """All plans of the workload, where some are open."""
+        return None
+
+    @property
+    def every_plan(self) -> Plans | None:
+        """The plans of a model as a whole, be it one."""
+        return None
+
+    @property
+    def total_memory(self) -> float:
+        """Bytes of an NPU; 0 where they are not known, or depend on the plan."""
+        return 0.0
+
+    def memory_mistakes(self, limit: float) -> list[str]:  # noqa: ARG002 - models need it
+        """Return a sentence that says what needs more than so many bytes of an NPU, if something does."""
+        return []
+
+    @property
+    def unexported(self) -> str:
+        """Why the workload cannot be exported as traces, a sentence; "" where it can."""
+        return ""
+
+    def figures(self, degrees: Mapping[str, int]) -> dict[str, Any]:
+        """Return the process groups, of some degrees, and how much an iteration is, for programs."""
+        groups = {name: degree for name, degree in degrees.items() if name != ALL}
+        return {"parallelism": groups, **self.size.figures}
+
+    def sent(self) -> Mapping[Sent, float]:
+        """Return how often an NPU sends what is alike in phase, kind, group and bytes, of the NPU that does so most."""
+        raise NotImplementedError
+
+    def collectives(self, degrees: Mapping[str, int]) -> list[tuple[Collective, str, int]]:
+        """Return kind, group and bytes of the collectives of an iteration, of the NPU that has most of them."""
+        raise NotImplementedError
+
+    def all_gathers(self, streams: Iterable[Stream]) -> Iterator[tuple[str, float]]:
+        """Give where each all-gather is, and the bytes of its shard; here from the streams of single operations."""
+        for group, load in streams:
+            if isinstance(load, SizedCollective) and load.collective is Collective.ALL_GATHER:
+                yield f"the group {group}", load.size
+
+    def messages(self) -> Iterator[tuple[int, Message]]:
+        """Give NPU and message of each send of a trace."""
+        return iter(())
+
+    @property
+    def instant(self) -> tuple[str, ...]:
+        """The computations of traces that take less than 1 ns under the roofline, as in a sentence."""
+        return ()
+
+
+@dataclass(frozen=True)
+class Workload(WorkloadKind):
     """One training iteration of a model: its layers in forward order, of which several may be one of the model's."""
 
     name: str
     layers: tuple[Layer, ...]
     size: IterationSize = IterationSize()
+    tokens = None
+    planned = None
 
     @property
     def compute(self) -> float:
@@ -77,6 +217,31 @@ class Workload:
         """Process groups that some collective runs on, in order of appearance."""
         phases = (phase for layer in self.layers for phase in layer.phases)
         return tuple(dict.fromkeys(phase.group for phase in phases if phase.collective))
+
+    def sent(self) -> Mapping[Sent, float]:
+        """Count what is alike over all layers."""
+        return Counter(
+            Sent(name, phase.collective, phase.group, phase.size)
+            for layer in self.layers
+            for name, phase in zip(PHASES, layer.phases, strict=True)
+            if phase.collective
+        )
+
+    def collectives(self, degrees: Mapping[str, int]) -> list[tuple[Collective, str, int]]:
+        """Return the collectives of all layers, of groups of more than one NPU."""
+        return [
+            (phase.collective, phase.group, round(phase.size))
+            for layer in self.layers
+            for phase in layer.phases
+            if phase.collective and degrees[phase.group] > 1
+        ]
+
+    def all_gathers(self, streams: Iterable[Stream]) -> Iterator[tuple[str, float]]:  # noqa: ARG002 - layers are known
+        """Give the layer of each all-gather, and the bytes of its shard."""
+        for layer in self.layers:
+            for phase in layer.phases:
+                if phase.collective is Collective.ALL_GATHER:
+                    yield f"layer {layer.name}", round(phase.size)
 
 
 def scale_compute(workload: Workload, factor: float) -> Workload:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -40,29 +39,10 @@ class _Recommenders(RootModel[dict[str, RecommenderSpec]]):
     pass
 
 
-@dataclass(frozen=True)
-class Recommender:
-    """A deep learning recommendation model; a figure that has no source is None, and asking for it is an error.
-
-    Attributes
-    ----------
-    name : what files call it.
-    tables, embedding : number of embedding tables, and width of an embedding.
-    bottom_mlp, top_mlp : widths of the MLP of the dense features, and of that of all features; the input first.
-    rows : of all embedding tables together, or None.
-    pooling : look-ups of a sample in a table, on average, or None.
-    element_bytes : of an element of an embedding table.
-    source : where the figures come from.
-    """
+class Recommender(RecommenderSpec):
+    """A deep learning recommendation model; a figure that has no source is None, and asking for it is an error."""
 
     name: str
-    tables: int
-    embedding: int
-    bottom_mlp: tuple[int, ...]
-    top_mlp: tuple[int, ...]
-    rows: int | None = None
-    pooling: float | None = None
-    element_bytes: int = 4
     source: str = ""
 
     @property
@@ -114,14 +94,13 @@ def trainable_recommenders() -> dict[str, Recommender]:
 def recommender(name: str) -> Recommender:
     """Return a model of the catalogue.
 
-    `dataclasses.replace` adds what no source gives.
+    Its `model_copy` adds what no source gives.
 
     Raises
     ------
     InputError : there is none of that name.
 
-    >>> from dataclasses import replace
-    >>> replace(recommender("dlrm-libra"), rows=64 * 10**6, pooling=20.0).look_ups
+    >>> recommender("dlrm-libra").model_copy(update={"rows": 64 * 10**6, "pooling": 20.0}).look_ups
     1280.0
     """
     if name not in _catalogue():
@@ -131,7 +110,7 @@ def recommender(name: str) -> Recommender:
 
 def recommender_of(name: str, spec: RecommenderSpec | DlrmSpec) -> Recommender:
     """Return the model that a file describes; the batch and the times of a generator's entry are left out."""
-    return Recommender(name, **spec.model_dump(exclude={"kind", "batch", "embedding_ns"}))
+    return Recommender(name=name, **spec.model_dump(exclude={"kind", "batch", "embedding_ns"}))
 
 
 @lru_cache(maxsize=1)

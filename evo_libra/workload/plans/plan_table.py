@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -12,9 +12,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
+from evo_libra.collective import Collective, SizedByPlan
 from evo_libra.network.catalog.accelerator import Accelerator
-from evo_libra.workload.layers.iteration_time import Merging
-from evo_libra.workload.layers.workload import IterationSize
+from evo_libra.workload.layers.iteration_time import Merging, Stream
+from evo_libra.workload.layers.workload import IterationSize, WorkloadKind
 from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.plans.placement import ORDER
 from evo_libra.workload.plans.plans import Plans
@@ -35,7 +36,7 @@ class PlannedSetup(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class PlanTable(ABC):
+class PlanTable(WorkloadKind, ABC):
     """Plans that divide what they must; a plan is a column.
 
     Attributes
@@ -54,6 +55,31 @@ class PlanTable(ABC):
     order: IntArray
     orders: tuple[tuple[str, ...], ...]
     capacities: tuple[float, ...]
+    layers = ()
+    planned = None
+    whole = True
+
+    @property
+    def table(self) -> PlanTable:
+        """The table."""
+        return self
+
+    @property
+    def every_plan(self) -> Plans:
+        """All plans."""
+        return self.plans
+
+    def figures(self, degrees: Mapping[str, int]) -> dict[str, Any]:  # noqa: ARG002 - plans have many
+        """Return how many plans there are and fit, and how much an iteration is."""
+        fitting = int((self.memory <= self.capacity).sum())
+        return {"parallelism": {}, "plans": len(self), "plans_that_fit": fitting, **self.size.figures}
+
+    def all_gathers(self, streams: Iterable[Stream]) -> Iterator[tuple[str, float]]:
+        """Give the group of each all-gather with the smallest shard, and its bytes."""
+        for group, load in streams:
+            if isinstance(load, SizedByPlan) and load.operation is Collective.ALL_GATHER:
+                size = np.where(load.sent, load.size, np.inf)
+                yield f"the group {group} under the plan {self.text(int(size.argmin()))}", float(size.min())
 
     def __len__(self) -> int:
         return len(self.setup)
@@ -81,6 +107,10 @@ class PlanTable(ABC):
     @abstractmethod
     def time(self, merging: Merging) -> TabulatedTime:
         """Return the time of an iteration under each plan."""
+
+    def time_parts(self, merging: Merging) -> tuple[TabulatedTime, TabulatedTime] | None:  # noqa: ARG002 - serving has some
+        """Return the times to the first token and of each further one, where users see them."""
+        return None
 
     @abstractmethod
     def value_of(self, option: str, value: int) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray, columns
 from evo_libra.collective import Collective, Dispatch, NextStage, PushPull, SizedByPlan
-from evo_libra.workload.layers.iteration_time import Merging, Stream
+from evo_libra.workload.layers.iteration_time import Linear, Merging, Stream
 from evo_libra.workload.training.iteration import shard_or_whole
 from evo_libra.workload.training.races import StepChain, StepRace, StepTime, Traffic
 
@@ -57,6 +57,17 @@ class TabulatedTime:
             )
             time = time + columns(race.count, plan) * reduce(np.maximum, chains)
         return np.asarray(time)
+
+    def linear(self, weight: float, kind: FloatArray, plan: IntArray) -> Linear:
+        """Return the weighted time under (1, n) plans as coefficients of traffic, as `IterationTime.linear` does."""
+        (mine,) = plan
+        chained = []
+        for race in self.races:
+            count = weight * columns(race.count, mine)
+            size = np.einsum("sg,ksn->kgn", kind, columns(race.size, mine)) * count
+            chained.append((columns(race.compute, mine) * count, size))
+        size = weight * np.einsum("sg,sn->gn", kind, columns(self.size, mine))
+        return Linear(weight * columns(self.compute, mine), size, chained=chained)
 
     @cached_property
     def _plain(self) -> list[int]:

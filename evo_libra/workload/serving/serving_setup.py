@@ -90,9 +90,12 @@ class ServingSetup:
         Training keeps inputs in fp8 a second time, transposed, for the backward pass. Serving needs them once: the
         norm or the activation before a product writes them.
         """
-        gemm = {name: replace(constants, quantisation=0.0) for name, constants in self.accelerator.gemm.items()}
+        gemm = {
+            name: constants.model_copy(update={"quantisation": 0.0})
+            for name, constants in self.accelerator.gemm.items()
+        }
         split = self.accelerator.attention_constants()
-        attention = replace(split, plateau=min(split.plateau * ATTENTION[self.attention], 1.0))
+        attention = split.model_copy(update={"plateau": min(split.plateau * ATTENTION[self.attention], 1.0)})
         return Setup(
             self.decoder, replace(self.accelerator, gemm=gemm, attention=attention), self.prompt, 1, self.products,
             gemm_factor=self.gemm_factor, memory_factor=self._memory_factor, weight_bytes=self.weight_bytes,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.network.catalog.accelerator import Accelerator
+from evo_libra.workload.layers.iteration_time import IterationTime, Merging
 from evo_libra.workload.layers.workload import IterationSize
 from evo_libra.workload.parallelism import Layout
 from evo_libra.workload.plans.plan_rules import plan_values
@@ -19,21 +19,22 @@ from evo_libra.workload.serving.served_times import ServedTimes, served_times
 from evo_libra.workload.serving.serving_plans import ServingPlans
 from evo_libra.workload.serving.serving_setup import ServingSetup
 from evo_libra.workload.serving.tiers import in_expansion, on_npu
-from evo_libra.workload.training.races import OF_PREFILL, POOLS, TENSOR, StepTime, Traffic
+from evo_libra.workload.training.iteration import step_iteration
+from evo_libra.workload.training.planned_step import PlannedStep
+from evo_libra.workload.training.races import OF_PREFILL, POOLS, TENSOR, StepTime
 from evo_libra.workload.training.training_step import group_degrees, layouts_of
 
 
 @dataclass(frozen=True)
-class ServingStep:
+class ServingStep(PlannedStep):
     """Serving, compiled; an iteration is the time of a request, in which every user gets an answer.
+
+    `PlannedStep` describes the fields that are not here.
 
     Attributes
     ----------
     setup : what is served on what.
     times, phases : what users see and what it is made of, under `serving_plan`; arrays are (1,).
-    memory : bytes of an accelerator's own memory by class; `expanded` : those in its expansion memory.
-    degrees : NPUs of each process group; `layouts` : how the groups lie, the innermost first.
-    parallelism : the degrees that the plan says, and `plan` the whole plan in the notation.
     replicas, prefill : copies of the model, and those of them that only process prompts.
     concurrency : requests that a replica answers at a time; `users` : in the whole cluster.
     """
@@ -54,16 +55,18 @@ class ServingStep:
     concurrency: int
     users: int
     advise: Callable[..., str]
+    reported = "serving"
+    planned = None
+
+    @property
+    def unexported(self) -> str:
+        """Why serving is no traces of ASTRA-sim."""
+        return f"the workload '{self.name}' is served; what is exported are training loops and the steps of training"
 
     @property
     def time(self) -> StepTime:
         """The time of a request."""
         return self.times.request
-
-    @cached_property
-    def compute(self) -> float:
-        """Seconds of a request on a network that costs no time."""
-        return float(self.time(lambda _: np.zeros(1))[0])
 
     @property
     def size(self) -> IterationSize:
@@ -80,14 +83,10 @@ class ServingStep:
         """What it runs on."""
         return self.setup.accelerator
 
-    def traffic(self) -> Iterator[tuple[Traffic, float]]:
-        """Return what is sent, with how many operations of it an NPU runs while a request lasts."""
-        return self.time.sent_by(self.degrees)
-
-    @property
-    def total_memory(self) -> float:
-        """Bytes of an accelerator's own memory."""
-        return sum(self.memory.values())
+    def compiled_parts(self, merging: Merging) -> tuple[IterationTime, IterationTime] | None:
+        """Return the times to the first token and of each further one."""
+        first, token = (step_iteration(time, self.degrees, merging) for time in (self.times.first, self.times.token))
+        return first, token
 
 
 def serving_step(

@@ -102,6 +102,9 @@ class ServingTable(PlanTable):
     def time(self, merging: Merging) -> TabulatedTime:
         return self.served(merging).request
 
+    def time_parts(self, merging: Merging) -> tuple[TabulatedTime, TabulatedTime] | None:
+        return self.served(merging).first, self.served(merging).token
+
     @cached_property
     def weights(self) -> tuple[str, ...]:
         """The precisions of weights."""

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from evo_libra.chakra.trace import Node
-from evo_libra.workload.layers.workload import Phase, Workload
+from evo_libra.workload.layers.workload import Layer, Phase
 from evo_libra.workload.trace_nodes import NOTHING, After, GroupPlace, TraceWriter
 
 
-def training_nodes(workload: Workload, overlap: str, places: Mapping[str, GroupPlace]) -> tuple[Node, ...]:
-    """Return the nodes of one iteration; process groups that have more than one NPU have a place.
+def training_nodes(layers: Sequence[Layer], overlap: str, places: Mapping[str, GroupPlace]) -> tuple[Node, ...]:
+    """Return the nodes of one iteration of a table of layers; process groups that have more than one NPU have a place.
 
     Forward layers, then backward layers from the last one on, each with its input gradient before its weight gradient.
     Without overlap, ``none``, they are one chain. With ``tp-dp`` the collective of an input gradient runs beside the
     compute and the collective of the weight gradient, and the next layer waits for both.
     """
     trace, after = TraceWriter(places), NOTHING
-    for layer in workload.layers:
+    for layer in layers:
         after = _phase(trace, f"{layer.name}.forward", layer.forward, after)
-    for layer in reversed(workload.layers):
+    for layer in reversed(layers):
         inputs, weights = f"{layer.name}.input-gradient", f"{layer.name}.weight-gradient"
         if overlap == "none":
             after = _phase(trace, inputs, layer.input_gradient, after)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from math import gcd, prod
 
 import numpy as np
@@ -16,32 +16,28 @@ from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.parallelism import ALL, Layout
 from evo_libra.workload.plans.placement import ORDER
 from evo_libra.workload.plans.plan_rules import plan_text, plan_values
-from evo_libra.workload.plans.plans import Plans
+from evo_libra.workload.plans.plans import PLACEMENTS, Plans
 from evo_libra.workload.training.advice import fitting_npus, fitting_option
 from evo_libra.workload.training.memory import expanded, memory, memory_on_npu
-from evo_libra.workload.training.races import CONTEXT, DATA, EXPERT, EXPERT_DATA, PIPELINE, TENSOR, StepTime, Traffic
+from evo_libra.workload.training.planned_step import PlannedStep
+from evo_libra.workload.training.races import CONTEXT, DATA, EXPERT, EXPERT_DATA, PIPELINE, TENSOR, StepTime
 from evo_libra.workload.training.recommender_step import RecommenderSetup, recommender_memory, recommender_step
 from evo_libra.workload.training.step_time import step_time
 from evo_libra.workload.training.training_setup import Setup
 
 
 @dataclass(frozen=True)
-class TrainingStep:
-    """A training step, compiled.
+class TrainingStep(PlannedStep):
+    """A training step, compiled; `PlannedStep` describes the fields that are not here.
 
     Attributes
     ----------
-    time : of a step; its arrays are (1,).
-    memory : bytes of an accelerator's own memory by class; `expanded` : those in its expansion memory.
-    degrees : NPUs of each process group; `layouts` : how the groups lie, the innermost first.
-    parallelism : the degrees that the plan says, and `plan` the whole plan in the notation.
     size : how much a step is.
     tokens : of a step, None for a recommendation model; `samples` : sequences or samples of a step.
     training_tokens : of the whole training, where that is known.
     flop : floating-point operations that a language model asks for in a step.
     accelerator : what it runs on.
     planned : what is trained how under which plan; None for a recommendation model.
-    advise : returns what would fit so many bytes of an accelerator's memory, as a sentence without an end.
     """
 
     name: str
@@ -61,24 +57,34 @@ class TrainingStep:
     advise: Callable[..., str]
     expanded: Mapping[str, float] = field(default_factory=dict)
 
-    @cached_property
-    def compute(self) -> float:
-        """Seconds of a step on a network that costs no time."""
-        return float(self.time(lambda _: np.zeros(1))[0])
+    reported = "training"
 
     @property
     def groups(self) -> tuple[str, ...]:
         """Process groups of more than one NPU that something is sent in, in order of appearance."""
         return tuple(dict.fromkeys(sent.group for sent, _ in self.traffic()))
 
-    def traffic(self) -> Iterator[tuple[Traffic, float]]:
-        """Return what is sent, with how many operations of it an NPU runs in a step; it runs none in the bubble."""
-        return self.time.sent_by(self.degrees)
+    @property
+    def every_plan(self) -> Plans | None:
+        """The plan; None for a recommendation model."""
+        return None if self.planned is None else self.planned[1]
 
     @property
-    def total_memory(self) -> float:
-        """Bytes of an accelerator."""
-        return sum(self.memory.values())
+    def unexported(self) -> str:
+        """Why the step is no traces of ASTRA-sim."""
+        if self.planned is None:
+            return (
+                f"the workload '{self.name}' is a training step of a recommendation model; what is exported are "
+                "training loops and the steps of language models"
+            )
+        setup, plan = self.planned
+        if setup.offload is None:
+            return ""
+        return (
+            f"the optimizer of '{self.name}' may be in {PLACEMENTS[int(plan.optimizer[0])]}; what is exported are "
+            "steps with the optimizer, and all that waits for the backward pass, on the NPUs: "
+            "`optimizer: {placement: npu}`"
+        )
 
 
 def training_step(

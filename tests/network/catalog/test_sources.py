@@ -17,7 +17,7 @@ from evo_libra.network.bill import bill
 from evo_libra.network.blocks import ITEMS
 from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.network.catalog.accelerator import covering_key, leaves
-from evo_libra.network.catalog.designs import load_design_specs
+from evo_libra.network.catalog.designs import reference_designs
 from evo_libra.network.catalog.parts import load_parts
 from evo_libra.validation.training import training_rows
 
@@ -133,7 +133,7 @@ def test_a_domain_has_as_many_switches_as_the_product(technology: str, npus: int
 
 
 def test_sizes_of_the_a100_cluster_are_those_that_were_trained_on() -> None:
-    sizes = load_design_specs()["dgx-a100-superpod"].npus
+    sizes = reference_designs()["dgx-a100-superpod"].npus
     assert set(sizes) == {row["npus"] for row in training_rows("sc21")}
 
 

@@ -133,3 +133,39 @@ def test_numbers_alone_need_one_sample_and_a_start_needs_less() -> None:
         told = engine.tell(start, genes, np.stack([genes[0], 1.0 - genes[0]]), np.zeros(held))
         genes, state = engine.ask(told)
         assert (genes.shape[1], int(state.arrays["lacking"])) == (asked, 0)
+
+
+def test_contributions_by_hand() -> None:
+    # Scaled, the designs are (0, 1), (0.2, 0.6), (0.5, 0.5) and (1, 0). The second adds (0.5 - 0.2) x (1 - 0.6) = 0.12
+    # to the hypervolume, the third (1 - 0.5) x (0.6 - 0.5) = 0.05, so that it leaves; then the second adds
+    # (1 - 0.2) x (1 - 0.6) = 0.32. The ends always stay.
+    stairs = np.array([[0.0, 2.0, 5.0, 10.0], [30.0, 26.0, 25.0, 20.0]])
+    kept, value = most_contributing(stairs, 4)
+    assert kept.tolist() == [0, 1, 2, 3]
+    np.testing.assert_allclose(value, [ENDS, 0.12, 0.05, ENDS])
+    kept, value = most_contributing(stairs, 3)
+    assert kept.tolist() == [0, 1, 3]
+    np.testing.assert_allclose(value, [ENDS, 0.32, ENDS])
+    assert most_contributing(stairs, 2)[0].tolist() == [0, 3]
+
+
+def test_contributions_are_counted_again_in_three_rounds() -> None:
+    # Of nine designs three have to go. (0.40, 0.40) and (0.41, 0.39) add next to nothing beside each other, yet once
+    # one of them is gone the other one stays.
+    first = np.array([0.0, 0.1, 0.2, 0.40, 0.41, 0.6, 0.7, 0.85, 1.0])
+    second = np.array([1.0, 0.72, 0.6, 0.40, 0.39, 0.25, 0.2, 0.1, 0.0])
+    kept, _ = most_contributing(np.stack([first, second]), 6)
+    assert len({3, 4} & set(kept.tolist())) == 1
+
+
+@pytest.mark.parametrize(("categories", "best"), [(True, 3), (False, 10)])
+def test_of_several_fronts_the_best_of_three_or_ten_is_a_parent(*, categories: bool, best: int) -> None:
+    genome = Genome(("x",), np.zeros(1), np.ones(1), np.array([categories]))
+    arrays = {"front": np.arange(1000), "crowding": np.zeros(1000)}
+    parents = Contributions(genome).parents(arrays, 1000, np.random.default_rng(0))
+    # The least of k uniform numbers is 1 / (k + 1) on average.
+    assert parents.mean() / 1000 == pytest.approx(1 / (best + 1), rel=0.1)
+    one = {"front": np.zeros(1000, dtype=np.int64), "crowding": -np.arange(1000.0)}
+    assert Contributions(genome).parents(one, 1000, np.random.default_rng(0)).mean() / 1000 == pytest.approx(
+        1 / 3, rel=0.1
+    )

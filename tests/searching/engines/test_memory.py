@@ -103,3 +103,8 @@ def test_a_small_population_learns_from_memetic_steps_soon() -> None:
     assert small is not None
     assert large is not None
     assert (small.count, small.every, large.count, large.every) == (50, 1000, 250, 5000)
+
+
+def test_a_table_has_slots_for_256_generations() -> None:
+    # The next power of two of 256 x 4 and of 256 x 100 = 25,600.
+    assert [len(empty_memory(population)) for population in (4, 100, 512, 513)] == [1024, 32_768, 131_072, 131_072]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 
 from evo_libra.arrays import FloatArray
 from evo_libra.problem.protocol import Genome
+from evo_libra.searching.engines import variation
 from evo_libra.searching.engines.variation import Operators, _hits, is_new, offspring
 
 KINDS = np.array([False, True, True, False, True, False])
@@ -168,3 +171,57 @@ def test_one_gene_of_a_child_mutates_on_average() -> None:
 def test_is_new_finds_repeats() -> None:
     genes = np.array([[1.0, 2.0, 1.0, 3.0]])
     assert is_new(genes, np.array([[3.0]])).tolist() == [True, True, False, False]
+
+
+def drawn(*values: list[float], smooth: int = 0) -> Any:
+    """Return a generator that gives these numbers, whatever is asked for, and as exponential ones the first."""
+    numbers = np.array(values)
+    return SimpleNamespace(
+        random=lambda shape: (numbers if isinstance(shape, tuple) else numbers[-1]).copy(),
+        standard_exponential=lambda _: numbers[0].copy(),
+        binomial=lambda *_: smooth,
+    )
+
+
+def test_polynomial_mutation_by_hand() -> None:
+    # Deb and Goyal: below u = 1/2, (2 u + (1 - 2 u) (1 - below)^(eta + 1))^(1 / (eta + 1)) - 1, and the same turned
+    # around above. With eta = 1, u = 1/4 and half of the range below, that is sqrt(0.5 + 0.5 x 0.25) - 1 = -0.2094.
+    step = np.sqrt(0.625) - 1.0
+    below, u = np.array([0.5, 0.5, 0.5, 0.2, 0.2]), np.array([0.25, 0.75, 0.5, 0.25, 0.75])
+    # With a fifth of the range below: sqrt(0.5 + 0.5 x 0.64) - 1, and 1 - sqrt(0.5 + 0.5 x 0.04).
+    expected = [step, -step, 0.0, np.sqrt(0.82) - 1.0, 1.0 - np.sqrt(0.52)]
+    np.testing.assert_allclose(variation._polynomial(below, u, 1.0), expected, atol=1e-12)  # noqa: SLF001 - a formula
+
+
+def test_simulated_binary_crossover_by_hand() -> None:
+    # Deb and Agrawal: children are (1 -+ spread) / 2 between their parents. An exponential number of 16 ln 2 over
+    # eta + 1 = 16 makes a spread of 2 or 1/2, so that a parent moves -1/2 or 1/4 of the way to the other one.
+    exponential = [16.0 * np.log(2.0)] * 4
+    random = drawn(exponential, [0.9, 0.6, 0.1, 0.4])
+    plain = variation._sbx_parts(4, random, Operators(crossover_eta=15.0, exchange=0.0))  # noqa: SLF001 - a formula
+    np.testing.assert_allclose(plain, [-0.5, -0.5, 0.25, 0.25])
+    # With exchange 1/2, numbers within 1/4 of 1/2 swap the children: 1 + 1/2 and 1 - 1/4 of the way.
+    swapped = variation._sbx_parts(4, random, Operators(crossover_eta=15.0, exchange=0.5))  # noqa: SLF001 - a formula
+    np.testing.assert_allclose(swapped, [-0.5, 1.5, 0.25, 0.75])
+
+
+def test_other_categories_by_hand() -> None:
+    # Below 1/2 a near number: a sixth each for -3, -2, -1, 1, 2 and 3. Else any from the lowest, 20, to 20 + 9.
+    random = drawn([0.49, 0.49, 0.5, 0.5, 0.5], [0.0, 0.5, 0.0, 0.55, 0.99])
+    lower, span = np.full(5, 20.0), np.full(5, 9.0)
+    found = variation._other_whole(np.full(5, 25.0), lower, span, random, Operators(near=0.5))  # noqa: SLF001 - a formula
+    assert found.tolist() == [22.0, 26.0, 20.0, 25.0, 29.0]
+
+
+def test_steps_by_hand() -> None:
+    # 10^(-decades v) (2 u - 1) of the range; the first ones are polynomial: u = 1/4 from the middle with eta = 1.
+    random, values = drawn([0.25, 0.75, 0.25], [0.0, 0.5, 0.0], smooth=1), np.full(3, 60.0)
+    lower, span, operators = np.full(3, 10.0), np.full(3, 100.0), Operators(mutation_eta=1.0, decades=4.0)
+    moved = variation._moved(values, lower, span, random, operators)  # noqa: SLF001 - a formula
+    np.testing.assert_allclose(moved, [60.0 + 100.0 * (np.sqrt(0.625) - 1.0), 60.0 + 0.5, 60.0 - 50.0])
+    # Whole numbers go on to the next one: -20.9 to -21, 0.5 to 1.
+    stepped = variation._stepped(values, lower, span, random, operators)  # noqa: SLF001 - a formula
+    assert stepped.tolist() == [39.0, 61.0, 10.0]
+    # A range of a million has steps of six decades: 10^-3 of a half of it.
+    wide = variation._stepped(values, lower, np.full(3, 1e6), random, operators)  # noqa: SLF001 - a formula
+    assert wide[1] == 60.0 + 500.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -56,7 +55,7 @@ def test_what_no_source_gives_is_asked_for() -> None:
         _ = model.known_rows
     with pytest.raises(InputError, match="the time of dlrm-libra needs `pooling`, the look-ups of a sample in a table"):
         _ = model.look_ups
-    given_ = replace(model, rows=10**9, pooling=0.5)
+    given_ = model.model_copy(update={"rows": 10**9, "pooling": 0.5})
     assert (given_.known_rows, given_.look_ups) == (10**9, 32.0)
 
 

@@ -25,7 +25,7 @@ def waits(nodes: tuple[Node, ...]) -> dict[str, list[str]]:
 
 
 def test_without_overlap_everything_is_one_chain_in_the_order_of_the_loop() -> None:
-    nodes = training_nodes(LOOP, "none", PLACES)
+    nodes = training_nodes(LOOP.layers, "none", PLACES)
     assert [node.name for node in nodes] == [
         "a.forward.compute", "a.forward.all-reduce.tp", "b.forward.compute", "b.weight-gradient.compute",
         "a.input-gradient.compute", "a.input-gradient.all-reduce.tp",
@@ -37,7 +37,7 @@ def test_without_overlap_everything_is_one_chain_in_the_order_of_the_loop() -> N
 
 def test_with_overlap_two_chains_race_and_the_next_layer_waits_for_both() -> None:
     loop = Workload("two", (LOOP.layers[1], LOOP.layers[0]))
-    found = waits(training_nodes(loop, "tp-dp", PLACES))
+    found = waits(training_nodes(loop.layers, "tp-dp", PLACES))
     assert found["a.input-gradient.all-reduce.tp"] == ["a.input-gradient.compute"]
     assert found["a.weight-gradient.compute"] == ["a.input-gradient.compute"]
     assert found["a.weight-gradient.reduce-scatter.dp"] == ["a.weight-gradient.compute"]
@@ -46,7 +46,7 @@ def test_with_overlap_two_chains_race_and_the_next_layer_waits_for_both() -> Non
 
 
 def test_what_a_collective_says() -> None:
-    nodes = {node.name: node for node in training_nodes(LOOP, "none", PLACES)}
+    nodes = {node.name: node for node in training_nodes(LOOP.layers, "none", PLACES)}
     world = nodes["a.forward.all-reduce.tp"]
     assert (world.kind, world.attributes["comm_type"].value) == (Kind.COMM_COLL, CollectiveType.ALL_REDUCE.value)
     assert world.attributes["comm_size"].value == 1000
@@ -59,7 +59,7 @@ def test_what_a_collective_says() -> None:
 
 
 def test_groups_of_one_npu_have_no_collectives() -> None:
-    names = [node.name for node in training_nodes(LOOP, "none", {"dp": DimensionGroup((True, True))})]
+    names = [node.name for node in training_nodes(LOOP.layers, "none", {"dp": DimensionGroup((True, True))})]
     assert [name for name in names if not name.endswith("compute")] == ["a.weight-gradient.reduce-scatter.dp"]
 
 

@@ -42,8 +42,9 @@ def random_model(random: np.random.Generator) -> Recommender:
 
     tables, embedding = (int(random.integers(1, 200)) for _ in range(2))
     return Recommender(
-        "own", tables, embedding, widths(), widths(), int(random.integers(1, 10**9)), float(random.uniform(0.5, 100))
-    )
+        name="own", tables=tables, embedding=embedding, bottom_mlp=widths(), top_mlp=widths(),
+        rows=int(random.integers(1, 10**9)), pooling=float(random.uniform(0.5, 100)),
+    )  # fmt: skip
 
 
 def random_setup(random: np.random.Generator, **given_: Any) -> RecommenderSetup:
@@ -127,13 +128,15 @@ def sent_by_workload(workload: Workload) -> dict[Collective, list[float]]:
 
 
 # Themis's artifact prints its sizes and no widths. Any with these products do.
-THEMIS = Recommender("themis", 768, 128, (13_850_983, 47), (13_850_983, 1), pooling=1.0)
+THEMIS = Recommender(
+    name="themis", tables=768, embedding=128, bottom_mlp=(13_850_983, 47), top_mlp=(13_850_983, 1), pooling=1.0
+)
 
 
 @pytest.mark.parametrize(
     ("model", "exchanged", "summed"),
     [
-        (replace(recommender("dlrm-libra"), pooling=1.0), 4_194_304, 114_823_168),
+        (recommender("dlrm-libra").model_copy(update={"pooling": 1.0}), 4_194_304, 114_823_168),
         (THEMIS, 100_663_296, 1_329_694_368),
     ],
 )
@@ -306,7 +309,8 @@ def test_an_update_waits_for_the_exchange_and_the_exchange_for_the_top_mlp() -> 
 
 
 def test_gradients_wait_for_the_layers_that_make_them() -> None:
-    model = Recommender("own", 1, 1, (10, 1, 5), (5, 1, 8))  # 10 and 5 weights, then 5 and 8
+    # 10 and 5 weights, then 5 and 8.
+    model = Recommender(name="own", tables=1, embedding=1, bottom_mlp=(10, 1, 5), top_mlp=(5, 1, 8))
     setup = RecommenderSetup(model, H100, 1, overlap_dp=True)
 
     def seconds(bottom: float, of_weight: float) -> float:
@@ -346,7 +350,7 @@ def test_a_step_of_mlperfs_model_is_shorter_than_logged_ones(
 
 
 def test_look_ups_update_and_optimizer_are_their_bytes_over_the_bandwidth() -> None:
-    model = replace(recommender("dlrm-libra"), pooling=20.0)
+    model = recommender("dlrm-libra").model_copy(update={"pooling": 20.0})
     setup = RecommenderSetup(model, H100, 512 * 64, memory_factor=1.0)
     found = recommender_compute(setup, 64)
     rows = 512 * 64 * 20
@@ -355,13 +359,13 @@ def test_look_ups_update_and_optimizer_are_their_bytes_over_the_bandwidth() -> N
     assert float(found.optimizer[0]) == pytest.approx(30 * model.mlp_weights / 3350e9)
     kernels = setup.kernels
     first, second = (kernels.product(512.0, float(n), float(k), "bf16") for k, n in ((1600, 1024), (1024, 64)))
-    small = recommender_compute(replace(setup, model=replace(model, bottom_mlp=(1600, 1024, 64))), 64)
+    small = recommender_compute(replace(setup, model=model.model_copy(update={"bottom_mlp": (1600, 1024, 64)})), 64)
     assert float(small.bottom_forward[0]) == pytest.approx(float(first.forward + second.forward))
     assert float(small.bottom_backward[0]) == pytest.approx(float(first.weights + second.backward))
 
 
 def test_interaction_reads_all_features_and_writes_the_top_mlps_input() -> None:
-    model = replace(recommender("dlrm-mlperf"), top_mlp=(479, 256))
+    model = recommender("dlrm-mlperf").model_copy(update={"top_mlp": (479, 256)})
     setup = RecommenderSetup(model, H100, 4096, memory_factor=1.0)
     found, product = recommender_compute(setup, 2), setup.kernels.product(2048.0, 256.0, 479.0, "bf16")
     features, combined = 2048 * 2 * 27 * 128, 2048 * 2 * 479
@@ -380,7 +384,7 @@ def test_memory_falls_with_npus_down_to_a_copy_of_the_mlps(seed: int) -> None:
     assert (np.diff(used) < 0).all()
     assert all((np.diff(np.broadcast_to(part, NPUS.shape)) <= 0).all() for part in found.values())
     assert (used > (14 + setup.gradient_bytes) * setup.model.mlp_weights + 1e9).all()
-    more = replace(setup, model=replace(setup.model, rows=setup.model.known_rows + 1))
+    more = replace(setup, model=setup.model.model_copy(update={"rows": setup.model.known_rows + 1}))
     row = sum(recommender_memory(more, 1).values(), np.zeros(1)) - sum(
         recommender_memory(setup, 1).values(), np.zeros(1)
     )
@@ -394,7 +398,10 @@ def test_memory_of_mlperfs_model_does_not_fit_one_accelerator_and_fits_eight() -
 
 
 def test_memory_is_counted_class_by_class() -> None:
-    model = Recommender("own", 6, 8, (5, 4, 8), (56, 3, 1), rows=1000, pooling=2.0, element_bytes=2)
+    model = Recommender(
+        name="own", tables=6, embedding=8, bottom_mlp=(5, 4, 8), top_mlp=(56, 3, 1), rows=1000, pooling=2.0,
+        element_bytes=2,
+    )  # fmt: skip
     setup = RecommenderSetup(model, H100, 40, gradient_bytes=4)
     weights = 5 * 4 + 4 * 8 + 56 * 3 + 3
     pooled = 10 * 2 * 6 * 8

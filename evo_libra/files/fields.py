@@ -1,4 +1,4 @@
-"""Numbers of a problem file, within bounds."""
+"""Numbers of a file, within bounds."""
 
 from __future__ import annotations
 
