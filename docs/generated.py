@@ -43,7 +43,7 @@ PLACES = {
     "models": "evo_libra.workload.layers.language_models.load_models",
     "objectives": "evo_libra.problem.objectives.PLAIN",
     "statistics": "evo_libra.problem.statistics.STATISTICS",
-    "units": "evo_libra.problem.constraint_units.units_of",
+    "units": "evo_libra.problem.constraint_parser.units_of",
     "engines": "evo_libra.searching.registry.ENGINES",
     "schedulers": "evo_libra.timing.names.Scheduler",
     "policies": "evo_libra.timing.names.Policy",

@@ -26,9 +26,8 @@ from evo_libra.front.front import Front
 from evo_libra.front.indicators import hypervolume
 from evo_libra.problem.file.registry import load_problem, packaged_modules, problem_names
 from evo_libra.problem.protocol import Evaluation, Genome, Objective, SearchProblem, SearchSettings
-from evo_libra.searching.automatic import AUTO
 from evo_libra.searching.generations import search, settle
-from evo_libra.searching.registry import ENGINES
+from evo_libra.searching.registry import AUTO, ENGINES
 
 DEFAULT, BASELINE = AUTO, "pymoo:nsga2"
 ALGORITHMS = tuple(name for name in ENGINES if name.startswith("pymoo:"))

@@ -44,7 +44,7 @@ def _of_stages(setup: Setup, plan: Plans, value: Mapping[str, int]) -> Iterator[
         yield f"Stages have {min(counts)} to {max(counts)} layers; in the search all have {max(counts)}."
     if setup.balanced:
         yield f"The last stage computes the whole output head; in the search each of the {stages} stages has its share."
-    if setup.decoder.experts is not None and setup.decoder.experts.dense_layers:
+    if len(setup.decoder.stack.kinds) > 1:
         yield "The first layers have no experts; in the search all stages have the layers of one with the most experts."
     if setup.decoder.tied:
         yield (
@@ -72,7 +72,7 @@ def _of_overlap(setup: Setup, plan: Plans, degrees: Mapping[str, int]) -> Iterat
 
 
 def _unlike(setup: Setup) -> bool:
-    return 0 < setup.decoder.expert_layers < setup.decoder.layers
+    return len(setup.decoder.stack.kinds) > 1
 
 
 def _of_other_collectives(degrees: Mapping[str, int], seconds: Mapping[Communication, float]) -> Iterator[str]:

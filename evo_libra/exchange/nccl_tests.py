@@ -1,12 +1,9 @@
-"""The output of nccl-tests: bus bandwidth over sizes, and the latency and bandwidth that fit it."""
+"""The output of nccl-tests: bus bandwidth over sizes."""
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
-
-import numpy as np
 
 from evo_libra.errors import InputError, Mistake
 
@@ -28,15 +25,6 @@ class NcclRow:
     size: int
     seconds: float
     bus: float
-
-
-@dataclass(frozen=True)
-class AlphaBeta:
-    """Seconds are ``latency + size / bandwidth``, in s and B/s; `residual` is the mean relative error."""
-
-    latency: float
-    bandwidth: float
-    residual: float
 
 
 @dataclass(frozen=True)
@@ -90,35 +78,3 @@ def _row(words: list[str], file: str, line: int) -> NcclRow:
 def large_messages(table: NcclTable, least: float = 30e6) -> list[NcclRow]:
     """Return the messages of `least` bytes and more."""
     return [row for row in table.rows if row.size >= least]
-
-
-def bus_efficiencies(table: NcclTable, wire: float, least: float = 30e6) -> tuple[float, float, float]:
-    """Return the median, least and largest bus bandwidth over `wire` B/s, of messages of `least` bytes and more.
-
-    The median is what ``time: {efficiency: {TECHNOLOGY: ...}}`` of a problem file says. Raises `InputError` where no
-    message is that large.
-    """
-    shares = [row.bus / wire for row in large_messages(table, least)]
-    if not shares:
-        raise InputError(f"no message of {least / 1e6:g} MB and more was found")
-    return float(np.median(shares)), min(shares), max(shares)
-
-
-def alpha_beta(table: NcclTable) -> AlphaBeta:
-    """Return the latency and bandwidth with the least squares of relative errors (Hockney's model, 1994).
-
-    Raises `InputError` where there are fewer than two sizes, or where times do not grow with sizes.
-    """
-    rows = [row for row in table.rows if row.size > 0]
-    if len(rows) < 2:  # noqa: PLR2004 - two unknowns
-        raise InputError("two sizes above 0 are needed for a latency and a bandwidth")
-    from scipy.optimize import nnls  # noqa: PLC0415 - takes a third of a second
-
-    sizes, seconds = np.array([row.size for row in rows], dtype=np.float64), np.array([row.seconds for row in rows])
-    largest = float(sizes.max())
-    matrix = np.stack([1.0 / seconds * _MICRO, sizes / largest / seconds * _MICRO], axis=1)
-    (latency, slope), _ = nnls(matrix, np.ones(len(rows)))
-    if slope <= 0 or not math.isfinite(latency + slope):
-        raise InputError("times do not grow with sizes; no bandwidth can be fitted")
-    found = (latency + slope * sizes / largest) * _MICRO
-    return AlphaBeta(latency * _MICRO, largest / (slope * _MICRO), float(np.mean(np.abs(found / seconds - 1.0))))

@@ -9,7 +9,6 @@ from evo_libra.exchange import (
     bill_writers,
     calculon,
     deepspeed,
-    deepspeed_writer,
     graphviz,
     hugging_face,
     megatron,
@@ -40,7 +39,7 @@ PACKAGED = (
     *nodes.READERS,
 )
 PACKAGED_WRITERS = (
-    *megatron_writer.WRITERS, *deepspeed_writer.WRITERS, *bill_writers.WRITERS, *graphviz.WRITERS,
+    *megatron_writer.WRITERS, *deepspeed.WRITERS, *bill_writers.WRITERS, *graphviz.WRITERS,
     *netbox.WRITERS,
 )  # fmt: skip
 

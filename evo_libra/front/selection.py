@@ -13,7 +13,7 @@ import polars as pl
 from evo_libra.errors import InputError, unknown
 from evo_libra.front.families import families_of
 from evo_libra.front.front import Front
-from evo_libra.problem.constraint_units import UNITS, units_of
+from evo_libra.problem.constraint_parser import UNITS, units_of
 
 FAMILY = "family"
 

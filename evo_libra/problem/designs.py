@@ -11,7 +11,7 @@ import numpy as np
 from evo_libra.arrays import GIGA, FloatArray, Population
 from evo_libra.errors import InputError
 from evo_libra.problem.allocate import allocate
-from evo_libra.problem.constraint_units import unit_in
+from evo_libra.problem.constraint_parser import unit_in
 from evo_libra.problem.constraints import TOLERANCE, Constraint
 from evo_libra.problem.figures import Figures
 from evo_libra.problem.objectives import unit_of

@@ -12,10 +12,9 @@ from evo_libra.problem.designs import best_bandwidths
 from evo_libra.problem.file.registry import load_problem
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchProblem, SearchSettings
-from evo_libra.searching.automatic import AUTO, choose
 from evo_libra.searching.engine import Engine
 from evo_libra.searching.loop import NO_OPTIONS, MemeticStep, SearchLoop, SearchOptions, Snapshot
-from evo_libra.searching.registry import ENGINES, load_engine
+from evo_libra.searching.registry import AUTO, ENGINES, choose, load_engine
 
 STEP = 250
 """Most designs of a memetic step before it grows, which has half as many as a population: a batch takes as long as its

@@ -5,15 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evo_libra.errors import InputError, suggestion
+from evo_libra.validation.astra import ASTRA
 from evo_libra.validation.comet import COMET
+from evo_libra.validation.fabrics import FABRICS
 from evo_libra.validation.footprints import FOOTPRINTS
+from evo_libra.validation.fred import FRED
 from evo_libra.validation.kernels import KERNELS
+from evo_libra.validation.libra import LIBRA
 from evo_libra.validation.luwu import LUWU
-from evo_libra.validation.networks import NETWORKS
+from evo_libra.validation.rail_only import RAIL_ONLY
 from evo_libra.validation.reliability import RELIABILITY
+from evo_libra.validation.roce.rows import ROCE
 from evo_libra.validation.serving import SERVING
 from evo_libra.validation.source import PublishedSource
+from evo_libra.validation.themis import THEMIS
 from evo_libra.validation.training import TRAINING
+
+NETWORKS = (*THEMIS, *FRED, *RAIL_ONLY, *FABRICS, *LIBRA, *ASTRA, *ROCE)
 
 SOURCES: tuple[PublishedSource, ...] = (
     *TRAINING,

@@ -14,7 +14,7 @@ import numpy as np
 from evo_libra.collective import Collective
 from evo_libra.timing.collectives import queues, themis
 from evo_libra.timing.collectives import system as systems
-from evo_libra.timing.collectives.collective_time import all_reduce_bound, collective_time
+from evo_libra.timing.collectives.collective_time import collective_time
 from evo_libra.timing.collectives.phase import FULLY_CONNECTED, RING, SWITCH, Implementation, Link, Overheads
 from evo_libra.timing.collectives.system import Choice, System
 from evo_libra.timing.collectives.themis_paper import Fabrics, paper_time
@@ -84,7 +84,6 @@ def rows() -> Iterator[tuple[str, Callable[[], object], bool]]:
         population, given = searched(collective, POPULATION, shrinking=shrinking)
         yield f"{what}, as searched", partial(collective_time, collective, SIZE, population, given), False
     yield "all-reduce in 2 dimensions", partial(collective_time, reduce, SIZE, plain[:2], system(reduce)), False
-    yield "all-reduce, bound", partial(all_reduce_bound, SIZE, plain, system(reduce)), False
     for what, scheduler in (
         ("", Scheduler.BASELINE), (", round robin", Scheduler.ROUND_ROBIN),
         (", offline greedy", Scheduler.OFFLINE_GREEDY), (", offline greedy flex", Scheduler.OFFLINE_GREEDY_FLEX),

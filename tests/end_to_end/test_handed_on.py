@@ -113,7 +113,7 @@ def test_a_search_enters_few_files(results: Path) -> None:
         ("certify",),
         ("explain",),
         ("report",),
-        ("rescore", "--time", "astra"),
+        ("rescore", "--time", "libra"),
     ],
 )
 def test_a_question_about_a_result_opens_each_catalogue_once(command: Sequence[str], results: Path) -> None:
@@ -123,4 +123,4 @@ def test_a_question_about_a_result_opens_each_catalogue_once(command: Sequence[s
     more = ("-o", str(results / "report.html")) if command[0] == "report" else ()
     found = watched((command[0], address, *command[1:], *more))
     assert set(catalogues(found["opened"]).values()) == {1}
-    assert found["built"] == (2 if command[0] == "rescore" else 1)  # under the other time it is another problem
+    assert found["built"] == (2 if command[0] == "rescore" else 1)  # as it was, and under the other time

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evo_libra.exchange.interpolation import interpolated
+from evo_libra.exchange.nemo import interpolated
 from evo_libra.files.source import parse_source
 
 

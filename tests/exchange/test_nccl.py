@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evo_libra.errors import InputError
-from evo_libra.exchange.gpu_matrix import read_gpu_matrix
+from evo_libra.exchange.nodes import read_gpu_matrix
 from evo_libra.exchange.gpu_node import GpuNode
 from evo_libra.exchange.nccl_tests import NcclRow, large_messages, read_nccl_tests
 from evo_libra.exchange.nccl_topology import read_nccl_topology

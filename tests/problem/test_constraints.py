@@ -20,8 +20,7 @@ from evo_libra.explain.rescore import rescore
 from evo_libra.front.archive import Archive
 from evo_libra.front.front import front_of
 from evo_libra.problem.allocation import equal_split
-from evo_libra.problem.constraint_parser import parse_constraint
-from evo_libra.problem.constraint_units import UNITS, units_of
+from evo_libra.problem.constraint_parser import UNITS, parse_constraint, units_of
 from evo_libra.problem.designs import violations
 from evo_libra.problem.file.registry import with_time
 from evo_libra.problem.file.spec import ObjectiveName

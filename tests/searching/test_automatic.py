@@ -15,10 +15,9 @@ from evo_libra.experiment.execution.search_loop import planned_run
 from evo_libra.experiment.run.origin import build, origin_of
 from evo_libra.experiment.run.spec import manifest_of, spec_of
 from evo_libra.problem.problem import Problem
-from evo_libra.searching.automatic import choose
 from evo_libra.searching.conformance import SampleProblem
 from evo_libra.searching.generations import memetic_share, settle
-from evo_libra.searching.registry import load_engine
+from evo_libra.searching.registry import choose, load_engine
 from evo_libra.ui.commands.application import run
 
 

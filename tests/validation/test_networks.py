@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from evo_libra.validation.astra import traces_of
-from evo_libra.validation.networks import NETWORKS
 from evo_libra.validation.source import DATA, PublishedSource, errors_of, published
+from evo_libra.validation.sources import NETWORKS
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 BY_NAME = {source.name: source for source in NETWORKS}

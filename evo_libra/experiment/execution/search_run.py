@@ -16,7 +16,7 @@ import numpy as np
 from evo_libra.errors import EvoLibraError, InputError, counted
 from evo_libra.experiment.execution.prepared import Prepared
 from evo_libra.experiment.execution.search_loop import Place, Start, in_this_process, snapshots
-from evo_libra.experiment.run.origin import text_of
+from evo_libra.experiment.run.origin import build, digest_of, text_of
 from evo_libra.experiment.run.record import RunFigures
 from evo_libra.experiment.run.spec import RunSpec, manifest_of, spec_of
 from evo_libra.experiment.store.folder import DONE, FRONT, MANIFEST, PLOT, REFERENCES, RunFolder
@@ -245,7 +245,9 @@ def check_front(manifest: Mapping[str, Any], front: Front, spec: RunSpec, proble
     if spec.origin.data is None:
         return
     assert isinstance(problem, Problem), "problem files make nothing else"  # noqa: S101 - internal error
-    if text_of(spec_of(json.loads(json.dumps(manifest))).origin) != text_of(spec.origin):
+    origin = spec_of(json.loads(json.dumps(manifest))).origin
+    # What the file says is the same problem; other words may be.
+    if text_of(origin) != text_of(spec.origin) and digest_of(build(origin)) != spec.problem_digest:
         raise DisagreementError(
             f"the manifest of '{spec.name}' describes another problem than the one searched; {_FAULT}"
         )

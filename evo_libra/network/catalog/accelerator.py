@@ -104,10 +104,6 @@ class BusConstants(Constants):
         """The share of the wire rate that the ports carry in large collectives."""
         return self.efficiency * (_MEASURED_NPUS - 1) / _MEASURED_NPUS
 
-    def port_share(self, size: float) -> float:
-        """Return the share of the wire rate that the ports carry: NCCL's bus bandwidth over the wire rate."""
-        return self.rate(size) * (_MEASURED_NPUS - 1) / _MEASURED_NPUS
-
 
 @dataclass(frozen=True)
 class Accelerator:

@@ -10,9 +10,8 @@ from evo_libra.chakra.read import read_traces, trace_files
 from evo_libra.chakra.trace import Kind, Node
 from evo_libra.errors import InputError
 from evo_libra.files.mistakes import KeyPath
-from evo_libra.problem.file.mistakes import Gather, ProblemFile
+from evo_libra.problem.file.mistakes import Gather, ProblemFile, trace_mistakes
 from evo_libra.problem.file.spec import WorkloadSpec
-from evo_libra.problem.file.workload_mistakes import trace_mistakes
 from evo_libra.timing.trace_time import TraceAccelerator, TracedWorkload, TraceFiles, traced_workload
 
 

@@ -16,11 +16,10 @@ from evo_libra.errors import InputError, unknown
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import file_digest, files_digest
 from evo_libra.problem.file.accelerators import AcceleratorLoader
-from evo_libra.problem.file.mistakes import Gather, ProblemFile
+from evo_libra.problem.file.mistakes import Gather, Model, ProblemFile, layer_mistakes
 from evo_libra.problem.file.spec import WorkloadSpec
 from evo_libra.problem.file.time import time_spec
 from evo_libra.problem.file.uncertainty_spec import WeightSpec
-from evo_libra.problem.file.workload_mistakes import Model, layer_mistakes
 from evo_libra.problem.time_models.loops import (
     WeightedLoop,
     weighted_loop,
@@ -279,10 +278,3 @@ def _file_of(serving: ServingSpec) -> str | None:
     from evo_libra.workload.serving.lengths import NAMED  # noqa: PLC0415 - tables of layers do not need it
 
     return None if serving.requests in NAMED else serving.requests
-
-
-def _there(prefix: Path) -> tuple[Path, ...]:
-    try:
-        return _trace_files(prefix)
-    except InputError:
-        return ()

@@ -253,7 +253,7 @@ class TimeModel(ABC):
         way = columns(kind, plan)
         return placed_groups(
             npus, {group: columns(degree, way) for group, degree in degrees.items()}, columns(order, way),
-            routed=table.setups[0].decoder.experts is not None,
+            routed=table.setups[0].decoder.expert_count > 1,
         )  # fmt: skip
 
     def placed(self, npus: IntArray, plan: IntArray | None = None) -> dict[tuple[Layout, str], Placement]:

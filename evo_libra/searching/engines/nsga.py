@@ -7,14 +7,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from evo_libra.arrays import FloatArray, IntArray, columns
+from evo_libra.arrays import BoolArray, FloatArray, IntArray, columns
 from evo_libra.problem.protocol import Genome, SearchProblem, design_rows_of, topology_steps_of
 from evo_libra.searching.engine import Arrays, Engine, EngineState
 from evo_libra.searching.engines.contributions import Contributions
-from evo_libra.searching.engines.memory import empty_memory, remember, remembers
 from evo_libra.searching.engines.niching import Niches
 from evo_libra.searching.engines.survival import Crowding
-from evo_libra.searching.engines.variation import Operators, first_of_kind, row_hash, vary
+from evo_libra.searching.engines.variation import HashArray, Operators, first_of_kind, row_hash, vary
 
 _RECENT = 8
 """Generations of designs that are kept beside the memory, whose copy costs as much as half a small generation."""
@@ -55,7 +54,7 @@ class Nsga(Engine):
     """An evolution with constraint domination.
 
     A design that the search has had is not asked for again, whatever genes stand for it, as long as the engine
-    remembers the design; see `evo_libra.searching.engines.memory`. Where parents have hardly any new children left,
+    remembers the design; see `evo_libra.searching.engines.nsga`. Where parents have hardly any new children left,
     the rest of a generation is a random sample. A generation has `children` times as many designs as the population. A
     share of `steps` of its children differ from a parent by a step between topologies, where the problem knows any.
 
@@ -201,3 +200,35 @@ class RandomEngine(Engine):
     def tell(self, state: EngineState, genes: FloatArray, objectives: FloatArray, violation: FloatArray) -> EngineState:  # noqa: ARG002
         """Return the state as it is: nothing is learnt."""
         return state
+
+
+_GENERATIONS, _MAX_SLOTS = 256, 1 << 17
+"""Generations whose designs have a slot, and the most slots: a megabyte."""
+_BITS, _OTHER = 64, 24
+"""Bits of a hash; where the bits of its second slot end."""
+
+
+def empty_memory(population: int) -> HashArray:
+    """Return the (2^k,) table that knows no design."""
+    slots = 1 << (_GENERATIONS * population - 1).bit_length()
+    return np.zeros(min(slots, _MAX_SLOTS), dtype=np.uint64)
+
+
+def remembers(memory: HashArray, hashes: HashArray) -> BoolArray:
+    """Return (n,) which designs the table knows; each has two slots, and gives way to those that come later."""
+    first, second = _slots(memory, hashes)
+    return np.asarray((memory[first] == hashes) | (memory[second] == hashes))
+
+
+def remember(memory: HashArray, hashes: HashArray) -> HashArray:
+    """Return the table that knows (n,) more designs."""
+    first, second = _slots(memory, hashes)
+    memory, there = memory.copy(), memory[first]
+    memory[np.where((there == 0) | (there == hashes), first, second)] = hashes
+    return memory
+
+
+def _slots(memory: HashArray, hashes: HashArray) -> tuple[HashArray, HashArray]:
+    # High bits: the low ones of a product hang on the low ones of its factors alone.
+    bits = (len(memory) - 1).bit_length()
+    return hashes >> np.uint64(_BITS - bits), (hashes >> np.uint64(_OTHER)) & np.uint64(len(memory) - 1)

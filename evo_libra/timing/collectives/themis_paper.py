@@ -109,26 +109,6 @@ def paper_time(
     return time
 
 
-def ideal_time(
-    collective: Collective, size: float, fabrics: Fabrics, involved: Sequence[bool] | None = None
-) -> FloatArray:
-    """Return (n,) ns that no order of the dimensions undercuts, whatever the chunks and the latency.
-
-    All dimensions together send the same bytes per NPU in any order: ``size (1 - 1/N)`` in a reduce-scatter. A
-    dimension sends least of them when it comes last: ``size (n_d - 1) / N``. An all-gather is the same of the gathered
-    message, an all-reduce twice the same; in an all-to-all every dimension has the whole message.
-
-    The parameters are those of `paper_time`.
-    """
-    fabrics = fabrics.involved(involved)
-    used = fabrics.npus > 1
-    bandwidth = np.where(used, fabrics.bandwidth, 0.0)
-    carried = _least(collective, size, fabrics.npus) / np.where(used, fabrics.bandwidth, 1.0)
-    # Without any dimension there is nothing to send either.
-    together = sent(collective, size, fabrics) / np.where(used.any(axis=0), bandwidth.sum(axis=0), 1.0)
-    return np.asarray(np.maximum(together, carried.max(axis=0)))
-
-
 def utilisation(collective: Collective, size: float, fabrics: Fabrics, time: FloatArray) -> FloatArray:
     """Return (n,) the share of all bandwidth that a collective of some ns uses."""
     bandwidth = np.where(fabrics.npus > 1, fabrics.bandwidth, 0.0).sum(axis=0)
@@ -141,14 +121,6 @@ def sent(collective: Collective, size: float, fabrics: Fabrics) -> FloatArray:
         return np.asarray((size * (1.0 - 1.0 / fabrics.npus)).sum(axis=0))
     total = fabrics.npus.prod(axis=0)
     return np.asarray(_whole(collective, size, total) * (1.0 - 1.0 / total))
-
-
-def _least(collective: Collective, size: float, npus: IntArray) -> FloatArray:
-    """Return the (d, n) bytes that each dimension cannot do without."""
-    if collective is _A2A:
-        return np.asarray(size * (1.0 - 1.0 / npus))
-    total = npus.prod(axis=0)
-    return np.asarray(_whole(collective, size, total) * (npus - 1.0) / total)
 
 
 def _whole(collective: Collective, size: float, total: IntArray) -> FloatArray:

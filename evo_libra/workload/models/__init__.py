@@ -1,1 +1,1 @@
-"""Models: decoders, recommenders, and readers of their files."""
+"""Models: layers, decoders and what reads them from files."""

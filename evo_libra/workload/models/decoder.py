@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from math import gcd
 from pathlib import Path
 from typing import Annotated
 
@@ -11,10 +12,14 @@ from pydantic import Field, RootModel
 
 from evo_libra.errors import InputError, Mistake, unknown
 from evo_libra.files.source import StrictModel, read_source, validate
+from evo_libra.workload.models.layers.attention import GroupedAttention, MultiheadLatentAttention
+from evo_libra.workload.models.layers.ends import Embedding, Head
+from evo_libra.workload.models.layers.feed_forward import FeedForward, RoutedFeedForward
+from evo_libra.workload.models.layers.sublayer import Sublayer
+from evo_libra.workload.models.stack import Stack
 
 DECODERS_FILE = Path(__file__).parent / "decoders.yaml"
 
-_MATRICES = 2
 _MAX = 10**9
 
 Size = Annotated[int, Field(ge=1, le=_MAX)]
@@ -143,69 +148,66 @@ class Decoder:
     tied: bool = False
 
     @property
+    def embedding(self) -> Embedding:
+        """Its first layer."""
+        return Embedding(self.hidden, self.vocabulary, 0 if self.gated else self.sequence or 0)
+
+    @property
+    def head(self) -> Head:
+        """Its last layer."""
+        return Head(self.hidden, self.vocabulary)
+
+    @property
+    def stack(self) -> Stack:
+        """The layers between them."""
+        return _stack(self)
+
+    @property
     def expert_layers(self) -> int:
         """Number of layers that have experts."""
-        return 0 if self.experts is None else self.layers - self.experts.dense_layers
+        return sum(any(part.experts > 1 for part in self.stack.kinds[kind]) for kind in self.stack.order)
+
+    @property
+    def expert_count(self) -> int:
+        """Experts that the degree of an expert parallel group divides in every layer; 1 where there are none."""
+        return gcd(*(part.experts for kind in self.stack.kinds for part in kind if part.experts > 1)) or 1
 
     @property
     def parameters(self) -> int:
         """Number of weights, embeddings included."""
-        per_layer = 0 if self.experts is None else self.experts.count
-        return self._outside + self._layers_with(per_layer)
+        return self._parameters(active=False)
 
     @property
     def active_parameters(self) -> int:
         """Number of weights that a token passes, embeddings included."""
-        per_layer = 0 if self.experts is None else self.experts.per_token
-        return self._outside + self._layers_with(per_layer)
+        return self._parameters(active=True)
 
-    @property
-    def attention_parameters(self) -> int:
-        """Number of weights of the attention of a layer, norms left out."""
-        if self.latent is not None:
-            return self._latent_parameters(self.latent)
-        queries, keys = self.heads * self.head_width, self.kv_heads * self.head_width
-        weights = 2 * self.hidden * (queries + keys)
-        return weights if self.gated else weights + queries + 2 * keys + self.hidden
+    def _parameters(self, *, active: bool) -> int:
+        """Return the weights of all layers with the norm before each of their parts, and the one before the head."""
+        norm = self.hidden if self.gated else 2 * self.hidden
+        kinds = [sum(norm + part.parameters(active=active) for part in kind) for kind in self.stack.kinds]
+        ends = self.embedding.parameters() + norm + (0 if self.tied else self.head.parameters())
+        return ends + sum(kinds[kind] for kind in self.stack.order)
 
-    @property
-    def _outside(self) -> int:
-        """Embedding, learned positions, head and last norm."""
-        embeddings = self.vocabulary * self.hidden * (1 if self.tied else 2)
-        positions = 0 if self.gated else (self.sequence or 0) * self.hidden
-        return embeddings + positions + self._norm
 
-    @property
-    def _norm(self) -> int:
-        return self.hidden if self.gated else 2 * self.hidden
-
-    def _layers_with(self, experts: int) -> int:
-        """Return the weights of all layers, where so many experts of a layer count."""
-        dense = self.layers - self.expert_layers
-        attention = self.layers * (self.attention_parameters + 2 * self._norm)
-        return attention + dense * self._feed_forward(self.feed_forward) + self.expert_layers * self._block(experts)
-
-    def _block(self, experts: int) -> int:
-        """Return the weights of a router, of the shared experts, and of so many experts."""
-        if self.experts is None:
-            return 0
-        router, shared = self.hidden * self.experts.count, self.experts.shared_feed_forward
-        return router + experts * self._feed_forward(self.experts.feed_forward) + self._feed_forward(shared)
-
-    def _feed_forward(self, width: int) -> int:
-        if width == 0:
-            return 0
-        matrices = (_MATRICES + self.gated) * self.hidden * width
-        return matrices if self.gated else matrices + width + self.hidden
-
-    def _latent_parameters(self, latent: LatentAttention) -> int:
-        """Return the weights of a layer's latent attention, with the norms of its narrow layers."""
-        wide = self.heads * latent.key_width
-        rank = latent.query_rank
-        queries = self.hidden * wide if rank is None else rank * (self.hidden + wide + 1)
-        down = self.hidden * (latent.kv_rank + latent.rope_width) + latent.kv_rank
-        up = latent.kv_rank * self.heads * (latent.nope_width + latent.value_width)
-        return queries + down + up + self.heads * latent.value_width * self.hidden
+@lru_cache(maxsize=256)
+def _stack(model: Decoder) -> Stack:
+    """Return the layers of a model: attention and a feed-forward block each, or experts in its place."""
+    attention: Sublayer = GroupedAttention(
+        model.hidden, model.heads, model.kv_heads, model.head_width, biased=not model.gated
+    )
+    if model.latent is not None:
+        attention = MultiheadLatentAttention(model.hidden, model.heads, **vars(model.latent))
+    dense = attention, FeedForward(model.hidden, model.feed_forward, gated=model.gated, biased=not model.gated)
+    if model.experts is None:
+        return Stack.of([dense] * model.layers)
+    experts = model.experts
+    routed = RoutedFeedForward(
+        model.hidden, experts.feed_forward, experts.count, experts.per_token, experts.shared_feed_forward,
+        gated=model.gated, biased=not model.gated,
+    )  # fmt: skip
+    first = experts.dense_layers
+    return Stack.of([dense] * first + [(attention, routed)] * (model.layers - first))
 
 
 def load_decoders() -> dict[str, Decoder]:

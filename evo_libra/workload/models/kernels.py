@@ -12,7 +12,12 @@ from evo_libra.network.catalog.accelerator import Accelerator
 Array = FloatArray | float
 
 _UNFUSED_RATE = 0.75
-"""Rate of the batched products of unfused attention over that of large ones (assumed)."""
+"""Rate of the batched products of unfused attention and of chunks over that of large ones (assumed)."""
+
+
+def scaled(values: FloatArray, factor: Array) -> FloatArray:
+    """Return values times a factor; they are the same object if the factor is the number 1."""
+    return values if isinstance(factor, float) and factor == 1.0 else values * factor
 
 
 @dataclass(frozen=True)
@@ -32,7 +37,7 @@ class Product:
         return Product(self.forward + other.forward, self.inputs + other.inputs, self.weights + other.weights)
 
     def __mul__(self, times: Array) -> Product:
-        return Product(self.forward * times, self.inputs * times, self.weights * times)
+        return Product(scaled(self.forward, times), scaled(self.inputs, times), scaled(self.weights, times))
 
     @property
     def backward(self) -> FloatArray:
@@ -102,6 +107,11 @@ class Kernels:
         fixed = self.accelerator.gemm_constants("bf16").fixed
         forward = work / rate + self.moved(9.0 * scores) + 2.0 * fixed
         return np.asarray(forward), np.asarray(2.0 * work / rate + self.moved(11.0 * scores) + 4.0 * fixed)
+
+    def batched(self, work: Array, moved: Array) -> FloatArray:
+        """Return the time of a kernel of many small products: the longer of FLOP and bytes, and a fixed time."""
+        compute = work / (self.rate("bf16") * _UNFUSED_RATE)
+        return np.asarray(np.maximum(compute, self.moved(moved)) + self.accelerator.gemm_constants("bf16").fixed)
 
     def rate(self, precision: str) -> float:
         """Return the FLOP/s of large products."""

@@ -93,16 +93,16 @@ def _stage_mistakes(setup: Setup, value: dict[str, int]) -> Iterator[tuple[str, 
 
 
 def _expert_mistakes(model: Decoder, value: dict[str, int]) -> Iterator[tuple[str, str]]:
-    experts, inside = model.experts, value["tp"] * value["cp"] * value["dp"]
+    experts, inside = model.expert_count, value["tp"] * value["cp"] * value["dp"]
     if value["ep"] == 1:
         return
-    if experts is None:
+    if experts == 1:
         yield "ep", f"found {value['ep']}; {model.name} has no experts, so that only 1 is allowed"
-    elif experts.count % value["ep"]:
-        allowed = _listed(gcd(experts.count, inside))
-        yield "ep", f"found {value['ep']}; it must divide the {experts.count} experts: {allowed}"
+    elif experts % value["ep"]:
+        allowed = _listed(gcd(experts, inside))
+        yield "ep", f"found {value['ep']}; it must divide the {experts} experts: {allowed}"
     elif inside % value["ep"]:
-        allowed = _listed(gcd(experts.count, inside))
+        allowed = _listed(gcd(experts, inside))
         yield "ep", f"found {value['ep']}; it must divide tp x cp x dp = {inside:,} and the experts: {allowed}"
 
 

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from evo_libra.arrays import BoolArray
 from evo_libra.workload.parallelism import divisors
 from evo_libra.workload.plans.placement_rules import placement_allowed
 from evo_libra.workload.plans.plan_rules import virtual_stages
 from evo_libra.workload.plans.plans import Plans, one_plan
-from evo_libra.workload.training.memory import memory, memory_on_npu
+from evo_libra.workload.training.memory import memory
 from evo_libra.workload.training.training_setup import Setup
 
 Degrees = Sequence[int] | None
@@ -96,12 +95,13 @@ def _degrees(setup: Setup, space: PlanSpace) -> list[tuple[int, int, int, int]]:
 def _options(setup: Setup, space: PlanSpace, degrees: tuple[int, int, int, int]) -> list[tuple[int, ...]]:
     tp, cp, pp, dp = degrees
     each = setup.global_batch // dp
-    experts = 1 if setup.decoder.experts is None else setup.decoder.experts.count
     allowed = virtual_stages(setup, pp)
     chunks = [d for d in (allowed if space.vp is None else space.vp) if d in allowed]
     whole = [
         (vp, ep, micro_batch)
-        for vp, ep, micro_batch in product(chunks, _chosen(space.ep, experts), _chosen(space.micro_batch, each))
+        for vp, ep, micro_batch in product(
+            chunks, _chosen(space.ep, setup.decoder.expert_count), _chosen(space.micro_batch, each)
+        )
         if (vp == 1 or (each // micro_batch) % pp == 0) and (tp * cp * dp) % ep == 0
     ]
     return [
@@ -112,9 +112,3 @@ def _options(setup: Setup, space: PlanSpace, degrees: tuple[int, int, int, int])
 
 def _chosen(given: Degrees, whole: int) -> list[int]:
     return [d for d in (divisors(whole) if given is None else given) if whole % d == 0]
-
-
-def fits_memory(setup: Setup, plans: Plans, reserve: float = 0.05) -> BoolArray:
-    """Return (n,) whether a plan's bytes leave a part of an accelerator's memory free."""
-    used = sum(memory_on_npu(setup, plans).values(), np.zeros(1))
-    return np.asarray(used <= (1.0 - reserve) * setup.accelerator.memory_capacity)

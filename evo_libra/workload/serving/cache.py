@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from evo_libra.arrays import FloatArray
-from evo_libra.workload.models.layer import kv_heads
+from evo_libra.workload.models.kernels import Array
 from evo_libra.workload.plans.plans import Plans
+from evo_libra.workload.serving.decoding import step_share
 from evo_libra.workload.serving.serving_plans import ServingPlans, with_split_experts
 from evo_libra.workload.serving.serving_setup import RESERVED, ServingSetup
 from evo_libra.workload.training.memory import layers_of_stage, parameters
 
+Layers = Sequence[FloatArray]
+"""(n,) layers of each kind."""
 
-def cache_per_token(setup: ServingSetup, plans: Plans) -> FloatArray:
-    """Return (n,) bytes of the cache of a token in an accelerator, of the longest stage."""
-    dense, routed = layers_of_stage(setup.decoder, plans)
-    heads = kv_heads(setup.decoder, plans) if setup.decoder.latent is None else np.ones(1)
-    return np.asarray((dense + routed) * heads * setup.token_bytes)
+
+def cache_bytes(setup: ServingSetup, plans: Plans, tokens: Array, layers: Layers | None = None) -> FloatArray:
+    """Return (n,) bytes of the cache of a sequence of (n,) tokens in an accelerator.
+
+    `layers` are those whose cache counts, those of the longest stage when left out.
+    """
+    share, model = step_share(plans), setup.decoder
+    counts = layers_of_stage(model, plans) if layers is None else layers
+    each = (count * part.cache(share, tokens, setup.cell) for count, part in model.stack.parts(counts))
+    return sum(each, np.zeros(1))
+
+
+def context_bytes(setup: ServingSetup, plans: Plans, layers: Layers) -> FloatArray:
+    """Return (n,) bytes of the cache that a token with the average context moves in some layers."""
+    share = step_share(plans)
+    works = [(count, part.step(share, setup.context, setup.cell)) for count, part in setup.decoder.stack.parts(layers)]
+    return sum((count * work.moved for count, work in works if work is not None), np.zeros(1))
 
 
 def cache_of_prompt(setup: ServingSetup, plans: Plans) -> FloatArray:
     """Return (n,) bytes of the cache of a prompt in an accelerator, of the longest stage."""
-    return setup.prompt * cache_per_token(setup, plans)
+    return cache_bytes(setup, plans, setup.prompt)
 
 
 def serving_memory(setup: ServingSetup, plans: Plans) -> dict[str, FloatArray]:
@@ -29,7 +46,7 @@ def serving_memory(setup: ServingSetup, plans: Plans) -> dict[str, FloatArray]:
 
     A first stage holds the embedding and a last one the head; a single stage holds both.
     """
-    return _memory(setup, plans, np.asarray(plans.micro_batch * setup.longest))
+    return _memory(setup, plans, plans.micro_batch * cache_bytes(setup, plans, setup.longest))
 
 
 def memory_of_pools(setup: ServingSetup, plans: ServingPlans) -> dict[str, FloatArray]:
@@ -47,11 +64,10 @@ def memory_of_pools(setup: ServingSetup, plans: ServingPlans) -> dict[str, Float
 
 def prompt_memory(setup: ServingSetup, plans: Plans) -> dict[str, FloatArray]:
     """Return (n,) bytes by class of an accelerator of a replica that only processes prompts, one in each stage."""
-    return _memory(setup, plans, np.asarray(plans.pp * float(setup.prompt)))
+    return _memory(setup, plans, plans.pp * cache_of_prompt(setup, plans))
 
 
-def _memory(setup: ServingSetup, plans: Plans, tokens: FloatArray) -> dict[str, FloatArray]:
-    """Return (n,) bytes of an accelerator by class with the cache of some tokens."""
+def _memory(setup: ServingSetup, plans: Plans, cache: FloatArray) -> dict[str, FloatArray]:
+    """Return (n,) bytes of an accelerator by class beside the cache."""
     weights = setup.weight_bytes * parameters(setup.forward, with_split_experts(plans)).all
-    cache = tokens * cache_per_token(setup, plans)
     return {"weights": weights, "cache": cache, "software": np.full(1, RESERVED)}

@@ -12,8 +12,15 @@ from evo_libra.arrays import FloatArray
 from evo_libra.collective import Collective, Dispatch, NextStage
 from evo_libra.workload.models.layer import layer_time
 from evo_libra.workload.plans.plans import Plans
-from evo_libra.workload.serving.cache import cache_of_prompt, prompt_memory, serving_memory
-from evo_libra.workload.serving.decoding import head_step, layer_step, sequences
+from evo_libra.workload.serving.cache import (
+    Layers,
+    cache_bytes,
+    cache_of_prompt,
+    context_bytes,
+    prompt_memory,
+    serving_memory,
+)
+from evo_libra.workload.serving.decoding import head_step, part_step, sequences
 from evo_libra.workload.serving.serving_plans import ServingPlans, with_split_experts
 from evo_libra.workload.serving.serving_setup import ServingSetup
 from evo_libra.workload.serving.tiers import Away
@@ -32,8 +39,6 @@ from evo_libra.workload.training.races import (
 )
 
 _NONE, _ONE = np.zeros(1), np.ones(1)
-Layers = tuple[FloatArray, FloatArray]
-"""(n,) dense and routed layers."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,7 @@ def phases_of(setup: ServingSetup, plans: Plans, used: Mapping[str, FloatArray] 
     """
     away = Away.of(setup, serving_memory(setup, plans) if used is None else used)
     model, longest = setup.decoder, layers_of_stage(setup.decoder, plans)
-    every = np.full(1, float(model.layers - model.expert_layers)), np.full(1, float(model.expert_layers))
+    every = model.stack.counts(range(model.layers))
     full = sequences(plans) * (plans.pp - 1) < plans.micro_batch
     # Where each stage has sequences to decode, the longest one with the head sets the pace of all.
     held = tuple(np.where(full, plans.pp * most, whole) for most, whole in zip(longest, every, strict=True))
@@ -69,7 +74,7 @@ def phases_of(setup: ServingSetup, plans: Plans, used: Mapping[str, FloatArray] 
     return Phases(
         _prefill(setup, plans, every, _ONE, np.where(plans.pp > 1, plans.pp - 1.0, 0.0), away),
         _prefill(setup, plans, longest, _ONE, np.where(plans.pp > 1, 1.0, 0.0), away),
-        _decode(setup, plans, (held[0], held[1]), heads, sends, away),
+        _decode(setup, plans, held, heads, sends, away),
         _transfer(setup, "dp", cache_of_prompt(setup, plans)),
     )
 
@@ -83,8 +88,7 @@ def stage_of(setup: ServingSetup, plan: Plans, stage: int) -> tuple[StepTime, St
     model, stages = setup.decoder, int(plan.pp[0])
     most = ceil(model.layers / stages)
     begin, end = min(stage * most, model.layers), min((stage + 1) * most, model.layers)
-    routed = max(end - max(begin, model.layers - model.expert_layers), 0)
-    layers = np.full(1, float(end - begin - routed)), np.full(1, float(routed))
+    layers = model.stack.counts(range(begin, end))
     last = stage == stages - 1
     heads, sends = np.full(1, float(last)), np.full(1, float(stages > 1))
     return (
@@ -97,13 +101,11 @@ def _prefill(
     setup: ServingSetup, plans: Plans, layers: Layers, heads: FloatArray, sends: FloatArray, away: Away | None = None
 ) -> StepTime:
     one = with_split_experts(_one_prompt(plans))
-    compute = _NONE
-    for count, routed in _kinds(setup, layers):
-        compute = compute + count * layer_time(setup.forward, one, routed=routed).forward
+    compute = layer_time(setup.forward, one, setup.decoder.stack.parts(layers)).forward
     rows = np.full(1, float(setup.prompt))
     plain = {"compute": compute, "head": heads * head_step(setup, plans, 1.0)}
     if away is not None:
-        accesses = away.seconds(setup, plans, layers[0] + layers[1], rows, rows)
+        accesses = away.seconds(setup, plans, layers, rows, cache_bytes(setup, plans, setup.prompt, layers))
         plain = _with_expansion(plain, accesses)
     return _with_ends(_step(setup, plans, plain, rows, layers, sends), setup, plans, (rows, _ONE, heads))
 
@@ -112,12 +114,12 @@ def _decode(
     setup: ServingSetup, plans: Plans, layers: Layers, heads: FloatArray, sends: FloatArray, away: Away | None = None
 ) -> StepTime:
     products, cache, rows = _NONE, _NONE, sequences(plans)
-    for count, routed in _kinds(setup, layers):
-        step = layer_step(setup, with_split_experts(plans), routed=routed)
+    for count, part in setup.decoder.stack.parts(layers):
+        step = part_step(setup, plans, part)
         products, cache = products + count * step.products, cache + count * step.cache
     plain = {"compute": products, "cache": cache, "head": heads * head_step(setup, plans, rows)}
     if away is not None:
-        accesses = away.seconds(setup, plans, layers[0] + layers[1], rows, rows * setup.context)
+        accesses = away.seconds(setup, plans, layers, rows, rows * context_bytes(setup, plans, layers))
         plain = _with_expansion(plain, accesses)
     return _with_ends(_step(setup, plans, plain, rows, layers, sends), setup, plans, (rows, rows, heads))
 
@@ -147,10 +149,6 @@ def _one_prompt(plans: Plans) -> Plans:
     return Plans(**{**vars(plans), "micro_batch": np.ones(1, dtype=np.int64)})
 
 
-def _kinds(setup: ServingSetup, layers: Layers) -> list[tuple[FloatArray, bool]]:
-    return [(layers[0], False)] + ([(layers[1], True)] if setup.decoder.experts is not None else [])
-
-
 def _step(
     setup: ServingSetup,
     plans: Plans,
@@ -166,7 +164,7 @@ def _step(
     sent, beyond = _collectives(setup, plans, rows, layers)
     message = Traffic("pipeline", PIPELINE, NextStage(), 2.0 * rows * setup.decoder.hidden / plans.tp, sends)
     races = tuple(_alone(one) for one in (*sent, message))
-    launches = setup.stack.layer * (layers[0] + layers[1])
+    launches = setup.stack.layer * sum(layers)
     return StepTime({**plain, "overhead": beyond + setup.stack.hop * sends + launches}, races)
 
 
@@ -175,22 +173,20 @@ def _collectives(
 ) -> tuple[list[Traffic], FloatArray]:
     """Return what layers send, and the (n,) seconds that it takes beyond its bytes.
 
-    A layer has an all-reduce after its attention and one after its feed-forward block. Of experts that an expert
-    parallel group shares out, the second one is an all-to-all to them and one back.
+    A layer has an all-reduce after each part. Of experts that an expert parallel group shares out, it is an all-to-all
+    to them and one back. Without shared experts, tokens are split over the group before they are sent, and gathered
+    behind the experts.
     """
-    hidden, experts = setup.decoder.hidden, setup.decoder.experts
-    dense, routed = layers
-    # Without shared experts, tokens are split over the group before they are sent, and gathered behind the experts.
-    shared = experts is None or bool(experts.shared_feed_forward)
-    of_routed = np.where(plans.ep > 1, 1.0 + shared, 2.0)
-    size = 2.0 * rows * hidden
-    found = [Traffic("tensor", TENSOR, Collective.ALL_REDUCE, size, 2.0 * dense + of_routed * routed)]
-    beyond = 2.0 * (dense + routed) * setup.stack.beyond_bytes(plans.tp)
-    if experts is not None:
-        copies = size / plans.tp * experts.per_token
-        found.append(Traffic("expert", EXPERT, Dispatch(experts.per_token), copies, 2.0 * routed))
-        beyond = beyond + 2.0 * routed * setup.stack.beyond_bytes(plans.ep)
-    return found, beyond
+    size, found, reduced, counted, beyond = 2.0 * rows * setup.decoder.hidden, list[Traffic](), _NONE, _NONE, _NONE
+    for count, part in setup.decoder.stack.parts(layers):
+        counted = counted + count
+        reduced = reduced + (count if part.reduces else np.where(plans.ep > 1, 0.0, count))
+        if part.per_token:
+            copies = size / plans.tp * part.per_token
+            found.append(Traffic("expert", EXPERT, Dispatch(part.per_token), copies, 2.0 * count))
+            beyond = beyond + 2.0 * count * setup.stack.beyond_bytes(plans.ep)
+    beyond = beyond + counted * setup.stack.beyond_bytes(plans.tp)
+    return [Traffic("tensor", TENSOR, Collective.ALL_REDUCE, size, reduced), *found], beyond
 
 
 def pool_phases(setup: ServingSetup, plans: ServingPlans) -> Phases:

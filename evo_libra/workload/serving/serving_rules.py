@@ -46,8 +46,7 @@ class ServingSpace:
         """Return the allowed values of a degree: those that are given, or all that divide."""
         if given is not None:
             return given
-        experts = 1 if model.experts is None else model.experts.count
-        return divisors({"tp": model.heads, "pp": model.layers, "ep": experts}[name])
+        return divisors({"tp": model.heads, "pp": model.layers, "ep": model.expert_count}[name])
 
 
 _Degrees = tuple[int, ...]
@@ -130,10 +129,10 @@ def _degree_mistakes(model: Decoder, npus: int, degrees: _Degrees) -> Iterator[t
 def _expert_mistakes(model: Decoder, tp: int, ep: int, dp: int, prefill: int) -> Iterator[tuple[str, str]]:
     if ep == 1:
         return
-    if model.experts is None:
+    if model.expert_count == 1:
         yield "ep", f"found {ep}; {model.name} has no experts, so that only 1 is allowed"
-    elif model.experts.count % ep:
-        yield "ep", f"found {ep}; it must divide the {model.experts.count} experts"
+    elif model.expert_count % ep:
+        yield "ep", f"found {ep}; it must divide the {model.expert_count} experts"
     elif any(tp * pool % ep for pool in (dp - prefill, prefill)):
         pools = (
             f"tp {tp} x dp {dp:,}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.models.kernels import Kernels
+from evo_libra.workload.models.layers.sublayer import Cell
 from evo_libra.workload.serving.ends import UNCOUNTED, Ends
 from evo_libra.workload.serving.lengths import Lengths
 from evo_libra.workload.serving.stacks import ATTENTION, SERVING_STACKS, ServingStack
@@ -102,12 +103,6 @@ class ServingSetup:
         )  # fmt: skip
 
     @property
-    def token_bytes(self) -> float:
-        """Bytes of the cache of a token in a layer, for one head of keys and one of values.
-
-        With latent attention all heads share one narrow key, and the cache holds that alone.
-        """
-        element, scale = CACHE_BYTES[self.cache]
-        if self.decoder.latent is not None:
-            return (self.decoder.latent.kv_rank + self.decoder.latent.rope_width) * element + scale
-        return 2.0 * (self.decoder.head_width * element + scale)
+    def cell(self) -> Cell:
+        """Bytes of an element of the cache, and of the scale of each token and head."""
+        return Cell(*CACHE_BYTES[self.cache])

@@ -18,8 +18,8 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.workload.plans.plans import Plans
-from evo_libra.workload.serving.cache import cache_per_token
-from evo_libra.workload.serving.decoding import experts_read
+from evo_libra.workload.serving.cache import Layers
+from evo_libra.workload.serving.decoding import step_share
 from evo_libra.workload.serving.serving_plans import with_split_experts
 from evo_libra.workload.serving.serving_setup import ServingSetup
 from evo_libra.workload.training.expansion import spilled
@@ -56,24 +56,25 @@ class Away:
         return Away(away["weights"], away["cache"] / used["cache"]) if away else None
 
     def seconds(
-        self, setup: ServingSetup, plans: Plans, layers: FloatArray, rows: FloatArray, tokens: FloatArray
+        self, setup: ServingSetup, plans: Plans, layers: Layers, rows: FloatArray, cache: FloatArray
     ) -> FloatArray:
         """Return (n,) seconds of the accesses of a pass through some layers.
 
         Parameters
         ----------
-        layers : (n,) how many; those of the longest stage have what an NPU holds.
-        rows : (n,) tokens that are computed; `tokens` : those whose cache is read or written.
+        layers : (n,) of each kind; those of the longest stage have the weights that an NPU holds.
+        rows : (n,) tokens that are computed.
+        cache : (n,) bytes of their cache that are read or written.
         """
-        cache = self.cache * tokens * cache_per_token(setup, plans)
-        bytes_ = self.weights * _weights_read(setup, plans, rows) + cache
-        return np.asarray(layers / sum(layers_of_stage(setup.decoder, plans)) * bytes_ / setup.expansion.bandwidth)
+        held = sum(layers) / sum(layers_of_stage(setup.decoder, plans))
+        bytes_ = held * self.weights * _weights_read(setup, plans, rows) + self.cache * cache
+        return np.asarray(bytes_ / setup.expansion.bandwidth)
 
 
 def _weights_read(setup: ServingSetup, plans: Plans, rows: FloatArray) -> FloatArray:
     """Return (n,) the part of the weights that a pass reads: all but experts that none of its tokens reaches."""
-    experts, split = setup.decoder.experts, with_split_experts(plans)
-    if experts is None:
-        return np.ones(1)
-    held = parameters(setup.forward, split)
-    return np.asarray((held.dense + experts_read(experts, split, rows) * held.experts) / held.all)
+    share, unread = step_share(plans), np.zeros(1)
+    for count, part in setup.decoder.stack.parts(layers_of_stage(setup.decoder, plans)):
+        for matrix in part.step_matrices(share):
+            unread = unread + count * matrix.weights * (1.0 - matrix.part_read(rows))
+    return np.asarray(1.0 - unread / parameters(setup.forward, with_split_experts(plans)).all)

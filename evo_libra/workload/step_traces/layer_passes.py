@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.collective import Collective
-from evo_libra.workload.models.layer import LayerTraffic, layer_time, layer_traffic
+from evo_libra.workload.models.layer import (
+    PartTraffic,
+    layer_time,
+    one_layer,
+    part_traffic,
+    reduced_bytes,
+)
+from evo_libra.workload.models.stack import DecoderLayer
 from evo_libra.workload.plans.plans import FULL, Plans
 from evo_libra.workload.training.races import CONTEXT, EXPERT, TENSOR
 from evo_libra.workload.training.training_setup import Setup
@@ -50,23 +58,26 @@ class LayerPasses:
     backward: tuple[LayerPass, ...]
 
 
-def layer_passes(setup: Setup, plans: Plans, *, routed: bool) -> LayerPasses:
+def layer_passes(setup: Setup, plans: Plans, layer: DecoderLayer) -> LayerPasses:
     """Return the passes through a layer under the first plan.
 
     They have the compute and the bytes of the step's formula. Where it counts collectives as others of as many bytes,
     these are what training software runs: the backward pass scatters what the context parallel group has gathered, and
     sequence parallelism gathers again for the gradients of weights.
     """
-    time, sent = layer_time(setup, plans, routed=routed), layer_traffic(setup, plans, routed=routed)
+    time = layer_time(setup, plans, one_layer(layer))
+    sent = [part_traffic(setup, plans, part) for part in layer]
+    tensor = (number(reduced_bytes(setup, plans)),) * sum(one.reduces for one in sent)
     full = bool(plans.recompute[0] == FULL)
     split, overlap = bool(plans.sequence_parallel[0]), bool(plans.overlap_tp[0])
-    reduced, again = _reduced(sent, split=split), _gathered_again(sent, split=split)
+    reduced, again = _reduced(tensor, split=split), _gathered_again(tensor, split=split)
     # Without overlap a stack may gather again beside the gradients of weights.
     aside = again if split and not overlap and setup.stack.hides_gather else ()
     exposed = 1.0 / float(plans.tp[0]) if overlap else 1.0
     tokens = _tokens(sent)
-    gather = (Sent(CONTEXT, Collective.ALL_GATHER, number(sent.context)),)
-    scatter = (Sent(CONTEXT, Collective.REDUCE_SCATTER, number(sent.context)),)
+    contexts = [number(one.context) for one in sent if one.context.any()]
+    gather = tuple(Sent(CONTEXT, Collective.ALL_GATHER, size) for size in contexts)
+    scatter = tuple(Sent(CONTEXT, Collective.REDUCE_SCATTER, size) for size in contexts)
     products = number(time.products.forward)
 
     def one(
@@ -99,18 +110,17 @@ def parts(sent: tuple[Sent, ...], share: float) -> tuple[Sent, ...]:
     return tuple(replace(one, size=share * one.size) for one in sent) if share else ()
 
 
-def _reduced(sent: LayerTraffic, *, split: bool) -> tuple[Sent, ...]:
+def _reduced(tensor: tuple[float, ...], *, split: bool) -> tuple[Sent, ...]:
     """Return the all-reduces of a pass; sequence parallelism scatters and gathers in their place."""
     kinds = (Collective.REDUCE_SCATTER, Collective.ALL_GATHER) if split else (Collective.ALL_REDUCE,)
-    return tuple(Sent(TENSOR, kind, number(sent.tensor)) for _ in range(sent.pairs) for kind in kinds)
+    return tuple(Sent(TENSOR, kind, size) for size in tensor for kind in kinds)
 
 
-def _gathered_again(sent: LayerTraffic, *, split: bool) -> tuple[Sent, ...]:
-    count = sent.pairs if split else 0
-    return (Sent(TENSOR, Collective.ALL_GATHER, number(sent.tensor)),) * count
+def _gathered_again(tensor: tuple[float, ...], *, split: bool) -> tuple[Sent, ...]:
+    return tuple(Sent(TENSOR, Collective.ALL_GATHER, size) for size in tensor) if split else ()
 
 
-def _tokens(sent: LayerTraffic) -> tuple[Sent, ...]:
+def _tokens(sent: Sequence[PartTraffic]) -> tuple[Sent, ...]:
     """Return the exchanges of a pass that take tokens to their experts and back."""
-    size = number(sent.expert)
-    return (Sent(EXPERT, Collective.ALL_TO_ALL, size),) * 2 if size else ()
+    sizes = [number(one.expert) for one in sent if one.per_token]
+    return tuple(Sent(EXPERT, Collective.ALL_TO_ALL, size) for size in sizes for _ in ("there", "back"))

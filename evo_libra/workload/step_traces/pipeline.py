@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-
-from evo_libra.chakra.trace import Node
-from evo_libra.chakra.write import compute_node, receive_node, send_node
 
 
 @dataclass(frozen=True)
@@ -50,46 +46,6 @@ def _step(k: int, stages: int, chunks: int, *, forward: bool) -> PipelineStep:
     chunk, microbatch = divmod(within, stages)
     microbatch = group * stages + microbatch if chunks > 1 else k
     return PipelineStep(forward, chunk if forward else chunks - 1 - chunk, microbatch)
-
-
-def pipeline_traces(
-    stages: int, chunks: int, microbatches: int, *, forward: int, backward: int, message: int
-) -> list[list[Node]]:
-    """Return the execution trace of each stage.
-
-    Parameters
-    ----------
-    forward, backward : microseconds of a pass through a chunk.
-    message : bytes of the activations, or of their gradients, between neighbouring chunks.
-    """
-    durations = {True: forward, False: backward}
-    return [
-        list(_nodes(stage, stages, chunks, schedule(stage, stages, chunks, microbatches), durations, message))
-        for stage in range(stages)
-    ]
-
-
-def _nodes(
-    stage: int, stages: int, chunks: int, steps: list[PipelineStep], durations: dict[bool, int], message: int
-) -> Iterator[Node]:
-    number, last = 0, None
-    for step in steps:
-        ends = ends_of(stage, stages, chunks, step)
-        before: list[int] = [] if last is None else [last]
-        if ends.source is not None:
-            yield receive_node(
-                number, "receive", source=ends.source, destination=stage, size=message, tag=ends.source_tag
-            )
-            before, number = [*before, number], number + 1
-        yield compute_node(
-            number, "forward" if step.forward else "backward", duration=durations[step.forward], data=before
-        )
-        last, number = number, number + 1
-        if ends.target is not None:
-            yield send_node(
-                number, "send", source=stage, destination=ends.target, size=message, tag=ends.target_tag, data=[last]
-            )
-            number += 1
 
 
 @dataclass(frozen=True)

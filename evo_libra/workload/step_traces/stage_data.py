@@ -60,8 +60,6 @@ def stage_data(setup: Setup, plan: Plans, stage: int, layers: Sequence[int]) -> 
 
 def _held(setup: Setup, plan: Plans, stage: int, layers: Sequence[int]) -> Parameters:
     model, last = setup.decoder, int(plan.pp[0]) - 1
-    dense = sum(layer < model.layers - model.expert_layers for layer in layers)
     # A model whose head is its embedding has one table where both are in one stage.
     tables = (stage == 0) + (stage == last and (last > 0 or not model.tied))
-    counts = np.array([float(dense)]), np.array([float(len(layers) - dense)])
-    return held_parameters(setup, plan, counts, np.array([float(tables)]))
+    return held_parameters(setup, plan, model.stack.counts(layers), np.array([float(tables)]))

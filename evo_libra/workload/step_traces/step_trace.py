@@ -54,7 +54,8 @@ class _Work:
 
     Attributes
     ----------
-    passes : through layers without and with experts, from layer `first_routed` on.
+    passes : through layers of each kind.
+    order : kind of each layer.
     head : seconds of the output head and the loss.
     message : bytes of the activations of a microbatch, of all NPUs of a tensor parallel group together.
     parts : what gathers a message from its parts.
@@ -64,8 +65,8 @@ class _Work:
     stages: int
     chunks: int
     microbatches: int
-    first_routed: int
-    passes: Mapping[bool, LayerPasses]
+    passes: Sequence[LayerPasses]
+    order: Sequence[int]
     head: float
     message: float
     parts: tuple[Sent, ...]
@@ -76,13 +77,12 @@ class _Work:
         value, model = plan_values(plan), setup.decoder
         whole = 2.0 * number(plan.tokens(setup.sequence)) * model.hidden
         gathered = (Sent(TENSOR, Collective.ALL_GATHER, whole + setup.half_message),)
-        kinds = {layer >= model.layers - model.expert_layers for layer in range(model.layers)}
         return cls(
             stages=value["pp"],
             chunks=value["vp"],
             microbatches=round(number(plan.microbatches(setup.global_batch))),
-            first_routed=model.layers - model.expert_layers,
-            passes={routed: layer_passes(setup, plan, routed=routed) for routed in kinds},
+            passes=[layer_passes(setup, plan, layer) for layer in model.stack.kinds],
+            order=model.stack.order,
             # The last stage has all of it, even where the formula gives each stage a share.
             head=number(head_time(replace(setup, balanced=False), plan)),
             message=whole,
@@ -160,7 +160,7 @@ class _Stage:
     def visit(self, visit: _Visit, following: _Visit | None) -> None:
         """Run a layer, beside it what is due and the weights of a layer to come."""
         self.writer.wait_for(self.ready.pop(visit.layer, NOTHING))
-        passes = self.work.passes[visit.layer >= self.work.first_routed]
+        passes = self.work.passes[self.work.order[visit.layer]]
         beside: Callable[[], None] = partial(self.exchange, following)
         for run in passes.forward if visit.step.forward else passes.backward:
             self.writer.layer(f"{visit.name}.{run.name}", run, beside)

@@ -81,7 +81,7 @@ def _other_plans(setup: Setup, plan: Plans, *, auto: bool) -> Plans:
         "tp": [degree for degree in groups if model.heads % degree == 0],
         "cp": [degree for degree in groups if setup.sequence % degree == 0],
         "pp": [degree for degree in groups if degree <= model.layers + 2],
-        "ep": [1] if model.experts is None else divisors(model.experts.count),
+        "ep": divisors(model.expert_count),
     }  # fmt: skip
     each = dict(zip(options, (part.ravel() for part in np.meshgrid(*options.values(), indexing="ij")), strict=True))
     stage = each["tp"] * each["cp"] * each["pp"]

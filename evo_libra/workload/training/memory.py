@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.workload.models.decoder import Decoder
-from evo_libra.workload.models.layer import attention_widths, kv_heads
+from evo_libra.workload.models.kernels import Array
+from evo_libra.workload.models.layer import one_layer, share_of
+from evo_libra.workload.models.stack import Counted
 from evo_libra.workload.plans.plans import FULL, NONE, Plans
 from evo_libra.workload.training.expansion import expansions_of, spilled
 from evo_libra.workload.training.offload import GRADIENT, WEIGHT, in_window, on_npu
@@ -22,11 +24,9 @@ BUFFERS = 1e9
 """Bytes of communication buffers (assumed)."""
 
 
-def layers_of_stage(model: Decoder, plans: Plans) -> tuple[FloatArray, FloatArray]:
-    """Return (n,) dense and routed layers of the longest stage."""
-    most = np.ceil(model.layers / plans.pp)
-    with_experts = np.minimum(most, model.expert_layers)
-    return most - with_experts, with_experts
+def layers_of_stage(model: Decoder, plans: Plans) -> tuple[FloatArray, ...]:
+    """Return the (n,) layers of each kind of the longest stage."""
+    return model.stack.largest(np.ceil(model.layers / plans.pp))
 
 
 @dataclass(frozen=True)
@@ -67,41 +67,23 @@ def parameters(setup: Setup, plans: Plans, *, embeddings: bool = True) -> Parame
     return held_parameters(setup, plans, layers_of_stage(setup.decoder, plans), tables)
 
 
-def held_parameters(
-    setup: Setup, plans: Plans, layers: tuple[FloatArray, FloatArray], tables: FloatArray
-) -> Parameters:
+def held_parameters(setup: Setup, plans: Plans, layers: Sequence[FloatArray], tables: FloatArray) -> Parameters:
     """Return the weights of an accelerator of some stage.
 
     Parameters
     ----------
-    layers : (n,) dense and routed layers of the stage.
+    layers : (n,) layers of each kind of the stage.
     tables : (n,) how many of embedding and output head it has.
     """
-    model, (dense, routed) = setup.decoder, layers
-    expert = 0.0 if model.experts is None else _two_matrices(model, model.experts.feed_forward) * model.experts.count
-    shared = 0.0 if model.experts is None else _two_matrices(model, model.experts.shared_feed_forward) / plans.tp
-    router = 0.0 if model.experts is None else model.experts.count * model.hidden
-    every = _attention_weights(model, plans)
-    held = dense * (every + _two_matrices(model, model.feed_forward) / plans.tp) + routed * (every + shared + router)
-    held = held + tables * model.vocabulary * model.hidden / plans.tp
+    model, share = setup.decoder, share_of(plans)
+    held = [tables * sum(matrix.weights for matrix in model.head.matrices(share)), np.zeros(1)]
+    for count, part in model.stack.parts(layers):
+        matrices = part.matrices(share)
+        for routed in {matrix.routed for matrix in matrices}:
+            weights = sum(matrix.weights for matrix in matrices if matrix.routed is routed)
+            held[routed] = held[routed] + count * weights
     stage = np.asarray(plans.tp * plans.cp * plans.dp / plans.ep, dtype=np.float64)
-    return Parameters(held, routed * expert / plans.ep, np.asarray(plans.cp * plans.dp, dtype=np.float64), stage)
-
-
-def _two_matrices(model: Decoder, width: int) -> float:
-    return float(model.hidden * width * (2 + model.gated))
-
-
-def _attention_weights(model: Decoder, plans: Plans) -> FloatArray:
-    queries, values = attention_widths(model)
-    out = values * model.heads * model.hidden / plans.tp
-    if model.latent is None:
-        mine = model.heads / plans.tp + 2.0 * kv_heads(model, plans)
-        return np.asarray(model.hidden * model.head_width * mine + out)
-    latent = model.latent
-    down = model.hidden * ((latent.query_rank or 0) + latent.kv_rank + latent.rope_width)
-    up = model.heads * (queries * (latent.query_rank or model.hidden) + (latent.nope_width + values) * latent.kv_rank)
-    return np.asarray(down + up / plans.tp + out)
+    return Parameters(held[0], held[1], np.asarray(plans.cp * plans.dp, dtype=np.float64), stage)
 
 
 def memory(setup: Setup, plans: Plans) -> dict[str, FloatArray]:
@@ -115,12 +97,11 @@ def memory(setup: Setup, plans: Plans) -> dict[str, FloatArray]:
     def of(stage: int) -> FloatArray:
         return np.where(plans.zero >= stage, held.sharded, held.all)
 
-    tokens = plans.tokens(setup.sequence)
     kept = {"weights": 2.0 * of(3), "gradients": setup.gradient_bytes * of(2), "states": 12.0 * of(1)}
     return {
         **(kept if setup.offload is None else _left(setup, plans, kept)),
         "activations": activations(setup, plans),
-        "logits": 4.0 * tokens * setup.decoder.vocabulary / plans.tp,
+        "logits": plans.tokens(setup.sequence) * setup.decoder.head.kept(share_of(plans)),
         "buffers": np.full(1, BUFFERS),
     }
 
@@ -155,12 +136,10 @@ def _left(setup: Setup, plans: Plans, kept: dict[str, FloatArray]) -> dict[str, 
 
 def largest_layer(setup: Setup, plans: Plans) -> FloatArray:
     """Return (n,) weights that an NPU has of the largest layer, or of the embedding."""
-    one, none = np.ones(1), np.zeros(1)
-    kinds = [(one, none, none), (none, none, one)]
-    if setup.decoder.experts is not None:
-        kinds.append((none, one, none))
-    sizes = [held_parameters(setup, plans, (dense, routed), tables).all for dense, routed, tables in kinds]
-    return np.asarray(np.maximum.reduce(np.broadcast_arrays(*sizes)))
+    kinds, none, one = np.eye(len(setup.decoder.stack.kinds))[..., None], np.zeros(1), np.ones(1)
+    sizes = [held_parameters(setup, plans, tuple(kind), none).all for kind in kinds]
+    table = held_parameters(setup, plans, tuple(0.0 * kinds[0]), one).all
+    return np.asarray(np.maximum.reduce(np.broadcast_arrays(*sizes, table)))
 
 
 def activations(setup: Setup, plans: Plans) -> FloatArray:
@@ -171,10 +150,10 @@ def activations(setup: Setup, plans: Plans) -> FloatArray:
     waiting = waiting_activations(setup, plans)
     if setup.offload is None or not setup.offload.checkpoints:
         return waiting
-    layer = _layer_activations(setup, replace(plans, recompute=np.full(1, NONE)), routed=False)
-    if setup.decoder.experts is not None:
-        layer = np.maximum(layer, _layer_activations(setup, replace(plans, recompute=np.full(1, NONE)), routed=True))
-    return np.where(plans.recompute == FULL, np.minimum(layer, waiting), waiting)
+    kept = replace(plans, recompute=np.full(1, NONE))
+    sizes = [_kept(setup, kept, one_layer(layer), 1.0) for layer in setup.decoder.stack.kinds]
+    largest = np.maximum.reduce(np.broadcast_arrays(*sizes))
+    return np.where(plans.recompute == FULL, np.minimum(largest, waiting), waiting)
 
 
 def checkpoints(setup: Setup, plans: Plans) -> FloatArray:
@@ -196,30 +175,20 @@ def waiting_activations(setup: Setup, plans: Plans) -> FloatArray:
 
 def stage_activations(setup: Setup, plans: Plans) -> FloatArray:
     """Return (n,) bytes of the activations of a microbatch on the first stage."""
-    dense, routed = layers_of_stage(setup.decoder, plans)
-    stage = dense * _layer_activations(setup, plans, routed=False)
-    if setup.decoder.experts is not None:
-        stage = stage + routed * _layer_activations(setup, plans, routed=True)
-    return stage
+    layers = layers_of_stage(setup.decoder, plans)
+    return _kept(setup, plans, setup.decoder.stack.parts(layers), sum(layers, np.zeros(1)))
 
 
-def _layer_activations(setup: Setup, plans: Plans, *, routed: bool) -> FloatArray:
-    model, tokens = setup.decoder, plans.tokens(setup.sequence)
+def _kept(setup: Setup, plans: Plans, parts: Sequence[Counted], layers: Array) -> FloatArray:
+    """Return (n,) bytes of the activations of a microbatch in some sublayers, which belong to so many layers."""
+    share, fused = share_of(plans), setup.fused_attention
     split = np.where(plans.sequence_parallel, plans.tp, 1)
-    common = tokens * model.hidden * (8.0 + 2.0 * setup.dropout) / split
-    queries, values = attention_widths(model)
-    heads = model.heads / plans.tp
-    kept = 2.0 * tokens * ((queries + values) * (heads + kv_heads(model, plans)))
-    scores = 5.0 * plans.micro_batch * setup.sequence**2 * model.heads / (plans.cp * plans.tp)
-    core = 4.0 * tokens * heads if setup.fused_attention else scores
-    core = np.where(plans.recompute == NONE, core, core if setup.fused_attention else 0.0)
-    whole = common + kept + core + _feed_forward_activations(setup, plans, tokens, routed=routed)
-    return np.where(plans.recompute == FULL, 2.0 * tokens * model.hidden / split, whole)
-
-
-def _feed_forward_activations(setup: Setup, plans: Plans, tokens: FloatArray, *, routed: bool) -> FloatArray:
-    model, gated = setup.decoder, setup.decoder.gated
-    if not routed or model.experts is None:
-        return np.asarray(tokens * (4 + 2 * gated) * model.feed_forward / plans.tp)
-    each = model.experts.per_token * (4.0 * model.hidden + (4 + 2 * gated) * model.experts.feed_forward)
-    return np.asarray(tokens / plans.tp * (each + (4 + 2 * gated) * model.experts.shared_feed_forward))
+    norm, again = (4.0 + setup.dropout) * setup.decoder.hidden / split, plans.recompute != NONE
+    kept: Array = 0.0
+    for count, part in parts:
+        core = sum(one.kept(fused=fused) for one in part.cores(share, setup.sequence))
+        # Selective recomputation leaves the scores of attention that is not fused.
+        core = core if fused else np.where(again, 0.0, core)
+        kept = kept + count * (norm + part.kept(share) + core)
+    inputs = layers * 2.0 * setup.decoder.hidden / split
+    return plans.tokens(setup.sequence) * np.where(plans.recompute == FULL, inputs, kept)

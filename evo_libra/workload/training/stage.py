@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray
 from evo_libra.collective import Collective, Dispatch
-from evo_libra.workload.models.layer import LayerTime, LayerTraffic, layer_time, layer_traffic
+from evo_libra.workload.models.layer import (
+    PartTraffic,
+    layer_time,
+    part_traffic,
+    reduced_bytes,
+)
 from evo_libra.workload.plans.plans import FULL, Plans
 from evo_libra.workload.training.memory import layers_of_stage
 from evo_libra.workload.training.races import CONTEXT, EXPERT, TENSOR, StepChain, Traffic
@@ -58,37 +62,29 @@ class Stage:
 def stage_of(setup: Setup, plans: Plans) -> Stage:
     """Return the longest stage under each plan."""
     counts = layers_of_stage(setup.decoder, plans)
-    kinds = [
-        (count, layer_time(setup, plans, routed=routed), layer_traffic(setup, plans, routed=routed))
-        for count, routed in zip(counts, (False, True), strict=True)
-        if count.any()
-    ]
+    parts = setup.decoder.stack.parts(counts)
+    time, sent = layer_time(setup, plans, parts), [part_traffic(setup, plans, part) for _, part in parts]
     again = 1.0 * (plans.recompute == FULL)
-    pairs = _sum(count * sent.pairs for count, _, sent in kinds)
-    products = _sum(count * time.products.forward for count, time, _ in kinds)
-    forward = Pass(_sum(count * time.forward for count, time, _ in kinds), products, pairs)
-    backward = Pass(
-        _sum(count * (time.backward + time.recomputed) for count, time, _ in kinds),
-        _sum(count * time.products.backward for count, time, _ in kinds) + again * products,
-        pairs * (1.0 + again),
+    pairs = sum((count * one.reduces for (count, _), one in zip(parts, sent, strict=True)), np.zeros(1))
+    forward = Pass(time.forward, time.products.forward, pairs)
+    products = time.products.backward + again * time.products.forward
+    backward = Pass(time.backward + time.recomputed, products, pairs * (1.0 + again))
+    other = tuple(
+        found for (count, _), one in zip(parts, sent, strict=True) for found in _other(count, one, 2.0 + again)
     )
-    weights = _sum(count * time.products.weights for count, time, _ in kinds)
-    other = tuple(sent for kind in kinds for sent in _other(setup, kind, 2.0 + again))
     gathered = np.where(plans.sequence_parallel, 0.5 * pairs, 0.0)
-    return Stage(_sum(counts), forward, backward, weights, gathered, kinds[0][2].tensor, other)
+    layers = sum(counts, np.zeros(1))
+    return Stage(layers, forward, backward, time.products.weights, gathered, reduced_bytes(setup, plans), other)
 
 
-def _sum(arrays: Iterable[FloatArray]) -> FloatArray:
-    return sum(arrays, np.zeros(1))
-
-
-def _other(setup: Setup, kind: tuple[FloatArray, LayerTime, LayerTraffic], passes: FloatArray) -> list[Traffic]:
-    layers, _, sent = kind
-    gathers = layers * (1.0 + passes)
-    found = [Traffic("context", CONTEXT, Collective.ALL_GATHER, sent.context, gathers)]
-    if setup.decoder.experts is not None and sent.expert.any():
-        dispatch = Dispatch(setup.decoder.experts.per_token)
-        found.append(Traffic("expert", EXPERT, dispatch, sent.expert, 2.0 * layers * passes))
+def _other(layers: FloatArray, sent: PartTraffic, passes: FloatArray) -> list[Traffic]:
+    """Return what some layers send in context and expert parallel groups in a microbatch's passes."""
+    found = list[Traffic]()
+    if sent.context.any():
+        gathers = layers * (1.0 + passes)
+        found.append(Traffic("context", CONTEXT, Collective.ALL_GATHER, sent.context, gathers))
+    if sent.per_token:
+        found.append(Traffic("expert", EXPERT, Dispatch(sent.per_token), sent.expert, 2.0 * layers * passes))
     return found
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.collective import Collective, NextStage, PushPull
+from evo_libra.workload.models.layer import matrix_time, share_of
 from evo_libra.workload.plans.plans import FULL, NETWORK, Plans
 from evo_libra.workload.training.expansion import Accesses, expansions_of, seconds_of
 from evo_libra.workload.training.memory import Parameters, checkpoints, expanded, memory, parameters, stage_activations
@@ -102,9 +103,10 @@ def _beside(streams: Sequence[Stream]) -> list[StepChain]:
 
 def head_time(setup: Setup, plans: Plans) -> FloatArray:
     """Return (n,) seconds of the output head and the loss, which the last stage has."""
-    kernels, tokens, words = setup.kernels, plans.tokens(setup.sequence), setup.decoder.vocabulary / plans.tp
-    product = kernels.product(tokens, words, setup.decoder.hidden, setup.head_precision)
-    time = setup.stack.compute * (product.forward + product.backward + kernels.moved(20.0 * tokens * words))
+    kernels, tokens, share, head = setup.kernels, plans.tokens(setup.sequence), share_of(plans), setup.decoder.head
+    (product,) = [matrix_time(kernels, matrix, tokens, setup.head_precision) for matrix in head.matrices(share)]
+    moved = kernels.moved(tokens * sum(head.moved(share)))
+    time = setup.stack.compute * (product.forward + product.backward + moved)
     return time / plans.pp if setup.balanced else time
 
 
@@ -133,7 +135,7 @@ def data_traffic(setup: Setup, plans: Plans, held: Parameters, stage: Stage) -> 
     ZeRO's stage 3 runs all of them with each microbatch, and gathers once more for the backward pass. The backward pass
     hides the reduce-scatter and what it gathers, the forward pass its own all-gather, but for one layer's share.
     """
-    groups = _copied(setup, held)
+    groups = _copied(held)
     if setup.offload is not None:
         # Servers send and receive what NPUs would exchange.
         groups = [(group, np.where(plans.optimizer == NETWORK, 0.0, of)) for group, of in groups]
@@ -162,10 +164,9 @@ def data_traffic(setup: Setup, plans: Plans, held: Parameters, stage: Stage) -> 
     return DataTraffic(waiting, sent(before, 1.0 - alone), sent(after, 1.0 - alone), hidden, served)
 
 
-def _copied(setup: Setup, held: Parameters) -> list[tuple[str, FloatArray]]:
+def _copied(held: Parameters) -> list[tuple[str, FloatArray]]:
     """Return the groups that hold copies of weights, with the (n,) weights."""
-    routed = [] if setup.decoder.experts is None else [(EXPERT_DATA, held.experts)]
-    return [(DATA, held.dense), *routed]
+    return [(DATA, held.dense), *([(EXPERT_DATA, held.experts)] if held.experts.any() else [])]
 
 
 def _served(setup: Setup, plans: Plans, held: Parameters) -> tuple[StepChain, ...]:
@@ -174,7 +175,7 @@ def _served(setup: Setup, plans: Plans, held: Parameters) -> tuple[StepChain, ..
         return ()
     sent = tuple(
         Traffic("data", group, PushPull(), WEIGHT * of, np.where(plans.optimizer == NETWORK, 1.0, 0.0))
-        for group, of in _copied(setup, held)
+        for group, of in _copied(held)
     )
     return (StepChain(_NONE, sent),)
 

@@ -13,6 +13,7 @@ from evo_libra.arrays import FloatArray
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.workload.layers.workload import IterationSize
 from evo_libra.workload.models.decoder import Decoder
+from evo_libra.workload.models.layers.sublayer import WHOLE
 from evo_libra.workload.parallelism import ALL, Layout
 from evo_libra.workload.plans.placement import ORDER
 from evo_libra.workload.plans.plan_rules import plan_text, plan_values
@@ -176,11 +177,11 @@ def layouts_of(degrees: Mapping[str, int], order: Sequence[str]) -> dict[str, La
 def model_flop(model: Decoder, sequence: int) -> float:
     """Return the floating-point operations that training asks for, per token.
 
-    Six for each weight of a product that a token passes, and the causal half of attention, as Llama 3 counts
-    (arXiv 2407.21783, table 4). What is computed again does not count.
+    Six for each weight of a product that a token passes, and three times the causal work among tokens, as Llama 3
+    counts (arXiv 2407.21783, table 4). Work that is computed again does not count.
     """
-    embedding = model.vocabulary * model.hidden
-    weights = model.active_parameters - (0 if model.tied else embedding)
-    queries = model.head_width if model.latent is None else model.latent.key_width
-    values = model.head_width if model.latent is None else model.latent.value_width
-    return 6.0 * weights + 3.0 * model.layers * model.heads * (queries + values) * sequence
+    embedding = 0 if model.tied else model.vocabulary * model.hidden
+    kinds = [
+        sum(float(core.work) for part in kind for core in part.cores(WHOLE, sequence)) for kind in model.stack.kinds
+    ]
+    return 6.0 * (model.active_parameters - embedding) + 3.0 * sum(kinds[kind] for kind in model.stack.order)

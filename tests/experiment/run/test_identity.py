@@ -15,8 +15,9 @@ from evo_libra import load_problem, search
 from evo_libra.chakra.trace import CollectiveType, Metadata, Node
 from evo_libra.chakra.write import collective_node, compute_node, write_trace
 from evo_libra.errors import InputError
+from evo_libra.experiment.execution.prepared import Problems
 from evo_libra.experiment.file.expansion import load_experiment
-from evo_libra.experiment.run.origin import build, origin_of, with_assignments
+from evo_libra.experiment.run.origin import build, digest_of, origin_of, with_assignments
 from evo_libra.experiment.run.spec import RunSpec, manifest_of, run_of, spec_of
 from evo_libra.experiment.store.folder import MANIFEST, RunFolder
 from evo_libra.experiment.store.stored_runs import problem_as_run
@@ -172,15 +173,14 @@ def test_the_figures_of_a_model_of_the_catalogue_are_part_of_a_problem() -> None
         assert key in figures
 
 
-def test_problems_are_kept_while_their_files_stay(tmp_path: Path) -> None:
+def test_a_worker_builds_a_problem_once_and_only_the_one_that_was_planned(tmp_path: Path) -> None:
     traced(tmp_path)
-    origin = origin_of(str(tmp_path / "p.yaml"), [])
-    first = build(origin)
-    assert build(origin) is first
+    planned, problems = run(str(tmp_path / "p.yaml")), Problems()
+    assert problems.of(planned) is problems.of(planned)
     (tmp_path / "own.yaml").write_text(LINEAR + PRICES.format("near", 1) + PRICES.format("far", 3))
-    second = build(origin)
-    assert second is not first
-    assert build(origin) is second
+    assert digest_of(problems.of(planned).problem) == planned.problem_digest
+    with pytest.raises(InputError, match="another one here than where it was planned"):
+        Problems().of(planned)
 
 
 def test_degrees_of_a_run_can_be_set_as_those_of_its_problem_file() -> None:

@@ -12,8 +12,8 @@ from evo_libra.errors import InputError
 from evo_libra.plugins.repurpose.assignment import blocks
 from evo_libra.plugins.repurpose.baselines import contiguous
 from evo_libra.plugins.repurpose.partition import Partition, partition
-from evo_libra.plugins.repurpose.partition_trace import partition_traces, write_partition
 from evo_libra.plugins.repurpose.perceptron import Layer, Perceptron
+from evo_libra.plugins.repurpose.problem import partition_traces, write_partition
 from evo_libra.problem.file.registry import load_problem
 from evo_libra.problem.problem import Problem
 

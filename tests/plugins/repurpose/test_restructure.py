@@ -9,9 +9,8 @@ from small_networks import mixed_network, random_network
 from evo_libra.plugins.repurpose.assignment import blocks, capacities
 from evo_libra.plugins.repurpose.baselines import contiguous, direct, shuffled
 from evo_libra.plugins.repurpose.copies import Owners, energies_of
-from evo_libra.plugins.repurpose.family import Family
+from evo_libra.plugins.repurpose.family import Family, first_owners, improved, loss_of
 from evo_libra.plugins.repurpose.partition import partition
-from evo_libra.plugins.repurpose.restructure import first_owners, improved, loss_of
 
 EVEN = np.ones(3)
 

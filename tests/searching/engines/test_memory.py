@@ -12,7 +12,7 @@ from evo_libra.arrays import FloatArray
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import Evaluation, design_rows_of
 from evo_libra.searching.conformance import SampleProblem
-from evo_libra.searching.engines.memory import empty_memory, remember, remembers
+from evo_libra.searching.engines.nsga import empty_memory, remember, remembers
 from evo_libra.searching.engines.variation import row_hash
 from evo_libra.searching.evaluation.parallel import ExpensiveProblem
 from evo_libra.searching.generations import generations, memetic_share, memetic_step

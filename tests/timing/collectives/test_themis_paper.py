@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from heapq import heappop, heappush
 from itertools import count
 
@@ -11,11 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evo_libra.arrays import FloatArray
 from evo_libra.collective import Collective, traffic
-from evo_libra.timing.collectives.themis_paper import Fabrics, ideal_time, paper_time
+from evo_libra.timing.collectives.themis_paper import Fabrics, paper_time
 from evo_libra.timing.names import Policy
 
 AR = Collective.ALL_REDUCE
+Ideal = Callable[[Collective, float, Fabrics], FloatArray]
 PAPER_POLICIES = [Policy.FIFO, Policy.SMALLEST_CHUNK_FIRST]
 
 
@@ -36,7 +39,7 @@ def fabrics_of(random: np.random.Generator, depth: int, designs: int) -> Fabrics
 )
 @settings(max_examples=40)
 def test_paper_is_never_faster_than_the_ideal(
-    seed: int, depth: int, collective: Collective, policy: Policy, *, greedy: bool
+    ideal_time: Ideal, seed: int, depth: int, collective: Collective, policy: Policy, *, greedy: bool
 ) -> None:
     random = np.random.default_rng(seed)
     fabrics, size = fabrics_of(random, depth, 8), float(10 ** random.uniform(5, 10))
@@ -52,7 +55,9 @@ def test_paper_is_never_faster_than_the_ideal(
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(Collective), st.integers(1, 64))
 @settings(max_examples=30)
-def test_paper_without_latency_on_one_dimension_is_libras_time(seed: int, collective: Collective, chunks: int) -> None:
+def test_paper_without_latency_on_one_dimension_is_libras_time(
+    ideal_time: Ideal, seed: int, collective: Collective, chunks: int
+) -> None:
     random = np.random.default_rng(seed)
     npus, bandwidth = 2 ** random.integers(1, 6, (1, 5)), random.uniform(1, 300, (1, 5))
     fabrics = Fabrics(np.zeros((1, 5), dtype=np.int64), npus, bandwidth, np.zeros((1, 5)))
@@ -61,7 +66,7 @@ def test_paper_without_latency_on_one_dimension_is_libras_time(seed: int, collec
     np.testing.assert_allclose(ideal_time(collective, 1e9, fabrics), expected, rtol=1e-12)
 
 
-def test_papers_all_to_all_is_a_pipeline_of_the_whole_message() -> None:
+def test_papers_all_to_all_is_a_pipeline_of_the_whole_message(ideal_time: Ideal) -> None:
     # Dimensions of 2 and 4 NPUs: 1/2 and 3/4 of a chunk of 100 bytes, at 1 and 3 bytes a ns; 5 and 2 * 7 ns of steps.
     fabrics = Fabrics(
         np.array([[1], [2]]), np.array([[2], [4]]), np.array([[1.0], [3.0]]), np.array([[5.0], [7.0]])

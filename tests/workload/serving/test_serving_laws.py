@@ -15,7 +15,7 @@ from evo_libra.arrays import FloatArray
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.workload.models.decoder import Experts, decoder
 from evo_libra.workload.plans.plans import Plans, one_plan
-from evo_libra.workload.serving.cache import cache_per_token, serving_memory
+from evo_libra.workload.serving.cache import cache_bytes, serving_memory
 from evo_libra.workload.serving.phases import phases_of
 from evo_libra.workload.serving.served_times import served_times, times_in_order
 from evo_libra.workload.serving.serving_plans import ServingPlans
@@ -142,7 +142,7 @@ def test_int8_saves_as_much_of_the_cache_as_its_scales_leave() -> None:
     plan = one_plan(tp=1)
     for name in ("llama-2-7b", "llama-3-70b"):
         wide, narrow = (
-            float(cache_per_token(ServingSetup(decoder(name), accelerator("h100-80gb"), 1, 2, cache=cache), plan)[0])
+            float(cache_bytes(ServingSetup(decoder(name), accelerator("h100-80gb"), 1, 2, cache=cache), plan, 1)[0])
             for cache in ("bf16", "int8")
         )
         assert 1.0 - narrow / wide == 1.0 - 264 / 512
@@ -155,7 +155,7 @@ def test_the_cache_of_known_models() -> None:
     known = {"llama-3-70b": 327_680, "deepseek-v3": 70_272}
     for name, bytes_ in known.items():
         setup = ServingSetup(decoder(name), npu, 1, 2)
-        assert float(cache_per_token(setup, one_plan(tp=1))[0]) == bytes_
+        assert float(cache_bytes(setup, one_plan(tp=1), 1)[0]) == bytes_
     assert float(serving_memory(setup, one_plan(tp=1))["weights"][0]) == pytest.approx(2 * 671e9, rel=0.001)
 
 

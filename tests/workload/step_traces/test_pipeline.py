@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evo_libra.chakra.trace import Node
+from evo_libra.chakra.write import compute_node, receive_node, send_node
 from evo_libra.collective import Collective
 from evo_libra.timing.collectives.phase import FULLY_CONNECTED, Implementation, Link, Overheads
 from evo_libra.timing.collectives.system import System
 from evo_libra.timing.machine import ComputeModel, Machine, MemoryKind, RemoteMemory
 from evo_libra.timing.traces.execute import execute
-from evo_libra.workload.step_traces.pipeline import pipeline_traces, schedule
+from evo_libra.workload.step_traces.pipeline import PipelineStep, ends_of, schedule
 
 FORWARD, BACKWARD = 100, 230
 
@@ -23,6 +27,40 @@ def machine(npus: int, bandwidth: float) -> Machine:
     rows = {collective: [Implementation.read("direct")] for collective in Collective}
     system = System(rows, 1, 1, shrinking=True, overheads=Overheads(0.0, 0.0))
     return Machine([link], system, ComputeModel(), RemoteMemory(MemoryKind.PER_NPU, 250.0, 80.0, 2))
+
+
+def pipeline_traces(
+    stages: int, chunks: int, microbatches: int, *, forward: int, backward: int, message: int
+) -> list[list[Node]]:
+    """Return the execution trace of each stage: µs of a pass through a chunk, bytes of messages between chunks."""
+    durations = {True: forward, False: backward}
+    return [
+        list(_nodes(stage, stages, chunks, schedule(stage, stages, chunks, microbatches), durations, message))
+        for stage in range(stages)
+    ]
+
+
+def _nodes(
+    stage: int, stages: int, chunks: int, steps: list[PipelineStep], durations: dict[bool, int], message: int
+) -> Iterator[Node]:
+    number, last = 0, None
+    for step in steps:
+        ends = ends_of(stage, stages, chunks, step)
+        before: list[int] = [] if last is None else [last]
+        if ends.source is not None:
+            yield receive_node(
+                number, "receive", source=ends.source, destination=stage, size=message, tag=ends.source_tag
+            )
+            before, number = [*before, number], number + 1
+        yield compute_node(
+            number, "forward" if step.forward else "backward", duration=durations[step.forward], data=before
+        )
+        last, number = number, number + 1
+        if ends.target is not None:
+            yield send_node(
+                number, "send", source=stage, destination=ends.target, size=message, tag=ends.target_tag, data=[last]
+            )
+            number += 1
 
 
 def simulated(stages: int, chunks: int, microbatches: int, message: int, bandwidth: float) -> float:

@@ -1,0 +1,1 @@
+"""Kinds of layers: each states its products, weights, activations, cache and traffic once."""
