@@ -31,7 +31,7 @@ PLACES = {
     "problem file": "evo_libra.problem.file.spec.ProblemSpec",
     "experiment file": "evo_libra.experiment.file.schema.ExperimentSpec",
     "catalogue of prices": "evo_libra.network.catalog.technologies.CatalogSpec",
-    "catalogue of parts": "evo_libra.network.catalog.parts.PartsSpec",
+    "catalogue of parts": "evo_libra.network.catalog.parts_spec.PartsSpec",
     "prices": "evo_libra.network.catalog.technologies.load_catalog",
     "parts": "evo_libra.network.catalog.parts.load_parts_spec",
     "designs": "evo_libra.network.catalog.designs.reference_designs",

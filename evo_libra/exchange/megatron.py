@@ -293,9 +293,7 @@ torchrun --nproc_per_node 8 --nnodes ${NODES:-16} pretrain_gpt.py ${MODEL_ARGS[@
     --micro-batch-size 1 --global-batch-size 256 --bf16 --use-distributed-optimizer --lr 6.0e-5
 """
 READERS = (
-    Reader(
-        "megatron-arguments", "a launch script or an argument line of Megatron-LM", _is_arguments, read=_read_arguments,
-        samples=(_SCRIPT, MEGATRON_GPT3, MEGATRON_LLAMA3),
-        parse=partial(parse_arguments, flags=frozenset((OFFLOAD, *(name for name, _ in FLAGS.values())))),
-    ),
+    Reader("megatron-arguments", "a launch script or an argument line of Megatron-LM", _is_arguments, _read_arguments,
+           samples=(_SCRIPT, MEGATRON_GPT3, MEGATRON_LLAMA3),
+           parse=partial(parse_arguments, flags=frozenset((OFFLOAD, *(name for name, _ in FLAGS.values()))))),
 )  # fmt: skip

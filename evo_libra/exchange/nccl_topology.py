@@ -20,7 +20,6 @@ class _Gathered:
     """What was read so far; `busids` are those of the PCI devices that are open."""
 
     file: str
-    elements: int = 0
     opened: list[str] = field(default_factory=list)
     busids: list[str] = field(default_factory=list)
     gpus: list[str] = field(default_factory=list)

@@ -9,12 +9,12 @@ import numpy as np
 from evo_libra.arrays import Population
 from evo_libra.network.bill import parts_in
 from evo_libra.network.catalog.failures import HOUR
+from evo_libra.network.faults import FIGURES
 from evo_libra.problem.faults import Faults, spare_enough
 from evo_libra.problem.network_faults import NetworkFaults
 from evo_libra.problem.problem import Problem
 
 _DAY, _ROUNDING = 24.0 * HOUR, 1e-9
-_SUMS = ("stops", "spared", "waits", "slows")
 
 
 def fault_report(problem: Problem, population: Population) -> dict[str, Any]:
@@ -26,7 +26,7 @@ def fault_report(problem: Problem, population: Population) -> dict[str, Any]:
     if network is None:
         return {}
     rows = sorted(_rows(problem, network, one), key=lambda row: (-row["stops"], -row["waits"] - row["slows"]))
-    stops, spared, waits, slows = (sum(row[key] for row in rows) for key in _SUMS)
+    stops, spared, waits, slows = (sum(row[key] for row in rows) for key in FIGURES)
     where = network.where(one.npus, one.technology)
     units = where.units(_spares(one))
     running = float(np.exp(-waits) * spare_enough(np.array([spared]), units)[0])
@@ -61,14 +61,14 @@ def _rows(problem: Problem, network: NetworkFaults, one: Population) -> list[dic
             row = rows.setdefault(part.name, _row(part.name, 0.0, 0.0, ()))
             row["pieces"] += float(pieces[i, d])
             row["failures"] += float(pieces[i, d]) * network.faults.failures.of(part).rate
-            for key, value in zip(_SUMS, figures[:, i, d, 0].tolist(), strict=True):
+            for key, value in zip(FIGURES, figures[:, i, d, 0].tolist(), strict=True):
                 row[key] += value
     return [row for row in rows.values() if row["failures"] > 0]
 
 
 def _row(name: str, pieces: float, failures: float, sums: tuple[float, ...]) -> dict[str, Any]:
     row = {"part": name, "pieces": pieces, "failures": failures}
-    return row | dict.fromkeys(_SUMS, 0.0) | dict(zip(_SUMS, sums, strict=False))
+    return row | dict.fromkeys(FIGURES, 0.0) | dict(zip(FIGURES, sums, strict=False))
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:

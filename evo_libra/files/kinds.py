@@ -12,6 +12,9 @@ VARINT, WIDE, BYTES, NARROW = 0, 1, 2, 5
 Field = tuple[int, int, bytes]
 """Number and wire type of a field, and its content where that is bytes."""
 
+ENDINGS = (".yaml", ".yml", ".json")
+"""Of names that are paths of files."""
+
 _MAX_BITS = 70
 
 

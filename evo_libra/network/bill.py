@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from evo_libra.network.blocks.registry import BLOCKS
 
 Scenario = Literal["low", "value", "high"]
 """Which bound of a price that is a range."""
+
+SCENARIOS: tuple[Scenario, ...] = get_args(Scenario)
 
 _BITS = 8.0
 _BOTH_WAYS = 2.0

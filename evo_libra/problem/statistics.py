@@ -9,8 +9,9 @@ from functools import partial, reduce
 import numpy as np
 
 from evo_libra.arrays import FloatArray
+from evo_libra.network.bill import SCENARIOS
 
-NAMED = ("low", "value", "high")
+NAMED = SCENARIOS
 """Scenarios in which all that is uncertain is at the same place of its range; they come before those that are drawn."""
 
 _VALUE = NAMED.index("value")

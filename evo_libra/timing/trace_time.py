@@ -216,7 +216,10 @@ def trace_time(workload: TracedWorkload, *, merging: Merging) -> TraceTime:
         else:
             continue
         stream[at] = streams.setdefault(load, len(streams))
-    return TraceTime(tuple(streams), program, workload.computing, stream, units, merging is Merging.NONE, workload.name)
+    return TraceTime(
+        streams=tuple(streams), program=program, computing=workload.computing, stream=stream, units=units,
+        whole=merging is Merging.NONE, name=workload.name,
+    )  # fmt: skip
 
 
 def _message(program: TraceProgram, at: int) -> Message:

@@ -13,6 +13,7 @@ from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.timing.collectives.collective_time import collective_time
 from evo_libra.timing.collectives.phase import Implementation, Link, Overheads
 from evo_libra.timing.collectives.system import System
+from evo_libra.timing.input_files.network_file import TOPOLOGIES
 from evo_libra.timing.machine import ComputeModel, Machine, MemoryKind, RemoteMemory
 from evo_libra.timing.names import Policy, Scheduler
 from evo_libra.timing.traces.execute import Execution, execute
@@ -21,7 +22,6 @@ from evo_libra.validation.source import PublishedRow, PublishedSource, published
 
 Case = Mapping[str, Any]
 
-_BLOCK = {"Ring": "ring", "FullyConnected": "fully-connected", "Switch": "switch"}
 _SHARED = "congestion_aware"
 """The network model in which messages share links."""
 
@@ -31,7 +31,7 @@ def links_of(network: Mapping[str, Any], *, shared: bool = False) -> list[Link]:
     names = ("topology", "npus_count", "bandwidth", "latency")
     return [
         Link(
-            np.array([BLOCK_NAMES.index(_BLOCK[block])]),
+            np.array([BLOCK_NAMES.index(TOPOLOGIES[block])]),
             np.array([npus]),
             np.array([bandwidth * GIBI]),
             np.array([latency]),

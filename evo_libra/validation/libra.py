@@ -9,7 +9,10 @@ import numpy as np
 
 from evo_libra.arrays import Population
 from evo_libra.collective import Collective, Pattern, time_per_byte, unit_traffic
+from evo_libra.network.blocks.registry import BLOCK_NAMES
+from evo_libra.network.blocks.registry import LIBRA as PRICED_BLOCKS
 from evo_libra.network.catalog.technologies import Catalog, Technology, cost_by_part, part_prices
+from evo_libra.timing.input_files.network_file import TOPOLOGIES
 from evo_libra.validation.source import PublishedRow, PublishedSource, published
 from evo_libra.workload.layers.iteration_time import iteration_time
 from evo_libra.workload.layers.workload import Layer, Phase, Workload
@@ -17,9 +20,6 @@ from evo_libra.workload.layers.workload import Layer, Phase, Workload
 PHASES = ("Forward", "InputGrad", "WeightGrad")
 TIERS = ("InterChiplet", "InterPackage", "InterNode", "InterPod")
 COLLECTIVES = {collective.name.replace("_", ""): collective for collective in Collective}
-
-_BLOCKS = {"Ring": 0, "FullyConnected": 1, "Switch": 2}
-_BLOCK_NAMES = ("ring", "fully-connected", "switch")
 
 
 def workload_of(rows: Sequence[Sequence[Any]]) -> Workload:
@@ -64,7 +64,7 @@ def catalog_of(table: Mapping[str, Mapping[str, float]]) -> Catalog:
             nic=price(tier, "Nic"),
             largest_dimension=None,
             bandwidth_cap=None,
-            blocks=_BLOCK_NAMES,
+            blocks=PRICED_BLOCKS,
         )
         for tier in TIERS
     )
@@ -73,7 +73,7 @@ def catalog_of(table: Mapping[str, Mapping[str, float]]) -> Catalog:
 
 def population_of(network: Mapping[str, Any], bandwidth: Sequence[float]) -> Population:
     """Return one design: a network with GB/s of each dimension."""
-    blocks = [_BLOCKS[block] for block in network["topology"]]
+    blocks = [BLOCK_NAMES.index(TOPOLOGIES[block]) for block in network["topology"]]
     tiers = [TIERS.index(tier) for tier in network["cost_dims"]]
     npus, block, technology = (np.array(column)[:, None] for column in (network["npus"], blocks, tiers))
     return Population(npus, block, technology, np.array(bandwidth)[:, None] * 1e9)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evo_libra.arrays import FloatArray
-from evo_libra.network.bill import Scenario, bill, part_figures
+from evo_libra.network.bill import SCENARIOS, bill, part_figures
 from evo_libra.network.blocks import ITEMS, Kit, Part, Range
 from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.network.catalog.parts import load_parts
@@ -27,7 +27,6 @@ FITTED = "fitted to the published"
 CATALOGUE = {"cost": "catalogue, value", "power": "catalogue"}
 """Names of prices and watts."""
 
-SCENARIOS: tuple[Scenario, ...] = ("low", "value", "high")
 SWITCH, TRANSCEIVER, _NIC = ITEMS.index("switch"), ITEMS.index("transceiver"), ITEMS.index("nic")
 
 

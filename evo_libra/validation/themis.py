@@ -15,6 +15,7 @@ from evo_libra.arrays import FloatArray
 from evo_libra.collective import Collective
 from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.timing.collectives.themis_paper import Fabrics, paper_time, utilisation
+from evo_libra.timing.input_files.network_file import TOPOLOGIES
 from evo_libra.timing.names import Policy
 from evo_libra.units import GIBI
 from evo_libra.validation.source import PublishedRow, PublishedSource, published
@@ -30,7 +31,6 @@ PAPER = {
     BASELINE: (False, Policy.FIFO), FIFO: (True, Policy.FIFO), SMALLEST: (True, Policy.SMALLEST_CHUNK_FIRST),
 }  # fmt: skip
 
-_NAMES = {"Ring": "ring", "FullyConnected": "fully-connected", "Switch": "switch"}
 _DEPTH = 4
 
 
@@ -44,7 +44,7 @@ def networks() -> Fabrics:
     codes = {block.name: code for code, block in enumerate(BLOCKS)}
     rows = [
         [
-            [codes[_NAMES[block]] for block in one["block"]] + [0] * (_DEPTH - len(one["npus"])),
+            [codes[TOPOLOGIES[block]] for block in one["block"]] + [0] * (_DEPTH - len(one["npus"])),
             one["npus"] + [1] * (_DEPTH - len(one["npus"])),
             [gigabits / 8 * GIBI / 1e9 for gigabits in one["bw_gbps_per_npu_unidir"]]
             + [1] * (_DEPTH - len(one["npus"])),

@@ -40,6 +40,12 @@ APART, INF = [[1.0, 0.0], [0.0, 1.0]], np.inf
         (APART, {"high": [INF, 0.25]}, [0.75, 0.25], 4 + 4 / 3),
         (APART, {"high": [0.25, 0.5]}, [0.25, 0.5], 6.0),
         (APART, {"high": [0.25, INF], "rows": [[1, 3]], "size": [1, 2]}, [0.25, 0.25], 12.0),
+        # The first pattern, held at 1/4, takes the second dimension, too; its 2 bytes take 8 s, and 1/2 is left.
+        ([[1, 1, 0], [0, 0, 1]], {"high": [0.25, INF, INF], "size": [2, 1]}, [0.25, 0.25, 0.5], 10.0),
+        ([[0, 0, 1], [1, 1, 0]], {"high": [0.25, INF, INF], "size": [1, 2]}, [0.25, 0.25, 0.5], 10.0),
+        ([[1, 1, 0], [0, 0, 1]], {"high": [INF, 0.25, INF], "size": [2, 1]}, [0.25, 0.25, 0.5], 10.0),
+        # Both use the second dimension, where the second pattern is a little ahead.
+        ([[1, 1], [0, 1]], {"high": [0.25, INF], "limit": [0.6]}, [0.25, 0.35], 4 + 1 / 0.35),
         # A pattern without bytes, or without traffic, needs nothing.
         (APART, {"size": [1, 0]}, [1, 0], 1.0),
         ([[1, 2], [0, 0]], {"limit": [3]}, [1, 2], 1.0),
@@ -61,6 +67,8 @@ def test_bandwidths_by_hand(
     np.testing.assert_allclose(found[:, 0], bandwidth, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(program.objective(found), seconds, rtol=1e-9)
     np.testing.assert_allclose(lower_bound(program, multipliers), seconds, rtol=1e-9)
+    used = (program.traffic.any(axis=1) & (program.size > 0))[:, 0]
+    np.testing.assert_allclose(multipliers.share.sum(axis=1)[used], 1.0, rtol=1e-9)
     assert not short.any()
 
 
@@ -78,6 +86,12 @@ def test_an_equality_is_filled_where_there_is_room(high: list[float], bandwidth:
     found, _, short = closed_form(program)
     np.testing.assert_allclose(found[:, 0], bandwidth)
     assert short.tolist() == [missing]
+
+
+def test_what_costs_nothing_spends_nothing() -> None:
+    program = one([[1.0, 0.0]], high=[1.0, INF], rows=[[1.0, 0.0]], limit=[3.0], equality=np.array([True]))
+    _, _, short = closed_form(program)
+    assert short.tolist() == [True]
 
 
 def test_room_is_shared_in_proportion() -> None:

@@ -119,3 +119,7 @@ def test_caps_alone_are_the_answer_where_nothing_else_limits() -> None:
     found = optimal_bandwidth(program)
     assert found.bandwidth[:, 0].tolist() == [2.0, 4.0]
     np.testing.assert_allclose([found.objective[0], found.bound[0]], [1.0, 1.0])
+    # Where a cap is missing the best bandwidths are numbers all the same.
+    free = optimal_bandwidth(replace(program, high=np.array([[2.0], [np.inf]])))
+    np.testing.assert_allclose([free.objective[0], free.bound[0]], [0.5, 0.5])
+    assert np.isfinite(free.bandwidth).all()

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.network.catalog.accelerators import accelerator
-from evo_libra.workload.models.decoder import Decoder, Experts, LatentAttention
+from evo_libra.workload.models.decoder import Decoder
+from evo_libra.workload.models.decoder_spec import Experts, LatentAttention
 from evo_libra.workload.plans.plans import Plans
 from evo_libra.workload.training.races import Traffic
 from evo_libra.workload.training.training_setup import Setup
 
-DENSE = Decoder("dense", 32, 8192, 64, 8, 128, 28672, True, 128256, None, None, None, "")  # noqa: FBT003 - gated
-ROUTED = replace(DENSE, name="routed", experts=Experts(64, 4, 4096, 4096, 2))
-LATENT = replace(ROUTED, name="latent", latent=LatentAttention(1536, 512, 128, 64, 128))
+DENSE = Decoder(
+    name="dense", layers=32, hidden=8192, heads=64, kv_heads=8, head_width=128, feed_forward=28672, gated=True,
+    vocabulary=128256,
+)  # fmt: skip
+ROUTED = DENSE.model_copy(
+    update={
+        "name": "routed",
+        "experts": Experts(count=64, per_token=4, feed_forward=4096, shared_feed_forward=4096, dense_layers=2),
+    }
+)
+LATENT = ROUTED.model_copy(
+    update={
+        "name": "latent",
+        "latent": LatentAttention(query_rank=1536, kv_rank=512, nope_width=128, rope_width=64, value_width=128),
+    }
+)
 GROUPS = ("tp", "cp", "ep", "pp", "cp+dp", "edp")
 
 

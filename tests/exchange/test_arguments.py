@@ -29,6 +29,7 @@ from evo_libra.exchange.arguments import parse_arguments
     ("--a ${X:-7} --b ${Y-8} --c ${Z}", {"a": 7, "b": 8, "c": "${Z}"}),
     ("X=5\n--a ${X:-7}", {"a": 5}),
     ("--a '5' --b \"6\"", {"a": 5, "b": 6}),
+    ("--a 4\"0\" --b '1'2", {"a": 40, "b": 12}),  # quotes inside a word
     ("ARGS=(--a 5)", {"a": 5}),
     ("run -x 1 --a 5; wait", {"a": 5}),
 ])  # fmt: skip

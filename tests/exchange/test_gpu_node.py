@@ -56,6 +56,11 @@ def test_what_is_no_block_is_refused(peers: dict[tuple[int, int], int]) -> None:
         node_design(GpuNode(6, peers, 0, 80, ()), "f")
 
 
+def test_a_single_gpu_is_no_dimension() -> None:
+    with pytest.raises(InputError, match="0 pairs of 1 GPUs"):
+        node_design(GpuNode(1, {}, 18, 90, ()), "f")
+
+
 def test_a_gpu_has_its_part_of_the_fastest_interfaces() -> None:
     def scale_out(*nics: float | None) -> float | None:
         return GpuNode(4, {}, 18, 90, nics).scale_out

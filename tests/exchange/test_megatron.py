@@ -7,14 +7,22 @@ from typing import Any
 import pytest
 
 from evo_libra.errors import InputError
+from evo_libra.exchange.megatron import READERS
 from evo_libra.exchange.reader import Draft
 from evo_libra.exchange.registry import read_text_as
+from evo_libra.files.source import Source
 
 SIZES = "--num-layers 12 --hidden-size 96 --num-attention-heads 4 --seq-length 64"
 
 
 def draft(more: str = "") -> Draft:
     return read_text_as(f"{SIZES} {more}", "run.sh")[1]
+
+
+@pytest.mark.parametrize("data", [[1], "num-layers", {"layers": 1}, None])
+def test_what_has_no_option_is_another_format(data: Any) -> None:
+    assert not READERS[0].recognise(Source("f", data, {}))
+    assert READERS[0].recognise(Source("f", {"num-layers": 1}, {}))
 
 
 def test_sizes_of_a_model() -> None:

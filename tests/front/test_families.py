@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evo_libra import load_problem, search
-from evo_libra.front.families import drawn_families, families_of, family_rows, short_plans, structures_of
+from evo_libra.front.families import drawn_families, families_of, family_rows, short_network, short_plans, structures_of
 from evo_libra.front.front import ALL, Front
 from evo_libra.network.fabric import parse_fabric
 
@@ -111,3 +111,13 @@ def test_short_plans_lose_nothing(plans: list[list[str]]) -> None:
     texts = [" ".join(plan) for plan in plans]
     short, shared = short_plans(texts)
     assert [sorted([*one.split(), *shared.split()]) for one in short] == [sorted(text.split()) for text in texts]
+
+
+def test_shared_words_come_in_the_order_of_the_first_plan() -> None:
+    assert short_plans(["tp8 dp4 zero1", "zero1 dp2 tp8"]) == (["dp4", "dp2"], "tp8 zero1")
+    assert short_plans(["tp8 dp4", "tp8 dp4"]) == (["", ""], "tp8 dp4")
+    assert short_plans([]) == ([], "")
+
+
+def test_a_ratio_of_one_digit_stays_apart_from_the_size() -> None:
+    assert short_network("SW(8)@a:1_CL4(64)@b:2 | tp8") == "SW8_CL4(64)"

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evo_libra.errors import InputError
-from evo_libra.front.archive import even_steps
+from evo_libra.front import front as front_module
+from evo_libra.front.archive import Archive, even_steps
 from evo_libra.front.front import Front
 from evo_libra.front.indicators import hypervolume
 
@@ -47,6 +48,21 @@ def test_steps_are_even_on_logarithmic_axes_of_equal_length() -> None:
     flat = Front(frame.with_columns(cost_usd=pl.lit(7.0)), ("time_ms", "cost_usd"))
     # Times alone: 0.15, 0.09, 0.26 and 0.5; a third is reached at the fourth, as two thirds are at the fifth.
     assert flat.spread(4)["time_ms"].to_list() == [1.0, 10.0, 100.0]
+
+
+def test_designs_that_rounding_keeps_are_dropped() -> None:
+    little = 0.5 * front_module.NOISE
+    # The second design is as fast as the first but for rounding, and cheaper; the fourth as cheap as the third, and
+    # slower. The last two differ from each other by rounding alone, and both stay.
+    time = [1.0, 1.0 + little, 2.0, 3.0, 4.0, 4.0 * (1.0 + little)]
+    cost = [9.0, 5.0, 4.0, 4.0 * (1.0 - little), 3.0, 3.0 * (1.0 - little)]
+    whole = Archive(np.arange(6.0)[None], np.array([time, cost]))
+    assert front_module._without_noise(whole).genes[0].tolist() == [1.0, 2.0, 4.0, 5.0]  # noqa: SLF001 - a rule of its own
+    # Twice the rounding is a difference.
+    far = Archive(np.arange(2.0)[None], np.array([[1.0, 1.0 + 4.0 * little], [9.0, 5.0]]))
+    assert len(front_module._without_noise(far)) == 2  # noqa: SLF001 - the same
+    three = Archive(whole.genes, np.vstack([whole.objectives, np.ones(6)]))
+    assert front_module._without_noise(three) is three  # noqa: SLF001 - of more objectives none is known to be dropped
 
 
 def test_a_written_front_is_read_back(tmp_path: Path) -> None:

@@ -9,7 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evo_libra.arrays import FloatArray
-from evo_libra.front.indicators import additive_epsilon, attainment_surfaces, hypervolume, igd_plus, scaled, staircase
+from evo_libra.front.indicators import (
+    additive_epsilon,
+    attainment_surfaces,
+    hypervolume,
+    igd_plus,
+    largest_factor,
+    scaled,
+    staircase,
+)
 
 IDEAL, NADIR = np.array([1.0, 10.0]), np.array([100.0, 1000.0])
 FRONT = np.array([[1.0, 10.0, 100.0], [1000.0, 100.0, 10.0]])
@@ -22,6 +30,8 @@ fronts = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, m
 def test_axes_are_logarithms_between_ideal_and_nadir() -> None:
     np.testing.assert_allclose(scaled(FRONT, IDEAL, NADIR), [[0, 0.5, 1], [1, 0.5, 0]])
     np.testing.assert_allclose(scaled(FRONT[:, :1], FRONT[:, 0], FRONT[:, 0]), [[0], [0]])
+    # Beside a front of one point a unit is a decade.
+    np.testing.assert_allclose(scaled(FRONT, FRONT[:, 0], FRONT[:, 0]), [[0, 1, 2], [0, -1, -2]])
 
 
 def test_hypervolume_by_hand() -> None:
@@ -100,3 +110,12 @@ def test_staircase_goes_through_the_corners_and_attains_no_more() -> None:
         [2000, 1000, 1000, 100, 100, 10, 10],
     ])  # fmt: skip
     assert staircase(np.empty((2, 0)), np.ones(2)).shape == (2, 0)
+
+
+def test_a_factor_is_that_of_the_design_that_needs_it_most() -> None:
+    # (1, 4) is reached by (2, 4) with a factor of 2, (3, 1) by (3, 3) with 3; by (2, 4) it would take 4.
+    front, reference = np.array([[2.0, 3.0], [4.0, 3.0]]), np.array([[1.0, 3.0], [4.0, 1.0]])
+    assert largest_factor(front, reference) == 3.0
+    assert largest_factor(front, front) == 1.0
+    assert largest_factor(reference, front) == 1.0
+    assert largest_factor(2.0 * front, front) == 2.0

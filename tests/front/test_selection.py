@@ -66,3 +66,20 @@ def test_units_are_those_of_problem_files(value: float) -> None:
     assert in_unit_of("cost_usd", f"{value!r} MUSD") == pytest.approx(value * 1e6, rel=1e-12)
     assert in_unit_of("bandwidth[2]_GBps", f"{value!r}TB/s") == pytest.approx(value * 1e3, rel=1e-12)
     assert in_unit_of("time_ms", repr(value)) == value
+
+
+def test_equal_values_stay_in_the_order_of_the_front_either_way() -> None:
+    count = 40
+    frame = pl.DataFrame({"id": range(count), "time_ms": [1.0 + n for n in range(count)], "cost_usd": [7.0] * count})
+    same = Front(frame, ("time_ms", "cost_usd"))
+    for order in ("cost", "-cost"):
+        assert ordered(same, order).frame["id"].to_list() == list(range(count))
+
+
+def test_a_limit_is_kept_to_the_digit() -> None:
+    found = Front(pl.DataFrame({"id": [0, 1, 2], "time_ms": [1.0, 2.0, 3.0]}), ("time_ms",))
+    kept = {
+        word: chosen(found, word).frame["id"].to_list() for word in ("time<2", "time<=2", "time>2ms", "time>=0.002s")
+    }
+    assert kept == {"time<2": [0], "time<=2": [0, 1], "time>2ms": [2], "time>=0.002s": [1, 2]}
+    assert chosen(found, "-time<2").frame["id"].to_list() == [1, 2]

@@ -16,7 +16,7 @@ SECONDS = int(os.environ.get("EVO_LIBRA_TEST_SECONDS", "60"))
 @pytest.hookimpl(trylast=True)
 def pytest_configure() -> None:
     """Leave out the search for a small example, which takes longer than all the tests."""
-    profile = settings.get_profile("suite")
+    profile = settings.get_profile(settings.get_current_profile_name())
     settings.register_profile("mutation", profile, phases=[Phase.explicit, Phase.generate], database=None)
     settings.load_profile("mutation")
 

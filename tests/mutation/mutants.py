@@ -1,7 +1,7 @@
 """Mutants: copies of a module's text, each with one constant, operator or condition changed.
 
 Left alone is what no test of figures could see: annotations, decorators, f-strings, what is raised, docstrings,
-`strict=`, imports for types, arrays without elements, and floats below 1e-6 or above 1e30, which are tolerances and
+`strict=`, imports for types, arrays without elements, and floats up to 1e-6 and from 1e30 on, which are tolerances and
 stand-ins for infinity.
 """
 
@@ -144,5 +144,5 @@ def _other_constants(value: object) -> Iterator[bool | int | float]:
         yield not value
     elif isinstance(value, int):
         yield value + 1
-    elif isinstance(value, float) and (value == 0.0 or SMALLEST <= value <= LARGEST):
+    elif isinstance(value, float) and (value == 0.0 or SMALLEST < value < LARGEST):
         yield 2.0 * value if value else 1.0

@@ -14,7 +14,8 @@ from evo_libra import load_problem, search
 from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError
 from evo_libra.front.front import Front
-from evo_libra.optimality.front_proof import prove_front
+from evo_libra.optimality import front_proof
+from evo_libra.optimality.front_proof import prove_front, proven
 from evo_libra.problem.problem import Problem
 
 
@@ -78,3 +79,28 @@ def test_what_cannot_be_proven_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evo_libra.optimality.front_proof.whole_front", lambda *_: None)
     with pytest.raises(InputError, match="looks at every design of whole ports; there are too many"):
         prove_front(problem, front)
+
+
+def test_factors_by_hand() -> None:
+    # (1, 4) is as good as (2, 4) in the second objective and twice as good in the first; (3, 1) is by 4/3 better than
+    # (4, 1), and nothing that takes 2 at most is better than (2, 4) in the second one.
+    best, mine = np.array([[1.0, 3.0], [4.0, 1.0]]), np.array([[2.0, 4.0, 1.0, 9.0], [4.0, 1.0, 4.0, 9.0]])
+    factors = front_proof._factors(mine, best)  # noqa: SLF001 - a formula
+    np.testing.assert_allclose(factors, [2.0, 4.0 / 3.0, 1.0, 9.0])
+    # Figures that differ by rounding are the same.
+    np.testing.assert_allclose(front_proof._factors(mine * (1.0 - 1e-12), best)[:2], [2.0, 4.0 / 3.0])  # noqa: SLF001
+    assert front_proof._factors(mine * 0.5, best)[1] == 1.0  # noqa: SLF001 - it is better itself
+
+
+def test_what_is_reached_by_hand() -> None:
+    values = np.array([[1.0, 3.0, 1.0], [4.0, 1.0, 4.0 * (1.0 - 1e-12)]])
+    by = np.array([[1.0, 2.0], [4.0, 2.0]])
+    # (1, 4) is there, but for rounding; (3, 1) is not reached by (2, 2).
+    assert front_proof._reached(values, by).tolist() == [True, False, True]  # noqa: SLF001 - a formula
+    assert front_proof._reached(values[:, :0], by).tolist() == []  # noqa: SLF001 - the same
+
+
+def test_a_factor_of_2_is_half_as_much() -> None:
+    assert proven(2.0).endswith("more than 50 % better in one")
+    assert proven(1.0 + 5e-7) == proven(1.0)
+    assert proven(1.0 + 2e-6) != proven(1.0)

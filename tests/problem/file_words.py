@@ -17,7 +17,8 @@ from evo_libra.network.bill import fits
 from evo_libra.network.blocks import Kit
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.network.catalog.accelerators import load_accelerators
-from evo_libra.network.catalog.parts import PartsSpec, load_any, load_parts
+from evo_libra.network.catalog.parts import load_any, load_parts
+from evo_libra.network.catalog.parts_spec import PartsSpec
 from evo_libra.network.catalog.technologies import Technology, load_catalog
 from evo_libra.network.fabric import Dimension, Fabric, parse_fabric
 

@@ -13,7 +13,7 @@ from evo_libra.problem.constraint_parser import parse_constraint
 from evo_libra.problem.constraints import Constraint, excess, project, violation
 from evo_libra.problem.figures import Figures, TotalCostOfOwnership
 
-TCO = TotalCostOfOwnership(years=5.0, price=0.1, pue=1.5)
+TCO = TotalCostOfOwnership(years=5.0, usd_per_kWh=0.1, pue=1.5)
 
 
 def read(text: str) -> Constraint:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evo_libra.network.catalog.failures import HOUR, YEAR, Failures
+from evo_libra.network.catalog.failures import HOUR, YEAR
 from evo_libra.problem.faults import LEAST, Faults, best_interval, spare_enough
 
 FAULTS = Faults(
-    Failures({"npu": 1.0, "host": 2.0, "software": 3.0}, {"npu": 1.0, "host": 10.0, "software": 0.0}),
-    checkpoint=20.0, interval=1000.0, restart=300.0, host=8, spares=(0, 16),
+    per_year={"npu": 1.0, "host": 2.0, "software": 3.0}, repair_h={"npu": 1.0, "host": 10.0, "software": 0.0},
+    checkpoint_s=20.0, interval_s=1000.0, restart_s=300.0, host_npus=8, spares=(0, 16),
 )  # fmt: skip
 STOPS = np.array([1e-4])
 
@@ -36,7 +36,7 @@ def test_the_best_interval() -> None:
     # Young 1974: nearly sqrt(2 x 20 s x 1e4 s) = 632 s. Daly's series in root = sqrt(0.002 / 2) = 0.0316228:
     # 2 root (1 + root / 3 + root^2 / 9) - 0.002 = 0.0632456 x 1.0106520 - 0.002 = 0.0619193.
     assert best_interval(np.array([0.002])).tolist() == pytest.approx([0.0619193], abs=2e-6)
-    free = Faults(FAULTS.failures, 20.0, None, 300.0, 8, (0,))
+    free = FAULTS.model_copy(update={"interval_s": None})
     assert free.intervals(STOPS).tolist() == pytest.approx([619.19], abs=0.02)
     # exp(work + written) (1 - work) = 1 at work = 1/2 where written is log 2 - 1/2 = 0.1931472.
     assert best_interval(np.array([0.19314718056])).tolist() == pytest.approx([0.5])

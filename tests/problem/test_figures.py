@@ -21,7 +21,7 @@ from evo_libra.problem.figures import Figures, TotalCostOfOwnership, TrainingFig
 from evo_libra.problem.objectives import MEASURES, PLAIN, bisection, cuts, values
 
 # 5 years at 0.1 USD/kWh with 1.5 W of the site for each W: a kW costs 1.5 x 0.1 x 8760 x 5 = 6570 USD.
-TCO = TotalCostOfOwnership(years=5.0, price=0.1, pue=1.5)
+TCO = TotalCostOfOwnership(years=5.0, usd_per_kWh=0.1, pue=1.5)
 SWITCH, RING = BLOCK_NAMES.index("switch"), BLOCK_NAMES.index("ring")
 FIGURES = Figures(
     time=np.array([2.0, 4.0]), cost=np.array([100.0, 50.0]), watts=np.array([1000.0, 500.0]),

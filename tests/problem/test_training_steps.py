@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -461,7 +460,7 @@ def test_stages_may_be_uneven_where_the_file_says_so_and_the_longest_one_sets_th
 def test_a_pipeline_is_allowed_if_its_stages_share_the_layers_and_its_chunks_a_stage(
     layers: int, pp: int, vp: int, *, balanced: bool, uneven: bool
 ) -> None:
-    model = replace(decoder("llama-3-8b"), layers=layers)
+    model = decoder("llama-3-8b").model_copy(update={"layers": layers})
     setup = Setup(model, accelerator("h100-80gb"), 4096, pp, balanced=balanced, uneven=uneven)
     slots = layers + 2 * balanced
     longest = -(-slots // pp)

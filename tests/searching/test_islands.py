@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -19,14 +20,15 @@ from patience import ended, wait_for
 from evo_libra import load_problem
 from evo_libra.arrays import FloatArray
 from evo_libra.errors import EvoLibraError, InputError
-from evo_libra.front.archive import Collection
+from evo_libra.front.archive import Archive, Collection
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import Evaluation, SearchProblem
 from evo_libra.searching import islands as islands_module
+from evo_libra.searching.conformance import SampleProblem
 from evo_libra.searching.engine import EVALUATIONS, EXHAUSTED, STAGNATION, EngineState
 from evo_libra.searching.evaluation.parallel import ExpensiveProblem
 from evo_libra.searching.generations import generations, memetic_share, memetic_step
-from evo_libra.searching.islands import EPOCH, Archipelago, island_generations, unpack
+from evo_libra.searching.islands import EPOCH, Archipelago, Epoch, Epochs, island_generations, pack, unpack
 from evo_libra.searching.loop import MemeticStep, SearchOptions, Snapshot, Stagnation, Stop, derived_seed
 from evo_libra.searching.registry import load_engine
 
@@ -233,3 +235,61 @@ def alive(pid: int) -> bool:
         # A dead process that nobody has asked for is there, too.
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     return False
+
+
+class Listener:
+    """An engine that keeps the genes that it is told."""
+
+    def start(self, genome: object, objectives: int, population: int, seed: int) -> EngineState:  # noqa: ARG002
+        return EngineState({"told": np.empty((1, 0))}, {"seed": seed})
+
+    def tell(self, state: EngineState, genes: FloatArray, *_: FloatArray) -> EngineState:
+        return EngineState({"told": np.concatenate([state.arrays["told"], genes[:1]], axis=1)}, state.random)
+
+
+def test_a_twentieth_of_a_population_goes_to_the_next_island() -> None:
+    sample, asked = SampleProblem(), []
+
+    def run_epochs(epochs: Sequence[Epoch]) -> list[Epoch]:
+        asked.append([epoch.evaluations for epoch in epochs])
+        first = [10.0 * i + np.arange(9.0) for i in range(len(epochs))]
+        archives = [Archive(np.stack([genes, genes, genes]), np.stack([1.0 + genes, 99.0 - genes])) for genes in first]
+        return [replace(epoch, best=archive) for epoch, archive in zip(epochs, archives, strict=True)]
+
+    def migrated(population: int, islands: int) -> list[list[float]]:
+        loop = Epochs(sample, Listener(), population, 0, SearchOptions(), islands, run_epochs)  # type: ignore[arg-type]
+        now = loop.advance(loop._begun(10**6, None), 10**6)  # noqa: SLF001 - a step of the loop
+        return [island.engine.arrays["told"][0].tolist() for island in unpack(now.engine, 0)]
+
+    # Of nine designs the ends and the middle go from an island to the next one, and from the last one to the first.
+    assert migrated(60, 3) == [[20.0, 24.0, 28.0], [0.0, 4.0, 8.0], [10.0, 14.0, 18.0]]
+    assert migrated(40, 2) == [[10.0, 18.0], [0.0, 8.0]]
+    # One design at least, and none where there is no other island.
+    assert migrated(4, 2) == [[10.0], [0.0]]
+    assert migrated(60, 1) == [[]]
+    # 20 generations each.
+    assert asked == [[1200] * 3, [800] * 2, [80] * 2, [1200]]
+
+
+def test_what_is_left_of_the_evaluations_is_shared_evenly() -> None:
+    shares: list[int] = []
+
+    def run_epochs(epochs: Sequence[Epoch]) -> list[Epoch]:
+        shares.extend(epoch.evaluations for epoch in epochs)
+        return list(epochs)
+
+    loop = Epochs(SampleProblem(), Listener(), 20, 0, SearchOptions(), 3, run_epochs)  # type: ignore[arg-type]
+    assert loop.advance(loop._begun(10**6, None), 11).evaluations == 11  # noqa: SLF001 - a step of the loop
+    assert shares == [4, 4, 3]
+    seeds = [state["seed"] for state in loop.start(5).random.values()]
+    assert seeds == [derived_seed(5, 0), derived_seed(5, 1), derived_seed(5, 2)]
+
+
+def test_a_state_holds_as_many_of_the_best_as_a_population() -> None:
+    best = Archive(np.arange(9.0)[None], np.stack([np.arange(9.0), 9.0 - np.arange(9.0)]))
+    state = pack([Epoch(EngineState({"size": np.array(3.0)}, {"seed": 1}), best)], 3)
+    (island,) = unpack(state, 100)
+    assert island.best.genes.tolist() == [[0.0, 4.0, 8.0]]
+    assert (island.engine.arrays["size"], island.engine.random, island.begun) == (3.0, {"seed": 1}, 100)
+    two = unpack(pack([island, island], 3), 101)
+    assert [each.begun for each in two] == [50, 50]

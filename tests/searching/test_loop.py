@@ -65,9 +65,8 @@ def archive(*points: tuple[float, float]) -> Archive:
 
 
 def test_the_mark_moves_when_the_hypervolume_has_grown_by_enough() -> None:
-    # On axes of two decades that are scaled to 0 and 1 the ends alone leave 0.1 x 0.1 + 2 x 0.1 x 1 = 0.21 of 1.1
-    # x 1.1;
-    # with the middle (0.5, 0.5) the volume is 0.21 + 0.25 = 0.46. So it has grown by 0.25 / 0.46 = 54.3 % of itself.
+    # On axes of two decades that are scaled to 0 and 1 the ends alone leave 0.1 x 0.1 + 2 x 0.1 x 1 = 0.21 of
+    # 1.1 x 1.1; with the middle (0.5, 0.5) the volume is 0.21 + 0.25 = 0.46. So it has grown by 54.3 % of itself.
     ends, more = archive((1.0, 100.0), (100.0, 1.0)), archive((1.0, 100.0), (10.0, 10.0), (100.0, 1.0))
     mark = Mark(7, ends.objectives)
     assert update_mark(mark, more, 20, Stagnation(10, 0.55)) is mark

@@ -8,12 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evo_libra import load_problem, search
+from evo_libra.errors import InputError
 from evo_libra.front.archive import Archive, Collection
 from evo_libra.front.indicators import hypervolume
 from evo_libra.problem.designs import best_bandwidths
 from evo_libra.problem.file.registry import load_problem as load_search_problem
 from evo_libra.problem.problem import Problem
-from evo_libra.searching.generations import memetic_share
+from evo_libra.searching.generations import memetic_share, memetic_step
 from evo_libra.searching.loop import MemeticStep, SearchOptions
 
 LIMITS = "constraints=['sum(bw) <= 300 GB/s', 'bw[0] >= bw[1]']"
@@ -89,3 +90,16 @@ def test_a_search_gets_nearer_to_the_best_front_with_it() -> None:
         )
 
     assert 0.0 < missing(None) < 0.5 * missing(0.0)
+
+
+def test_a_step_has_half_a_population_and_comes_when_its_share_is_due(problem: Problem) -> None:
+    # 5 % of the evaluations: 50 designs after 1,000 evaluations, 2 after 40; never more than 250 at first.
+    steps = [memetic_step(problem, share, population) for share, population in ((0.05, 100), (0.05, 5), (0.05, 2000))]
+    assert [(step.count, step.every) for step in steps if step is not None] == [(50, 1000), (2, 40), (250, 5000)]
+    half = memetic_step(problem, 0.5, 3)
+    assert half is not None
+    assert (half.count, half.every) == (1, 2)
+    assert memetic_step(problem, 0.0, 100) is None
+    for share in (0.51, -0.1):
+        with pytest.raises(InputError, match=r"a number from 0 to 0\.5"):
+            memetic_step(problem, share, 100)

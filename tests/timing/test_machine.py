@@ -22,7 +22,7 @@ from evo_libra.timing.traces.durations import durations, ring_ends
 def machine(compute: ComputeModel | None = None, *, splits: int = 1, endpoint: float = 5.0) -> Machine:
     links = [Link(np.array([block]), np.array([npus]), np.array([rate]), np.array([10.0]))
              for block, npus, rate in ((RING, 4, 1e9), (SWITCH, 2, 0.5e9))]  # fmt: skip
-    rows = dict.fromkeys(Collective, [Implementation.read("ring")] * 2)
+    rows = {kind: [Implementation.read("ring")] * 2 for kind in Collective}
     system = System(rows, splits, 1, shrinking=True, overheads=Overheads(endpoint, 2.0))
     return Machine(links, system, compute or ComputeModel(), RemoteMemory(MemoryKind.PER_NODE, 7.0, 3.0, 4))
 
@@ -100,6 +100,16 @@ def test_a_listed_group_is_a_ring_over_its_members_with_ten_ns_before_a_message(
     assert set(found.tolist()) == {1000.0, 10 + 2 * 830 + 600}
 
 
+def test_a_listed_group_of_one_dimension_runs_its_algorithm() -> None:
+    # Direct on links of 1 B/ns, 2 of 4 NPUs: 3 x 10 + 2 (100 + 10) + 3 x 50 ns for messages of 100 B.
+    link = Link(np.array([FULLY_CONNECTED]), np.array([4]), np.array([1e9]), np.array([10.0]))
+    rows = {kind: [Implementation.read("direct")] for kind in Collective}
+    of = Machine([link], System(rows, 1, 1, shrinking=True, overheads=Overheads(5.0, 2.0)))
+    nodes = [[collective_node(1, "", CollectiveType.ALL_REDUCE, 200, group="1")] if npu in (0, 1) else
+             [compute_node(1, "", duration=1)] for npu in range(4)]  # fmt: skip
+    assert set(durations(compile_program(nodes, {"1": (0, 1)}, of), of).tolist()) == {1000.0, 400.0}
+
+
 def test_members_of_a_ring_end_when_the_messages_of_those_before_them_have_come() -> None:
     # Member i ends at the latest of start of i - k and the links between, k = 0 to the steps. Starts 0, 10, 0; links of
     # 5 ns (0 to 1), 7 and 2 ns.
@@ -157,3 +167,11 @@ def test_seconds_of_computations() -> None:
     assert computing_seconds(program, TraceAccelerator()).tolist() == pytest.approx([3e-6])
     assert computing_seconds(program, TraceAccelerator(scale=0.5)).tolist() == pytest.approx([1.5e-6])
     assert computing_seconds(program, TraceAccelerator(5e9, 2e9)).tolist() == pytest.approx([250e-9])
+    for given in ({"operations": 0, "size": 500}, {"operations": 1000, "size": 0}, {"size": 500}):
+        lacking = compile_program([[compute_node(1, "", duration=3, **given)]], {}, 2)
+        with pytest.raises(InputError, match="needs num_ops and tensor_size above 0"):
+            computing_seconds(lacking, TraceAccelerator(5e9, 2e9))
+        assert computing_seconds(lacking, TraceAccelerator()).tolist() == pytest.approx([3e-6])
+    memory = compile_program([[load_node(1, "", 100)]], {}, 2)
+    with pytest.raises(InputError, match="uses remote memory"):
+        computing_seconds(memory, TraceAccelerator())

@@ -24,7 +24,7 @@ SLOW = (
     "evo_libra.problem.scenarios", "evo_libra.problem.system", "evo_libra.problem.time_models.astra",
     "evo_libra.timing.collectives", "evo_libra.timing.fidelity", "evo_libra.timing.trace_time",
     "evo_libra.timing.traces", "evo_libra.validation", "evo_libra.plugins.repurpose", "evo_libra.workload.serving",
-    "evo_libra.workload.models", "evo_libra.workload.plans", "evo_libra.workload.layers.iteration_time",
+    "evo_libra.workload.models", "evo_libra.workload.plans", "evo_libra.workload.training",
 )  # fmt: skip
 """What a search of tables of layers under LIBRA's time, whose answer is JSON, takes longer to import than to do."""
 

@@ -19,7 +19,8 @@ import pytest
 from patience import run_to_end
 from textual.pilot import Pilot
 
-from evo_libra.errors import CONTROLS, InputError, Mistake, escape_controls
+from evo_libra.control_characters import CONTROLS, escape_controls
+from evo_libra.errors import InputError, Mistake
 from evo_libra.experiment.store.folder import RunFolder
 from evo_libra.ui.commands.application import complain, run
 from evo_libra.ui.tables import output

@@ -23,7 +23,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import IO, TYPE_CHECKING
 
-from evo_libra.errors import EvoLibraError, escape_controls
+from evo_libra.control_characters import escape_controls
+from evo_libra.errors import EvoLibraError
 from evo_libra.experiment.execution.job import ONE_THREAD
 from evo_libra.experiment.execution.scheduler import OnScheduler
 from evo_libra.searching.evaluation.workers import is_stopped

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from evo_libra.errors import InputError
 from evo_libra.experiment.run.record import plain_name
@@ -27,6 +27,7 @@ from evo_libra.experiment.store.records import BATCHES, is_stale
 from evo_libra.experiment.store.staging import STAGING, TEMPORARY, TakenOverError, move_folder_away
 
 State = Literal["new", "begun", "done", "stale", "failed", "damaged"]
+STATES: tuple[State, ...] = get_args(State)
 
 
 @dataclass(frozen=True)

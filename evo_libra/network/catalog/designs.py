@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import Field, RootModel
 
 from evo_libra.files.source import StrictModel, packaged
-from evo_libra.network.catalog.parts import DomainSize
+from evo_libra.network.catalog.parts_spec import DomainSize
 from evo_libra.network.catalog.technologies import Name
 
 DESIGNS_FILE = Path(__file__).with_name("designs.yaml")

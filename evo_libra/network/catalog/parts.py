@@ -7,23 +7,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
-
-from pydantic import Field
 
 from evo_libra.arrays import GIGA
 from evo_libra.errors import InputError, Mistake, unknown
+from evo_libra.files.kinds import ENDINGS
 from evo_libra.files.mistakes import KeyPath
-from evo_libra.files.source import Source, StrictModel, named_by, packaged, read_source, validate
-from evo_libra.network.blocks import KINDS, Kit, Part, Range
+from evo_libra.files.source import Source, named_by, packaged, read_source, validate
+from evo_libra.network.blocks import Kit, Part, Range
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
-from evo_libra.network.catalog.layout import MOST, Amount, Count, LayoutSpec, Rate, ShortSpec, room_of
-from evo_libra.network.catalog.link_layers import LinkLayers, LinkLayerSpec, link_layers, transport_mistakes
+from evo_libra.network.catalog.link_layers import LinkLayers, link_layers, transport_mistakes
+from evo_libra.network.catalog.parts_spec import KitSpec, LayoutSpec, PartSpec, PartsSpec, PowerSpec, RangeSpec, room_of
 from evo_libra.network.catalog.technologies import (
-    ENDINGS,
-    BlockName,
     Catalog,
-    Name,
     catalog_names,
     catalog_of,
     load_catalog,
@@ -44,91 +39,6 @@ _ROLES = {
     "ocs": "ocs",
 }
 """Kind of part in each role of a technology."""
-
-DomainSize = Annotated[int, Field(ge=2, le=MOST)]
-
-
-class RangeSpec(StrictModel):
-    """A price that is known to lie between two bounds."""
-
-    low: Amount = Field(description="lowest")
-    value: Amount = Field(description="what counts unless a scenario asks for a bound")
-    high: Amount = Field(description="highest")
-
-
-class PowerSpec(StrictModel):
-    """The power of a part without traffic and under load."""
-
-    idle: Amount = Field(description="without traffic; for the reader")
-    busy: Amount = Field(description="under load; what counts")
-
-
-class PartSpec(StrictModel):
-    """A part as a file writes it."""
-
-    kind: Literal["link", "transceiver", "nic", "switch", "ocs"] = Field(description="what it is")
-    price_usd: Amount | RangeSpec = Field(description="price of a piece: a number, or low, value and high")
-    power_W: Amount | PowerSpec = Field(description="power of a piece under load: a number, or idle and busy")
-    ports: Count | None = Field(None, description="ports of a switch, an OCS or a NIC")
-    latency_ns: Amount = Field(0.0, description="of passing through it")
-    aggregates: bool = Field(
-        default=False,
-        description="whether a switch adds up what NPUs send to a parameter server, and copies what it sends",
-    )
-    source: str = Field(min_length=1, description="where the figures come from")
-    year: int = Field(ge=1990, le=2100, description="of the figures")
-
-    @property
-    def busy_watts(self) -> float:
-        """W of a piece under load."""
-        return self.power_W.busy if isinstance(self.power_W, PowerSpec) else self.power_W
-
-    @property
-    def idle_watts(self) -> float | None:
-        """W of an idle piece, None where the file does not have it."""
-        return self.power_W.idle if isinstance(self.power_W, PowerSpec) else None
-
-
-class KitSpec(LinkLayerSpec):
-    """A technology as a file writes it."""
-
-    port_GBps: Rate = Field(description="GB/s of a port in one direction")
-    ports: Count = Field(description="most ports of an NPU")
-    domain_size: DomainSize | None = Field(
-        None, description="most NPUs in one domain: of a dimension and all inside it; no limit when left out"
-    )
-    domains: dict[BlockName, tuple[DomainSize, ...]] | None = Field(
-        None, description="sizes of the domains that are sold, by their block; any size and block when left out"
-    )
-    reach_m: Rate | None = Field(None, description="longest link; for the reader, nothing is computed of it")
-    latency_ns: Amount = Field(description="of a link")
-    energy_pJ_per_bit: Amount = Field(0.0, description="per bit and link passed, beyond the power of its parts")
-    blocks: tuple[BlockName, ...] = Field(min_length=1, description="blocks that can be built")
-    link: str | None = Field(None, description="link of one port; none is bought when left out")
-    uplink: str | None = Field(None, description="link of one port between switches; the link when left out")
-    transceiver: str | None = Field(None, description="one at each end of each link; none when left out")
-    nic: str | None = Field(None, description="what ties its number of ports to an NPU; none when left out")
-    within_reach: ShortSpec | None = Field(
-        None, description="what is bought in place of link, uplink and their transceivers where it reaches"
-    )
-    switch: str | None = Field(None, description="switch of the blocks that have switches")
-    ocs: str | None = Field(None, description="optical circuit switch of the blocks that have one")
-    source: str = Field(min_length=1, description="where the figures come from")
-    year: int = Field(ge=1990, le=2100, description="of the figures")
-
-
-class PartsSpec(StrictModel):
-    """A catalogue of parts."""
-
-    kind: Literal["parts"] = Field(description="parts")
-    name: str = Field(description="name of the catalogue")
-    source: str = Field(description="where the figures come from")
-    extends: str | None = Field(
-        None, description="catalogue whose parts and technologies are here, too, where this one does not replace them"
-    )
-    layout: LayoutSpec | None = Field(None, description="where NPUs and switches stand; for cables within reach")
-    parts: dict[Name, PartSpec] = Field(default_factory=dict, description="what is bought, by name")
-    technologies: dict[Name, KitSpec] = Field(default_factory=dict, description="technologies, the innermost first")
 
 
 @dataclass(frozen=True)
@@ -294,7 +204,6 @@ def _domain_mistakes(kit: KitSpec) -> list[tuple[KeyPath, str]]:
 def _part(name: str, spec: PartSpec) -> Part:
     price = spec.price_usd
     bounds = (price.low, price.value, price.high) if isinstance(price, RangeSpec) else (price, price, price)
-    assert spec.kind in KINDS  # noqa: S101 - the schema lists them again
     return Part(
         name=name, kind=spec.kind, price=Range(*bounds), power=spec.busy_watts, ports=spec.ports,
         latency=seconds(spec.latency_ns), source=spec.source, year=spec.year, idle_power=spec.idle_watts,

@@ -12,26 +12,22 @@ from pydantic import Field
 
 from evo_libra.arrays import GIGA, BoolArray, FloatArray, IntArray, Population
 from evo_libra.errors import InputError, Mistake, suggestion
+from evo_libra.files.kinds import ENDINGS
 from evo_libra.files.source import Source, StrictModel, packaged, read_source, validate
-from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
+from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS, LIBRA
 from evo_libra.network.catalog.link_layers import LinkLayers, LinkLayerSpec, link_layers, transport_mistakes
 from evo_libra.units import seconds
 
 PARTS = ("link", "switch", "nic")
 """What LIBRA has a price for, per NPU and unit of bandwidth."""
 
-ENDINGS = (".yaml", ".yml", ".json")
-"""Of names that are paths of files."""
-
 _FOLDER = Path(__file__).with_name("per_bandwidth")
-
-PricedBlockName = Literal["ring", "fully-connected", "switch"]
-"""Blocks that LIBRA has a price for."""
 
 if TYPE_CHECKING:
     BlockName: TypeAlias = str
+    PricedBlockName: TypeAlias = str
 else:
-    BlockName = Literal[BLOCK_NAMES]
+    BlockName, PricedBlockName = Literal[BLOCK_NAMES], Literal[LIBRA]
 Price = Annotated[float, Field(ge=0)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9.-]*$")]
 """Of a technology or a part: what the notation of designs can be read back from."""

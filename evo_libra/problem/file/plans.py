@@ -15,14 +15,11 @@ from evo_libra.problem.file.training_spec import TrainingSpec
 from evo_libra.workload.plans.open_plans import OpenPlans, plan_table
 from evo_libra.workload.plans.plan_rules import plan_mistakes
 from evo_libra.workload.plans.plan_space import PlanSpace
-from evo_libra.workload.plans.plans import PLACEMENTS, RECOMPUTE, Plans, one_plan
+from evo_libra.workload.plans.plans import DEGREES, PLACEMENTS, RECOMPUTE, Plans, one_plan
 from evo_libra.workload.training.advice import fitting_option
 from evo_libra.workload.training.memory import memory_on_npu
 from evo_libra.workload.training.training_setup import Setup
 from evo_libra.workload.training.training_table import TrainingTable
-
-DEGREES = ("tp", "cp", "pp", "vp", "ep")
-_FLAGS = ("sequence_parallel", "overlap_tp", "overlap_pp", "overlap_dp")
 
 
 @dataclass(frozen=True)
@@ -73,7 +70,7 @@ def choices_of(spec: WorkloadSpec, training: TrainingSpec) -> PlanChoices:
         recompute = tuple(name for name in recompute if name != "selective")
     orders = training.order if isinstance(training.order[0], tuple) else (training.order,)
     return PlanChoices(
-        degrees={name: values_of(given.get(name, 1)) for name in DEGREES},
+        degrees={name: values_of(given.get(name, 1)) for name in DEGREES if name != "dp"},
         dp=values_of(given["dp"]) if "dp" in given else None,
         options={
             "micro_batch": values_of(training.micro_batch),

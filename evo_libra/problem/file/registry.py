@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InputError, unknown
+from evo_libra.files.kinds import ENDINGS
 from evo_libra.installed import entry_points_of
 from evo_libra.problem.protocol import Configurable, SearchProblem
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from evo_libra.problem.problem import Problem
 
 ENTRY_POINTS = "evo_libra.problems"
-_ENDINGS = (".yaml", ".yml", ".json")
 _SOME_GBPS = 1e-6
 
 
@@ -110,7 +110,7 @@ def with_time(problem: Problem, model: str) -> list[str]:
 
 
 def _is_path(name: str) -> bool:
-    return name.endswith(_ENDINGS) or "/" in name or "\\" in name
+    return name.endswith(ENDINGS) or "/" in name or "\\" in name
 
 
 def _searched(problem: Problem) -> Mapping[str, str | float | None]:

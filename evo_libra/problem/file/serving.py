@@ -25,6 +25,7 @@ from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.plans.placement import ORDER
 from evo_libra.workload.serving.ends import Ends
 from evo_libra.workload.serving.lengths import NAMED, Lengths, exponential_lengths, fixed_lengths, read_lengths
+from evo_libra.workload.serving.serving_plans import DEGREES
 from evo_libra.workload.serving.serving_rules import ServingSpace, serving_mistakes
 from evo_libra.workload.serving.serving_setup import ServingSetup
 from evo_libra.workload.serving.serving_step import serving_advice
@@ -154,7 +155,7 @@ def _key_mistakes(spec: WorkloadSpec, serving: ServingSpec) -> Iterator[tuple[Ke
 
 def _space(spec: WorkloadSpec, serving: ServingSpec, npus: int) -> ServingSpace:
     given: dict[str, Any] = {str(name): degree for name, degree in dict(spec.parallelism).items()}
-    degrees = {name: values_of(given.get(name, 1)) for name in ("tp", "pp", "ep")}
+    degrees = {name: values_of(given.get(name, 1)) for name in DEGREES}
     replicas = values_of(given["dp"]) if "dp" in given else None
     ahead = {} if serving.prefill_parallelism is None else dict(serving.prefill_parallelism)
     return ServingSpace(

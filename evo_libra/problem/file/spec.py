@@ -11,7 +11,7 @@ from evo_libra.files.fields import Degree, NotNegative, PositiveFloat, PositiveI
 from evo_libra.files.late import Late
 from evo_libra.files.source import StrictModel
 from evo_libra.network.catalog.link_layers import TransportName
-from evo_libra.network.catalog.parts import DomainSize
+from evo_libra.network.catalog.parts_spec import DomainSize
 from evo_libra.network.catalog.technologies import BlockName, Name
 from evo_libra.problem.figures import TotalCostOfOwnership
 from evo_libra.problem.file.memory_spec import MemorySpec

@@ -10,6 +10,7 @@ from evo_libra.files.fields import PositiveInt, Some
 from evo_libra.files.source import StrictModel
 from evo_libra.network.catalog.hosts import HostSpec, Positive
 from evo_libra.workload.models.stacks import STACKS
+from evo_libra.workload.plans.plans import PLACEMENTS, RECOMPUTE
 
 GroupOrder = tuple[Literal["tp", "cp", "dp", "pp"], ...]
 
@@ -22,15 +23,16 @@ def _every_group(order: GroupOrder) -> GroupOrder:
 
 if TYPE_CHECKING:
     StackName: TypeAlias = str
+    Place: TypeAlias = str
+    Recompute: TypeAlias = str
 else:
     StackName = Literal[tuple(name for name, stack in STACKS.items() if stack.ring_efficiency is None)]
+    Place, Recompute = Literal[PLACEMENTS], Literal[RECOMPUTE]
 
 
 Order = Annotated[GroupOrder, Field(min_length=4, max_length=4), AfterValidator(_every_group)]
 Precision = Literal["bf16", "fp8"]
-Recompute = Literal["none", "selective", "full"]
 Zero = Annotated[int, Field(ge=0, le=3)]
-Place = Literal["npu", "host", "nvme", "network"]
 
 
 class OverlapSpec(StrictModel):

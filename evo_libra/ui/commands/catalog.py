@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InputError, suggestion
+from evo_libra.files.kinds import ENDINGS
 from evo_libra.ui.commands.shared import Json, app
 from evo_libra.ui.tables.output import new_console, print, print_json, print_table
 
@@ -13,11 +14,10 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
     from rich.console import Console
 
-    from evo_libra.network.catalog.parts import PartsSpec
+    from evo_libra.network.catalog.parts_spec import PartsSpec
     from evo_libra.network.catalog.technologies import Catalog
 
 
-_FILES = (".yaml", ".yml", ".json")
 _LISTS = ("designs", "hosts", "failures")
 """Lists by name: reference designs, nodes around accelerators, and how often parts fail."""
 
@@ -80,7 +80,7 @@ def _one(name: str) -> dict[str, Any]:
     if name in _LISTS:
         return {name: _listed(name)}
     known = [*catalog_names(), *parts_names()]
-    if not name.endswith(_FILES) and name not in known:
+    if not name.endswith(ENDINGS) and name not in known:
         lists = [*known, *_LISTS]
         near = suggestion(name, [*lists, *load_accelerator_specs(), *load_decoders(), *trainable_recommenders()])
         raise InputError(

@@ -12,7 +12,7 @@ from evo_libra.errors import InputError
 from evo_libra.explain.labels import label_of
 from evo_libra.ui.commands.shared import Json, Out, app
 from evo_libra.ui.tables.named_runs import DEFAULT, chosen_runs
-from evo_libra.ui.tables.output import new_console, print, print_folded, print_json, print_styled, print_table
+from evo_libra.ui.tables.output import FIGURES, new_console, print, print_folded, print_json, print_styled, print_table
 
 if TYPE_CHECKING:
     from evo_libra.arrays import FloatArray
@@ -28,7 +28,6 @@ _CELL = 10
 _EACH = "over seeds; hypervolume and epsilon against all runs together"
 _EPSILON = "epsilon: factor by which a row would have to be better to dominate a column"
 _COVERAGE = "coverage: share of a column's designs that a row dominates"
-_SUFFIXES = (".png", ".pdf", ".svg")
 
 
 @app.command
@@ -44,8 +43,8 @@ def compare(*runs: str, results: Out = DEFAULT, figure: Path | None = None, as_j
     """
     from evo_libra.experiment.results.comparison import compare as compared
 
-    if figure is not None and figure.suffix.lower() not in _SUFFIXES:
-        raise InputError(f"--figure: found {figure}; allowed endings: {', '.join(_SUFFIXES)}")
+    if figure is not None and figure.suffix.lower() not in FIGURES:
+        raise InputError(f"--figure: found {figure}; allowed endings: {', '.join(FIGURES)}")
     problems = _problems(chosen_runs(runs, results))
     if figure is not None and len(problems) > 1:
         raise InputError(f"--figure: {_unlike(problems)}; name the runs of one of them")

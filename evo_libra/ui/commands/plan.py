@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 
 SHOWN_FAILURES = 10
-_STATES = ("new", "begun", "done", "stale", "failed", "damaged")
 
 
 @app.command
@@ -77,6 +76,8 @@ def _run_json(run: PlannedRun) -> dict[str, Any]:
 
 
 def _show_plan(experiment: Experiment, planned: Sequence[PlannedRun], rows: int) -> None:
+    from evo_libra.experiment.execution.plan import STATES
+
     several = len({run.spec.name for run in planned}) > 1
     groups: dict[tuple[str, str, str, str], list[PlannedRun]] = {}
     for run in planned:
@@ -85,7 +86,7 @@ def _show_plan(experiment: Experiment, planned: Sequence[PlannedRun], rows: int)
         key = (name, spec.engine, f"{spec.population:,}", f"{spec.evaluations:,}")
         groups.setdefault(key, []).append(run)
     states = [Counter[str](run.state for run in runs) for runs in groups.values()]
-    texts = [", ".join(f"{count[state]} {state}" for state in _STATES if count[state]) for count in states]
+    texts = [", ".join(f"{count[state]} {state}" for state in STATES if count[state]) for count in states]
     lines = [
         (*key[1:], _ranges([run.spec.seed for run in runs]), text, key[0])
         for (key, runs), text in zip(groups.items(), texts, strict=True)

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from evo_libra.errors import InputError
 from evo_libra.quantities import number
 from evo_libra.ui.commands.shared import Flag, Json, app
-from evo_libra.ui.tables.output import new_console, print, print_folded, print_json, print_styled, print_table
+from evo_libra.ui.tables.output import FIGURES, new_console, print, print_folded, print_json, print_styled, print_table
 
 if TYPE_CHECKING:
     from evo_libra.pictures.plots.series import Series
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     Computed = Mapping[PublishedSource, Sequence[PublishedRow]]
 
-_SUFFIXES = (".png", ".pdf", ".svg")
 _LABELS = ("published, in the unit of its source", "computed")
 _ERRORS = ("rows", "mean %", "max %", "bias %")
 
@@ -50,8 +49,8 @@ def validate(
     """
     from evo_libra.validation.sources import chosen
 
-    if plot is not None and plot.suffix.lower() not in _SUFFIXES:
-        raise InputError(f"--plot: found {plot}; allowed endings: {', '.join(_SUFFIXES)}")
+    if plot is not None and plot.suffix.lower() not in FIGURES:
+        raise InputError(f"--plot: found {plot}; allowed endings: {', '.join(FIGURES)}")
     computed = {source: tuple(source.rows()) for source in chosen(group)}
     if plot is not None:
         _draw(computed, plot)

@@ -14,12 +14,16 @@ import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, Self, TextIO, cast, runtime_checkable
 
-from evo_libra.errors import CONTROLS, escape_controls
+from evo_libra.control_characters import CONTROLS, escape_controls
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, ProgressColumn, TaskID
     from rich.text import Text
+
+
+FIGURES = (".png", ".pdf", ".svg")
+"""Endings of files of figures."""
 
 
 def open_streams() -> bool:

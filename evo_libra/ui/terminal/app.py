@@ -27,7 +27,8 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.theme import ThemeProvider
 
-from evo_libra.errors import CONTROLS, EvoLibraError, InputError
+from evo_libra.control_characters import CONTROLS
+from evo_libra.errors import EvoLibraError, InputError
 from evo_libra.ui.tables.named_runs import looked_at
 from evo_libra.ui.terminal import themes
 from evo_libra.ui.terminal.keys import KEYS, key_names

@@ -16,6 +16,7 @@ from evo_libra.errors import InputError
 from evo_libra.experiment.run.record import plain_name
 from evo_libra.explain.labels import label_of
 from evo_libra.pictures.plots.glyphs import ASCII, UNICODE, Glyphs
+from evo_libra.ui.tables.output import FIGURES
 from evo_libra.ui.terminal import answers, plot_view
 from evo_libra.ui.terminal.board import Board
 from evo_libra.ui.terminal.keys import KEYS, MOVES, key_names
@@ -27,7 +28,7 @@ from evo_libra.ui.terminal.widgets.dialogs import Choose, Field, Form, Help
 if TYPE_CHECKING:
     from evo_libra.front.front import Front
 
-FIGURES, TABLES, TEXT = (".png", ".pdf", ".svg"), (".csv", ".json", ".parquet"), (".txt",)
+TABLES, TEXT = (".csv", ".json", ".parquet"), (".txt",)
 _ENDINGS = ", ".join((*FIGURES, *TABLES, *TEXT))
 _WIDTH, _HEIGHT = 110, 36
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from functools import lru_cache
 from math import gcd
 from pathlib import Path
 from typing import Any
 
-from pydantic import RootModel, ValidationError
+from pydantic import InstanceOf, RootModel, ValidationError
 
 from evo_libra.errors import InputError, Mistake, unknown
 from evo_libra.files.source import read_source, validate
-from evo_libra.workload.models.decoder_spec import DecoderSpec, impossible
+from evo_libra.workload.models.decoder_spec import DecoderFields, DecoderSpec, Size, impossible
 from evo_libra.workload.models.layers.attention import GroupedAttention, MultiheadLatentAttention
 from evo_libra.workload.models.layers.ends import Embedding, Head, Predictor
 from evo_libra.workload.models.layers.feed_forward import FeedForward, RoutedFeedForward
@@ -27,88 +27,20 @@ class _Decoders(RootModel[dict[str, DecoderSpec]]):
     pass
 
 
-@dataclass(frozen=True)
-class Experts:
-    """Experts in place of feed-forward blocks.
-
-    Attributes
-    ----------
-    count, per_token : experts of a layer that tokens are routed to, and how many of them a token passes.
-    feed_forward : width between the matrices of an expert.
-    shared_feed_forward : width of the experts that every token passes, all together; 0 for none.
-    dense_layers : number of first layers that have a feed-forward block and no experts.
-    """
-
-    count: int
-    per_token: int
-    feed_forward: int
-    shared_feed_forward: int
-    dense_layers: int
-
-
-@dataclass(frozen=True)
-class LatentAttention:
-    """Multi-head latent attention: queries, and keys with values, pass through narrow layers.
-
-    Attributes
-    ----------
-    query_rank, kv_rank : widths of these layers; None where queries have none.
-    nope_width, rope_width : widths of a head of queries and keys without and with a position; all heads share one key
-        with a position.
-    value_width : width of a head of values.
-    """
-
-    query_rank: int | None
-    kv_rank: int
-    nope_width: int
-    rope_width: int
-    value_width: int
-
-    @property
-    def key_width(self) -> int:
-        """Width of a head of queries and keys."""
-        return self.nope_width + self.rope_width
-
-
-@dataclass(frozen=True)
-class Decoder:
+class Decoder(DecoderFields):
     """A decoder: layers of attention and a feed-forward block or experts, unless it is mixed of other layers.
 
     Decoders that are not gated are of GPT's kind: linear layers and norms have biases, positions are learned. Gated
     ones are of Llama's kind: no biases, rotary positions. Norms of single heads and biases of routers, which some
-    models have, are left out; they are less than a millionth of the weights.
-
-    Attributes
-    ----------
-    name : what files call it.
-    layers, hidden : number of layers and width of the model.
-    heads, kv_heads, head_width : heads of queries, heads of keys and values, width of a head.
-    feed_forward, gated : width between the matrices of a feed-forward block, and whether it has a third matrix.
-    vocabulary : rows of the embedding.
-    sequence : tokens of a training sequence or the longest context, or None.
-    experts, latent : experts in place of feed-forward blocks, multi-head latent attention, or None.
-    source : where the figures come from.
-    tied : whether the head is the embedding again.
-    mixed : its layers, where they are others than those of the fields above; else None.
-    predictors : layers that predict tokens after the next one, in training alone; they are none of `layers`.
+    models have, are left out; they are less than a millionth of the weights. Layers that are others than those of the
+    fields are `mixed`, and `predictors` are none of `layers`.
     """
 
     name: str
-    layers: int
-    hidden: int
-    heads: int
-    kv_heads: int
-    head_width: int
-    feed_forward: int
-    gated: bool
-    vocabulary: int
-    sequence: int | None
-    experts: Experts | None
-    latent: LatentAttention | None
-    source: str
-    tied: bool = False
-    mixed: Stack | None = None
-    predictors: int = 0
+    kv_heads: Size
+    head_width: Size
+    source: str = ""
+    mixed: InstanceOf[Stack] | None = None
 
     @property
     def embedding(self) -> Embedding:
@@ -130,10 +62,15 @@ class Decoder:
         """A layer that predicts a further token: a projection, and a layer as the last one."""
         return Predictor(self.hidden), *self.stack.kinds[self.stack.order[-1]]
 
+    @property
+    def without_predictors(self) -> Decoder:
+        """The model as it is served."""
+        return self.model_copy(update={"predictors": 0}) if self.predictors else self
+
     def figures(self) -> dict[str, Any]:
         """Return its figures by the names of the fields; those that few models have only where it has them."""
-        rare = ("mixed", "predictors")
-        return {key: value for key, value in asdict(self).items() if value or key not in rare}
+        found = self.model_dump(exclude={"mixed"} if self.predictors else {"mixed", "predictors"})
+        return found if self.mixed is None else {**found, "mixed": asdict(self.mixed)}
 
     @property
     def expert_layers(self) -> int:
@@ -184,7 +121,7 @@ def _parts(model: Decoder) -> dict[str, Sublayer]:
         model.hidden, model.heads, model.kv_heads, model.head_width, biased=not model.gated
     )
     if model.latent is not None:
-        attention = MultiheadLatentAttention(model.hidden, model.heads, **vars(model.latent))
+        attention = MultiheadLatentAttention(model.hidden, model.heads, **dict(model.latent))
     found = {
         "attention": attention,
         "feed-forward": FeedForward(model.hidden, model.feed_forward, gated=model.gated, biased=not model.gated),
@@ -222,28 +159,13 @@ def decoder_of(name: str, spec: DecoderSpec, file: str = "") -> Decoder:
     ------
     InputError : heads, experts or layers do not fit each other.
     """
-    experts = None if spec.experts is None else Experts(**spec.experts.model_dump())
-    latent = None if spec.latent is None else LatentAttention(**spec.latent.model_dump())
     if mistakes := impossible(spec):
         raise InputError(Mistake(message, file or name, key=key) for key, message in mistakes)
-    model = Decoder(
-        name,
-        spec.layers,
-        spec.hidden,
-        spec.heads,
-        spec.kv_heads or spec.heads,
-        spec.head_width or (spec.hidden // spec.heads if latent is None else latent.key_width),
-        spec.feed_forward,
-        spec.gated,
-        spec.vocabulary,
-        spec.sequence,
-        experts,
-        latent,
-        spec.source,
-        spec.tied,
-        predictors=spec.predictors,
-    )
-    return replace(model, mixed=_mixed(model, spec, file or name)) if spec.stack else model
+    given = spec.model_dump(exclude={"kind", "sublayers", "stack"})
+    width = spec.hidden // spec.heads if spec.latent is None else spec.latent.key_width
+    given |= {"kv_heads": spec.kv_heads or spec.heads, "head_width": spec.head_width or width}
+    model = Decoder(name=name, **given)
+    return model.model_copy(update={"mixed": _mixed(model, spec, file or name)}) if spec.stack else model
 
 
 def _mixed(model: Decoder, spec: DecoderSpec, file: str) -> Stack:

@@ -15,8 +15,8 @@ Size = Annotated[int, Field(ge=1, le=_MAX)]
 Number = Annotated[int, Field(ge=0, le=_MAX)]
 
 
-class ExpertsSpec(StrictModel):
-    """Experts as a file writes them."""
+class Experts(StrictModel):
+    """Experts in place of feed-forward blocks."""
 
     count: Size = Field(description="experts of a layer that tokens are routed to")
     per_token: Size = Field(description="of them, how many a token passes")
@@ -25,14 +25,19 @@ class ExpertsSpec(StrictModel):
     dense_layers: Number = Field(0, description="number of first layers that have no experts")
 
 
-class LatentAttentionSpec(StrictModel):
-    """Multi-head latent attention as a file writes it."""
+class LatentAttention(StrictModel):
+    """Multi-head latent attention: queries, and keys with values, pass through narrow layers."""
 
     query_rank: Size | None = Field(None, description="rank of the queries; not compressed when left out")
     kv_rank: Size = Field(description="rank of keys and values together")
     nope_width: Size = Field(description="width of a head of queries and keys that has no position")
     rope_width: Size = Field(description="width of a head of queries, and of the one key of all heads, with a position")
     value_width: Size = Field(description="width of a head of values")
+
+    @property
+    def key_width(self) -> int:
+        """Width of a head of queries and keys."""
+        return self.nope_width + self.rope_width
 
 
 class StackRule(StrictModel):
@@ -54,8 +59,8 @@ class StackRule(StrictModel):
         return range(self.start, stop, self.every) if self.at is None else self.at
 
 
-class DecoderSpec(StrictModel):
-    """A model as a file writes it."""
+class DecoderFields(StrictModel):
+    """Figures of a model, as a file writes them and as they are computed with."""
 
     layers: Annotated[int, Field(ge=1, le=MAX_LAYERS)] = Field(description="number of layers")
     hidden: Size = Field(description="width of the model")
@@ -66,17 +71,22 @@ class DecoderSpec(StrictModel):
     gated: bool = Field(description="whether a feed-forward block has a third matrix, as SwiGLU has")
     vocabulary: Size = Field(description="rows of the embedding")
     sequence: Size | None = Field(None, description="tokens of a training sequence, or the longest context")
-    experts: ExpertsSpec | None = Field(None, description="experts in place of feed-forward blocks")
-    latent: LatentAttentionSpec | None = Field(None, description="multi-head latent attention")
+    experts: Experts | None = Field(None, description="experts in place of feed-forward blocks")
+    latent: LatentAttention | None = Field(None, description="multi-head latent attention")
     tied: bool = Field(default=False, description="whether the head is the embedding again")
+    predictors: Number = Field(0, description="layers that predict tokens after the next one, in training alone")
+    source: str = Field(min_length=1, description="where the figures come from")
+
+
+class DecoderSpec(DecoderFields):
+    """A model as a file writes it."""
+
     sublayers: dict[str, dict[str, Any]] = Field(
         {}, description="parts of layers of other kinds by a name: each has a `kind` and the sizes of that kind"
     )
     stack: list[StackRule] = Field(
         [], description="layers that consist of other parts; a later rule counts before an earlier one"
     )
-    predictors: Number = Field(0, description="layers that predict tokens after the next one, in training alone")
-    source: str = Field(min_length=1, description="where the figures come from")
 
 
 def impossible(spec: DecoderSpec) -> list[tuple[str, str]]:

@@ -11,7 +11,7 @@ from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import Source, read_source
 from evo_libra.workload.models.configuration_keys import changes_nothing, makes_another_model, refusal_of_key
 from evo_libra.workload.models.decoder import Decoder, decoder_of
-from evo_libra.workload.models.decoder_spec import DecoderSpec, ExpertsSpec, LatentAttentionSpec
+from evo_libra.workload.models.decoder_spec import DecoderSpec, Experts, LatentAttention
 from evo_libra.workload.models.mixed_layers import mixed_layers
 from evo_libra.workload.models.model_file import ModelFile
 
@@ -83,7 +83,7 @@ def configuration_of(source: Source) -> Configuration:
     known, unread = _judged(file)
     file.check()
     model = decoder_of(name, spec, source.file)
-    return Configuration(source, model, spec, known, parallel, unread)
+    return Configuration(source=source, model=model, spec=spec, read=known, parallel=parallel, unread=unread)
 
 
 def _judged(file: ModelFile) -> tuple[tuple[KeyPath, ...], tuple[str, ...]]:
@@ -233,14 +233,14 @@ def _kv_heads(file: ModelFile, heads: int) -> int:
     return file.size("num_key_value_heads", "num_kv_heads") or heads
 
 
-def _experts_of(file: ModelFile) -> ExpertsSpec | None:
+def _experts_of(file: ModelFile) -> Experts | None:
     counted = ("n_routed_experts", "num_local_experts", "num_experts")
     count = file.size(*counted, least=0)
     if not count or count == 1:
         return None
     width = file.needed("the width of an expert", "moe_intermediate_size", "intermediate_size")
     shared = file.size("shared_expert_intermediate_size", least=0)
-    return ExpertsSpec(
+    return Experts(
         count=count,
         per_token=file.needed(
             "the number of experts that a token passes",
@@ -256,10 +256,10 @@ def _experts_of(file: ModelFile) -> ExpertsSpec | None:
     )
 
 
-def _latent_of(file: ModelFile) -> LatentAttentionSpec | None:
+def _latent_of(file: ModelFile) -> LatentAttention | None:
     if file.find("kv_lora_rank") is None:
         return None
-    return LatentAttentionSpec(
+    return LatentAttention(
         query_rank=file.size("q_lora_rank"),
         kv_rank=file.needed("the rank of keys and values", "kv_lora_rank"),
         nope_width=file.needed("the width of a head without a position", "qk_nope_head_dim"),

@@ -63,8 +63,9 @@ def plan_table(
     }
     setup, order_ = (np.repeat([part[k] for part in parts], counts) for k in (0, 1))
     return TrainingTable(
-        name, open_plans.setups, Plans(**columns), setup, order_, open_plans.orders, capacities, training_tokens
-    )
+        name=name, setups=open_plans.setups, plans=Plans(**columns), setup=setup, order=order_,
+        orders=open_plans.orders, capacities=capacities, training_tokens=training_tokens,
+    )  # fmt: skip
 
 
 def _splitting(plans: Plans, sequence: int) -> Plans:

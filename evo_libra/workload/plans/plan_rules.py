@@ -8,10 +8,8 @@ from math import ceil, gcd
 from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.parallelism import divisors, nearest_divisors
 from evo_libra.workload.plans.placement_rules import placement_mistakes
-from evo_libra.workload.plans.plans import NPU, PLACEMENTS, RECOMPUTE, Plans
+from evo_libra.workload.plans.plans import DEGREES, NPU, PLACEMENTS, RECOMPUTE, Plans
 from evo_libra.workload.training.training_setup import Setup
-
-DEGREES = ("tp", "cp", "pp", "vp", "ep", "dp")
 
 
 def plan_values(plan: Plans) -> dict[str, int]:

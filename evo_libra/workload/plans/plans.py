@@ -14,6 +14,9 @@ RECOMPUTE = ("none", "selective", "full")
 
 NONE, SELECTIVE, FULL = range(3)
 
+DEGREES = ("tp", "cp", "pp", "vp", "ep", "dp")
+"""NPUs of process groups, and the virtual stages of a pipeline."""
+
 PLACEMENTS = ("npu", "host", "nvme", "network")
 """Where the optimizer and its states are: on the NPUs, in the memory of their hosts, on the SSDs of their hosts, or in
 servers of the network."""
@@ -86,7 +89,7 @@ def one_plan(**given: int | bool) -> Plans:
     >>> one_plan(tp=8, pp=4).tp.tolist()
     [8]
     """
-    ones = dict.fromkeys(("tp", "cp", "pp", "vp", "ep", "dp", "micro_batch"), 1)
+    ones = dict.fromkeys((*DEGREES, "micro_batch"), 1)
     off = dict.fromkeys(("sequence_parallel", "overlap_tp", "overlap_pp", "overlap_dp"), False)
     values = {**ones, "zero": 0, "recompute": NONE, **off, **given}
     return Plans(**{name: np.array([value]) for name, value in values.items()})

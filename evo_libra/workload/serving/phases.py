@@ -72,9 +72,9 @@ def phases_of(setup: ServingSetup, plans: Plans, used: Mapping[str, FloatArray] 
     held = tuple(np.where(full, plans.pp * most, whole) for most, whole in zip(longest, every, strict=True))
     heads, sends = np.where(full, plans.pp, 1.0), np.where(plans.pp > 1, plans.pp, 0.0)
     return Phases(
-        _prefill(setup, plans, every, _ONE, np.where(plans.pp > 1, plans.pp - 1.0, 0.0), away),
-        _prefill(setup, plans, longest, _ONE, np.where(plans.pp > 1, 1.0, 0.0), away),
-        _decode(setup, plans, held, heads, sends, away),
+        _prefill(setup, plans, layers=every, heads=_ONE, sends=np.where(plans.pp > 1, plans.pp - 1.0, 0.0), away=away),
+        _prefill(setup, plans, layers=longest, heads=_ONE, sends=np.where(plans.pp > 1, 1.0, 0.0), away=away),
+        _decode(setup, plans, layers=held, heads=heads, sends=sends, away=away),
         _transfer(setup, "dp", cache_of_prompt(setup, plans)),
     )
 
@@ -107,7 +107,9 @@ def _prefill(
     if away is not None:
         accesses = away.seconds(setup, plans, layers, rows, cache_bytes(setup, plans, setup.prompt, layers))
         plain = _with_expansion(plain, accesses)
-    return _with_ends(_step(setup, plans, plain, rows, layers, sends), setup, plans, (rows, _ONE, heads))
+    return _with_ends(
+        _step(setup, plans, plain=plain, rows=rows, layers=layers, sends=sends), setup, plans, (rows, _ONE, heads)
+    )
 
 
 def _decode(
@@ -121,7 +123,9 @@ def _decode(
     if away is not None:
         accesses = away.seconds(setup, plans, layers, rows, rows * context_bytes(setup, plans, layers))
         plain = _with_expansion(plain, accesses)
-    return _with_ends(_step(setup, plans, plain, rows, layers, sends), setup, plans, (rows, rows, heads))
+    return _with_ends(
+        _step(setup, plans, plain=plain, rows=rows, layers=layers, sends=sends), setup, plans, (rows, rows, heads)
+    )
 
 
 def _with_expansion(plain: dict[str, FloatArray], accesses: FloatArray) -> dict[str, FloatArray]:

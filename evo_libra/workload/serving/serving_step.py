@@ -16,7 +16,7 @@ from evo_libra.workload.plans.plan_rules import plan_values
 from evo_libra.workload.serving.cache import memory_of_pools
 from evo_libra.workload.serving.phases import Phases, pool_phases
 from evo_libra.workload.serving.served_times import ServedTimes, served_times
-from evo_libra.workload.serving.serving_plans import ServingPlans
+from evo_libra.workload.serving.serving_plans import DEGREES, ServingPlans
 from evo_libra.workload.serving.serving_setup import ServingSetup
 from evo_libra.workload.serving.tiers import in_expansion, on_npu
 from evo_libra.workload.training.iteration import step_iteration
@@ -98,12 +98,12 @@ def serving_step(
     of_prefill = {group: int(degree[0]) for group, degree in plan.prefill_degrees.items()}
     layouts = layouts_of(value, order)
     return ServingStep(
-        name, setup, served_times(setup, plan, pools=pools), pool_phases(setup, plan), plan,
-        _first(on_npu(setup, used)), _first(in_expansion(setup, used)),
-        {**group_degrees(value), **of_prefill}, {**layouts, **_layouts(plan, order)},
-        {group: value[group] for group in ("tp", "pp", "ep")} | {"dp": int(plan.replicas[0])}, text,
-        int(plan.replicas[0]), int(plan.prefill[0]), value["micro_batch"], int(plan.users[0]),
-        serving_advice,
+        name=name, setup=setup, times=served_times(setup, plan, pools=pools), phases=pool_phases(setup, plan),
+        serving_plan=plan, memory=_first(on_npu(setup, used)), expanded=_first(in_expansion(setup, used)),
+        degrees={**group_degrees(value), **of_prefill}, layouts={**layouts, **_layouts(plan, order)},
+        parallelism={group: value[group] for group in DEGREES} | {"dp": int(plan.replicas[0])}, plan=text,
+        replicas=int(plan.replicas[0]), prefill=int(plan.prefill[0]), concurrency=value["micro_batch"],
+        users=int(plan.users[0]), advise=serving_advice,
     )  # fmt: skip
 
 

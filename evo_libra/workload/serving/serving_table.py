@@ -190,7 +190,10 @@ def serving_table(
     order = np.zeros(len(setup), dtype=np.int64)
     choices = tuple(dict.fromkeys(one.expansion for one in setups))
     plans = replace(every.plans, expansion=np.array([choices.index(one.expansion) for one in setups])[setup])
-    table = ServingTable(name, setups, plans, setup, order, orders, capacities, every.prefill, every.ahead)
+    table = ServingTable(
+        name=name, setups=setups, plans=plans, setup=setup, order=order, orders=orders, capacities=capacities,
+        prefill=every.prefill, ahead=every.ahead,
+    )  # fmt: skip
     return table if len(table.expansions) == 1 else _where_used(table)
 
 

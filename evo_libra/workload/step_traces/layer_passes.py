@@ -85,8 +85,9 @@ def layer_passes(setup: Setup, plans: Plans, layer: DecoderLayer) -> LayerPasses
     ) -> LayerPass:
         hidden, waiting = parts(tensor, 1.0 - exposed), parts(tensor, exposed)
         return LayerPass(
-            name, number(compute), window, gather, hidden, (*waiting, *tokens, *(s for e in ends for s in e))
-        )
+            name=name, compute=number(compute), window=window, before=gather, hidden=hidden,
+            after=(*waiting, *tokens, *(s for e in ends for s in e)),
+        )  # fmt: skip
 
     forward = one("forward", time.forward, products, reduced)
     backward = one("backward", time.backward, number(time.products.backward), (*reduced, *again), scatter)
@@ -96,7 +97,7 @@ def layer_passes(setup: Setup, plans: Plans, layer: DecoderLayer) -> LayerPasses
     if full:
         return LayerPasses((forward,), (replace(forward, name="recomputed"), backward))
     core = number(time.recomputed)
-    selected = (LayerPass("recomputed", core, 0.0, (), (), ()),) if core else ()
+    selected = (LayerPass(name="recomputed", compute=core, window=0.0, before=(), hidden=(), after=()),) if core else ()
     return LayerPasses((forward,), (*selected, backward))
 
 

@@ -49,13 +49,12 @@ def stage_data(setup: Setup, plan: Plans, stage: int, layers: Sequence[int]) -> 
     groups = ((DATA, number(held.dense)), (EXPERT_DATA, number(held.experts)))
     reduced = Collective.REDUCE_SCATTER if zero else Collective.ALL_REDUCE
     return StageData(
-        tuple(Sent(group, Collective.ALL_GATHER, 2.0 * held_) for group, held_ in groups if zero and held_),
-        tuple(Sent(group, reduced, setup.gradient_bytes * held_) for group, held_ in groups if held_),
-        zero == _EACH_MICROBATCH,
-        bool(plan.overlap_dp[0]) and bool(layers),
-        float(setup.gradient_bytes * setup.decoder.vocabulary * setup.decoder.hidden * tied),
-        number(setup.kernels.moved(30.0 * (held.sharded if zero else held.all))),
-    )
+        weights=tuple(Sent(group, Collective.ALL_GATHER, 2.0 * held_) for group, held_ in groups if zero and held_),
+        gradients=tuple(Sent(group, reduced, setup.gradient_bytes * held_) for group, held_ in groups if held_),
+        each=zero == _EACH_MICROBATCH, beside=bool(plan.overlap_dp[0]) and bool(layers),
+        embedding=float(setup.gradient_bytes * setup.decoder.vocabulary * setup.decoder.hidden * tied),
+        optimizer=number(setup.kernels.moved(30.0 * (held.sharded if zero else held.all))),
+    )  # fmt: skip
 
 
 def _held(setup: Setup, plan: Plans, stage: int, layers: Sequence[int]) -> Parameters:

@@ -8,8 +8,8 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.workload.parallelism import divisors
-from evo_libra.workload.plans.plan_rules import DEGREES, plan_mistakes, plan_values
-from evo_libra.workload.plans.plans import FULL, RECOMPUTE, Plans, one_plan
+from evo_libra.workload.plans.plan_rules import plan_mistakes, plan_values
+from evo_libra.workload.plans.plans import DEGREES, FULL, RECOMPUTE, Plans, one_plan
 from evo_libra.workload.training.memory import memory_on_npu
 from evo_libra.workload.training.recommender_step import RecommenderSetup, recommender_memory
 from evo_libra.workload.training.training_setup import Setup

@@ -76,7 +76,10 @@ def stage_of(setup: Setup, plans: Plans) -> Stage:
     )
     gathered = np.where(plans.sequence_parallel, 0.5 * pairs, 0.0)
     layers = sum(counts, np.zeros(1))
-    return Stage(layers, forward, backward, time.products.weights, gathered, reduced_bytes(setup, plans), other)
+    return Stage(
+        layers=layers, forward=forward, backward=backward, weights=time.products.weights, gathered=gathered,
+        reduced_bytes=reduced_bytes(setup, plans), other=other,
+    )  # fmt: skip
 
 
 def _other(layers: FloatArray, sent: PartTraffic, passes: FloatArray) -> list[Traffic]:

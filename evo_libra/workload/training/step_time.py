@@ -48,7 +48,7 @@ def step_time(setup: Setup, plans: Plans) -> StepTime:
     waiting = [StepRace((StepChain(_NONE, (sent,)),), micro, fill) for sent in (*tensor.alone, *stage.other)]
     waiting += _pipeline_waits(setup, plans, micro, fill)
     streams = streams_of(setup, plans, held).beside(expansion_streams(setup, plans))
-    races = _passes(setup, plans, stage, tensor, data, streams, micro, fill)
+    races = _passes(setup, plans, stage=stage, tensor=tensor, data=data, streams=streams, micro=micro, fill=fill)
     if streams.update:
         waiting.append(StepRace((StepChain(_NONE), *_beside(streams.update)), _ONE, name="update"))
     return StepTime(plain, (*races, *waiting, *data.waiting))

@@ -17,7 +17,7 @@ from evo_libra.workload.models.layers.sublayer import WHOLE
 from evo_libra.workload.parallelism import ALL, Layout
 from evo_libra.workload.plans.placement import ORDER
 from evo_libra.workload.plans.plan_rules import plan_text, plan_values
-from evo_libra.workload.plans.plans import PLACEMENTS, Plans
+from evo_libra.workload.plans.plans import DEGREES, PLACEMENTS, Plans
 from evo_libra.workload.training.advice import fitting_npus, fitting_option
 from evo_libra.workload.training.memory import expanded, memory, memory_on_npu
 from evo_libra.workload.training.planned_step import PlannedStep
@@ -111,23 +111,15 @@ def training_step(
     micro = value["micro_batch"]
     each = setup.global_batch // value["dp"]
     return TrainingStep(
-        name,
-        step_time(setup, plan),
-        _first(used),
-        group_degrees(value),
-        layouts_of(value, order),
-        {group: value[group] for group in ("tp", "cp", "pp", "vp", "ep", "dp")},
-        plan_text(plan),
-        IterationSize(setup.decoder.layers, setup.sequence, each, value["dp"], micro),
-        setup.global_batch,
-        float(setup.global_batch) * setup.sequence,
-        training_tokens,
-        model_flop(setup.decoder, setup.sequence) * setup.global_batch * setup.sequence,
-        setup.accelerator,
-        (setup, plan),
-        partial(fitting_option, setup, plan, auto=auto),
-        _first(away),
-    )
+        name=name, time=step_time(setup, plan), memory=_first(used), degrees=group_degrees(value),
+        layouts=layouts_of(value, order),
+        parallelism={group: value[group] for group in DEGREES}, plan=plan_text(plan),
+        size=IterationSize(setup.decoder.layers, setup.sequence, each, value["dp"], micro), samples=setup.global_batch,
+        tokens=float(setup.global_batch) * setup.sequence, training_tokens=training_tokens,
+        flop=model_flop(setup.decoder, setup.sequence) * setup.global_batch * setup.sequence,
+        accelerator=setup.accelerator, planned=(setup, plan), advise=partial(fitting_option, setup, plan, auto=auto),
+        expanded=_first(away),
+    )  # fmt: skip
 
 
 def _first(classes: Mapping[str, FloatArray]) -> dict[str, float]:
@@ -149,9 +141,10 @@ def recommender_training_step(name: str, setup: RecommenderSetup, npus: int) -> 
     """Return the step of a recommendation model, whose tables and batch all NPUs share."""
     used = {kind: float(np.ravel(bytes_)[0]) for kind, bytes_ in recommender_memory(setup, npus).items()}
     return TrainingStep(
-        name, recommender_step(setup, npus), used, {ALL: npus}, {ALL: ()}, {"dp": npus}, f"dp{npus}",
-        IterationSize(None, None, setup.global_batch // npus, npus), setup.global_batch, None, None, None,
-        setup.accelerator, None, partial(fitting_npus, setup, npus),
+        name=name, time=recommender_step(setup, npus), memory=used, degrees={ALL: npus}, layouts={ALL: ()},
+        parallelism={"dp": npus}, plan=f"dp{npus}", size=IterationSize(None, None, setup.global_batch // npus, npus),
+        samples=setup.global_batch, tokens=None, training_tokens=None, flop=None, accelerator=setup.accelerator,
+        planned=None, advise=partial(fitting_npus, setup, npus),
     )  # fmt: skip
 
 

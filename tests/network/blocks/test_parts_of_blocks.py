@@ -265,6 +265,9 @@ def test_planes_of_routers() -> None:
     # An all-to-all sends 2 x 2 x 5 / 6 between two groups over one link: 1 x 5 / 4 over it, at most 5/6.
     assert (found.leaf, found.routers, found.pods, found.links) == (1, 2, 3, 6)
     assert [found.uniform, found.upper, found.top] == pytest.approx([5 / 6, 5 / 12, 5 / 12])
+    # Two groups of 4 routers of 2 NPUs: 6 links in each, and 8 between them.
+    two = dragonfly(16, 8)
+    assert (two.leaf, two.routers, two.pods, two.links) == (2, 4, 2, 20)
     grid = hyperx(8, 4)
     # One link of a router with two NPUs to the other one in its line: 1/2, and all of it goes straight.
     assert (grid.leaf, grid.routers, grid.pods, grid.links) == (2, 2, 2, 4)

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from evo_libra.errors import InputError
 from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.network.catalog import parts
-from evo_libra.network.catalog.parts import PartsCatalog, PartsSpec, load_any, load_parts, load_parts_spec, parts_names
+from evo_libra.network.catalog.parts import PartsCatalog, load_any, load_parts, load_parts_spec, parts_names
+from evo_libra.network.catalog.parts_spec import PartsSpec
 from evo_libra.network.catalog.technologies import catalog_names, load_catalog
 
 SWITCHED = """\

@@ -147,6 +147,10 @@ def test_contributions_by_hand() -> None:
     assert kept.tolist() == [0, 1, 3]
     np.testing.assert_allclose(value, [ENDS, 0.32, ENDS])
     assert most_contributing(stairs, 2)[0].tolist() == [0, 3]
+    # An objective that is the same everywhere changes nothing: each contribution is 1.1 times as large.
+    flat, value = most_contributing(np.vstack([stairs, np.full(4, 7.0)]), 3)
+    assert flat.tolist() == [0, 1, 3]
+    np.testing.assert_allclose(value[1], 1.1 * 0.32)
 
 
 def test_contributions_are_counted_again_in_three_rounds() -> None:

@@ -20,7 +20,9 @@ from evo_libra.arrays import BoolArray, FloatArray
 from evo_libra.front.archive import Archive, Collection, front, non_dominated
 from evo_libra.front.staircase import stable_order
 from evo_libra.problem.file.registry import load_problem
+from evo_libra.problem.protocol import Genome
 from evo_libra.searching.conformance import SampleProblem
+from evo_libra.searching.engine import Arrays
 from evo_libra.searching.engines import niching, nsga, survival
 from evo_libra.searching.engines.niching import Niches, Scale, chosen_by_niche, nearest, reference_directions, rescale
 from evo_libra.searching.engines.survival import (
@@ -34,7 +36,7 @@ from evo_libra.searching.engines.survival import (
     survivors,
     turns,
 )
-from evo_libra.searching.engines.variation import first_of_kind, row_hash
+from evo_libra.searching.engines.variation import Operators, first_of_kind, row_hash
 from evo_libra.searching.generations import generations, search
 from evo_libra.searching.registry import load_engine
 
@@ -389,3 +391,39 @@ def test_a_small_population_finds_the_cheapest_network_by_steps() -> None:
     )
     cheapest = [str(frame.sort("cost_usd")["design"][0]) for frame in fronts]
     assert sum("_SW(512)@optics-400g" in design for design in cheapest) >= 17  # 18; without steps 14
+
+
+def test_designs_of_eight_generations_are_kept_beside_the_memory() -> None:
+    genome = Genome(("x",), np.zeros(1), np.ones(1), np.zeros(1, dtype=np.bool_))
+    engine, recent = nsga.nsga2(), []
+    state = engine.start(genome, 2, 10, 0)
+    for _ in range(17):
+        genes, state = engine.ask(state)
+        state = engine.tell(state, genes, np.stack([genes[0], 1.0 - genes[0]]), np.zeros(genes.shape[1]))
+        recent.append(len(state.arrays["recent"]))
+    assert recent == [10, 20, 30, 40, 50, 60, 70, 0] * 2 + [10]
+    assert state.arrays["learned"] == 170.0
+    assert np.count_nonzero(state.arrays["memory"]) > 150
+
+
+def test_what_is_left_when_children_repeat_is_sampled() -> None:
+    # All children of one design without mutation are that design: six tries are children, and the seventh is a sample.
+    tries: list[int] = []
+
+    class Counted(nsga.Nsga):
+        def _children(self, arrays: Arrays, pairs: int, random: np.random.Generator) -> FloatArray:
+            tries.append(pairs)
+            return super()._children(arrays, pairs, random)
+
+    genome = Genome(("x",), np.zeros(1), np.ones(1), np.zeros(1, dtype=np.bool_))
+    engine = Counted(Crowding(), Operators(crossover=0.0, mutation=0.0))
+    state = engine.start(genome, 2, 10, 0)
+    same = np.full((1, 10), 0.5)
+    state = engine.tell(state, same, np.ones((2, 10)), np.zeros(10))
+    genes, state = engine.ask(state)
+    assert genes.shape == (1, 10)
+    assert len(np.unique(genes)) == 10
+    # Pairs for 10 designs and 3 % more; after a try without a new one, for four times as many.
+    assert tries == [6, *[21] * 5]
+    # Next to none of the tries was new: a quarter is the least share that is reckoned with.
+    assert 0.25 <= state.arrays["share"] <= 1.0

@@ -175,6 +175,7 @@ def test_the_first_front_of_three_objectives_is_sorted_and_has_the_first_of_equa
     unfiltered: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(survival, "_UNFILTERED", unfiltered)
-    # (1, 5, 5), (3, 1, 1) twice and (2, 2, 2); (4, 4, 4) and (2, 2, 3) are behind (2, 2, 2).
-    objectives = np.array([[3.0, 4, 2, 1, 3, 2], [1.0, 4, 2, 5, 1, 2], [1.0, 4, 2, 5, 1, 3]])
-    assert survival._first_front(objectives).tolist() == [3, 2, 0]  # noqa: SLF001 - its order is what `along` needs
+    # (1, 5, 5), (3, 1, 1) twice, (2, 2, 2), and (4, 0, 4), which is best in the second objective alone; (4, 4, 4) and
+    # (2, 2, 3) are behind (2, 2, 2).
+    objectives = np.array([[3.0, 4, 2, 1, 3, 2, 4], [1.0, 4, 2, 5, 1, 2, 0], [1.0, 4, 2, 5, 1, 3, 4]])
+    assert survival._first_front(objectives).tolist() == [3, 2, 0, 6]  # noqa: SLF001 - its order is what `along` needs

@@ -173,6 +173,16 @@ def test_is_new_finds_repeats() -> None:
     assert is_new(genes, np.array([[3.0]])).tolist() == [True, True, False, False]
 
 
+def test_the_operators_are_those_of_the_literature() -> None:
+    # NSGA-II crosses nine pairs of ten, with a distribution index of 15, and mutates one gene of a child, with one of
+    # 20 (Deb et al. 2002; pymoo's are the same); half of the genes are exchanged.
+    usual = Operators()
+    assert (usual.crossover, usual.crossover_eta, usual.exchange) == (0.9, 15.0, 0.5)
+    assert (usual.mutation, usual.mutation_eta) == (1.0, 20.0)
+    # Half of the mutations are bold or fine steps, over four decades, and half of those of categories near ones.
+    assert (usual.polynomial, usual.decades, usual.near, usual.whole_segments) == (0.5, 4.0, 0.5, 0.1)
+
+
 def drawn(*values: list[float], smooth: int = 0) -> Any:
     """Return a generator that gives these numbers, whatever is asked for, and as exponential ones the first."""
     numbers = np.array(values)

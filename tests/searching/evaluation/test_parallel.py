@@ -342,6 +342,21 @@ def test_cache_keeps_problems_apart_and_zero_is_zero(tmp_path: Path) -> None:
     two.close()
 
 
+def test_designs_that_differ_in_the_last_digit_are_kept_apart(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "kept.sqlite", {"problem": "sample"})
+    designs = [np.array([value, 1.0]) for value in (0.0, 1e-20, 2e-20, 1.0, 1.0 + 2.0**-52)]
+    for number, genes in enumerate(designs):
+        cache.put(genes, Evaluation(np.array([[1.0 + number], [2.0]]), np.array([0.5 * number])))
+    for number, genes in enumerate(designs):
+        found = cache.get(genes)
+        assert found is not None
+        assert (found.objectives[:, 0].tolist(), found.violation.tolist()) == ([1.0 + number, 2.0], [0.5 * number])
+    zero = cache.get(np.array([-0.0, 1.0]))
+    assert zero is not None
+    assert zero.objectives[0, 0] == 1.0
+    cache.close()
+
+
 KILLED = """
 import sys
 sys.path.insert(0, sys.argv[2])

@@ -43,10 +43,26 @@ def test_other_collectives_take_each_dimension_once() -> None:
     assert ns(A2A, 800) == 1295 + 430
 
 
+def test_trees_take_one_chunk() -> None:
+    # 5 + 3 (810 + 5) + 810 + 5 on one dimension, see `evo_libra.timing.collectives.phase`.
+    tree = replace(SYSTEM, implementations={AR: [Implementation.read("doubleBinaryTree")]})
+    assert collective_time(AR, 800, LINKS[:1], tree).tolist() == [5 + 3 * 815 + 815]
+    with pytest.raises(ValueError, match="doubleBinaryTree with several chunks"):
+        collective_time(AR, 800, LINKS[:1], replace(tree, splits=2))
+
+
 def test_dimensions_that_take_no_part_are_passed_over() -> None:
     assert ns(AR, 800, involved=[True, False]) == 5 + 6 * 215
     assert ns(AR, 800, involved=[False, True]) == 5 + 2 * 425
     assert ns(AR, 800, involved=[False, False]) == 0
+
+
+def test_a_dimension_of_one_npu_takes_no_time() -> None:
+    links = [LINKS[0], replace(LINKS[1], npus=np.array([1]))]
+    assert collective_time(AR, 800, links, SYSTEM).tolist() == [5 + 6 * 215]
+    # What the rows of the system do not name takes no part.
+    one = replace(SYSTEM, implementations={AR: RINGS[AR][:1]})
+    assert collective_time(AR, 800, LINKS, one).tolist() == [5 + 6 * 215]
 
 
 def test_chunks_follow_each_other() -> None:
@@ -66,6 +82,11 @@ def test_several_queues_of_a_dimension_split_the_ways_of_an_all_reduce() -> None
     assert ns(AR, 800, system) == 400 + 105 + 200
     # A reduce-scatter has all four queues: a + (5 + 45 + 5).
     assert ns(RS, 800, system) == 200 + 55
+
+
+def test_of_two_queues_one_scatters_and_one_gathers() -> None:
+    # Two chunks of 400 B: a at 0 to 350 and 350 to 700, r until 505 and 855, b at 505 to 855 and until 1205.
+    assert ns(AR, 800, replace(SYSTEM, splits=2, active=2, queues=2)) == 1205
 
 
 def test_chunks_of_a_message() -> None:

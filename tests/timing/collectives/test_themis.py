@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from evo_libra.collective import Collective
+from evo_libra.timing.collectives import themis
 from evo_libra.timing.collectives.phase import FULLY_CONNECTED, LINE, RING, SWITCH
 from evo_libra.timing.collectives.themis import Network, Plan, plan, products
 from evo_libra.timing.collectives.themis_paper import Fabrics, paper_time
@@ -28,6 +29,13 @@ def planned(
     return plan(scheduler, collective, np.array([int(size)]), np.array([int(chunk)]), network)
 
 
+@pytest.fixture(autouse=True, params=["plain", "numpy"])
+def _both_ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plan with the function that numba compiles, run as it is, and with that of NumPy."""
+    run = themis._run if request.param == "plain" else None  # noqa: SLF001 - what is compiled is tested without waiting
+    monkeypatch.setattr(themis, "compiled_greedy", lambda: run)
+
+
 def test_a_scattered_chunk_begins_where_the_load_is_least() -> None:
     # 2 x 2 NPUs alike, chunks of 1 MiB: a chunk adds 1/2 to the dimension that it takes first and 1/4 to the other.
     # Chunk 0 loads (1/2, 1/4). The difference of 1/4 is 1/2 MiB of chunk, more than 1/16: chunk 1 begins with dimension
@@ -35,6 +43,21 @@ def test_a_scattered_chunk_begins_where_the_load_is_least() -> None:
     found = planned(Scheduler.OFFLINE_GREEDY, AR, 4 * MIB, MIB, [2, 2], [1.0, 1.0])
     assert orders(found) == [[0, 1], [1, 0], [0, 1], [1, 0]]
     assert (found.count.tolist(), found.size[:, 0].tolist()) == ([4], [MIB] * 4)
+
+
+def test_three_dimensions() -> None:
+    # 2 x 2 x 2 NPUs: (1/2, 1/4, 1/8); then 2, 1, 0: (5/8, 1/2, 5/8); 1 first, and 2 stays before 0: (3/4, 1, 7/8); then
+    # 0, 2, 1: (5/4, 9/8, 9/8); 2 stays before 1.
+    found = planned(Scheduler.OFFLINE_GREEDY, RS, 5 * MIB, MIB, [2, 2, 2], [1.0, 1.0, 1.0])
+    assert orders(found) == [[0, 1, 2], [2, 1, 0], [1, 2, 0], [0, 2, 1], [2, 1, 0]]
+
+
+def test_a_dimension_that_takes_no_part_is_passed_over() -> None:
+    # Of 2 x 3 x 2 NPUs only the first and the last one: as 2 x 2.
+    network = Network(np.array([[2], [3], [2]]), np.ones((3, 1)), [True, False, True])
+    size, chunk = np.array([4 * MIB]), np.array([MIB])
+    assert orders(plan(Scheduler.OFFLINE_GREEDY, RS, size, chunk, network)) == [[0, 2], [2, 0], [0, 2], [2, 0]]
+    assert orders(plan(Scheduler.ROUND_ROBIN, RS, size, chunk, network)) == [[0, 2], [2, 0], [2, 0], [0, 2]]
 
 
 def test_loads_count_the_bandwidth() -> None:
@@ -58,6 +81,13 @@ def test_a_gathered_chunk_ends_where_the_load_is_least() -> None:
     # With 4 NPUs in dimension 0, loads of a chunk are 3 and 4: reversed (4, 3), then (4 + 3, 3 + 4).
     wide = planned(Scheduler.OFFLINE_GREEDY, AG, 2 * MIB, MIB, [4, 2], [1.0, 1.0])
     assert orders(wide) == [[0, 1], [0, 1]]
+
+
+def test_a_gathered_chunk_counts_what_it_gathers_before_the_last_dimension() -> None:
+    # Dimension 1 has r times the bandwidth: chunk 0 adds 1 to it and 2 / r to dimension 0, by place. The difference of
+    # 1 - 2 / r, over the 2 NPUs of dimension 1, is a sixteenth of a chunk at r = 2.286.
+    for ratio, second in ((2.3, [1, 0]), (2.28, [0, 1])):
+        assert orders(planned(Scheduler.OFFLINE_GREEDY, AG, 2 * MIB, MIB, [2, 2], [1.0, ratio]))[1] == second
 
 
 def test_the_last_chunk_of_a_greedy_scheduler_has_what_is_left() -> None:

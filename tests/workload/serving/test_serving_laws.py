@@ -13,7 +13,8 @@ from random_serving import DENSE, FREE, LATENT, ROUTED, SEEDS, Seconds, random_p
 
 from evo_libra.arrays import FloatArray
 from evo_libra.network.catalog.accelerators import accelerator
-from evo_libra.workload.models.decoder import Experts, decoder
+from evo_libra.workload.models.decoder import decoder
+from evo_libra.workload.models.decoder_spec import Experts
 from evo_libra.workload.plans.plans import Plans, one_plan
 from evo_libra.workload.serving.cache import cache_bytes, serving_memory
 from evo_libra.workload.serving.phases import phases_of
@@ -179,7 +180,9 @@ def test_every_plan_divides(seed: int) -> None:
 def test_experts_without_a_group_of_their_own_are_split_as_other_layers_are(seed: int, tp: int) -> None:
     """Each NPU reads a part of each expert instead of a part of them; an all-reduce replaces both all-to-alls."""
     random = np.random.default_rng(seed)
-    model = replace(ROUTED, experts=Experts(64, 4, 4096, 0, 2))
+    model = ROUTED.model_copy(
+        update={"experts": Experts(count=64, per_token=4, feed_forward=4096, shared_feed_forward=0, dense_layers=2)}
+    )
     setup = replace(setup_of(random), decoder=model)
     split, spread = (one_plan(tp=tp, ep=ep, micro_batch=int(random.integers(1, 65))) for ep in (1, tp))
     spread = replace(spread, micro_batch=split.micro_batch)
