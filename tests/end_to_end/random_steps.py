@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,15 +18,17 @@ DENSE = Decoder(
     name="dense", layers=32, hidden=8192, heads=64, kv_heads=8, head_width=128, feed_forward=28672, gated=True,
     vocabulary=128256,
 )  # fmt: skip
-ROUTED = replace(
-    DENSE,
-    name="routed",
-    experts=Experts(count=64, per_token=4, feed_forward=4096, shared_feed_forward=4096, dense_layers=2),
+ROUTED = DENSE.model_copy(
+    update={
+        "name": "routed",
+        "experts": Experts(count=64, per_token=4, feed_forward=4096, shared_feed_forward=4096, dense_layers=2),
+    }
 )
-LATENT = replace(
-    ROUTED,
-    name="latent",
-    latent=LatentAttention(query_rank=1536, kv_rank=512, nope_width=128, rope_width=64, value_width=128),
+LATENT = ROUTED.model_copy(
+    update={
+        "name": "latent",
+        "latent": LatentAttention(query_rank=1536, kv_rank=512, nope_width=128, rope_width=64, value_width=128),
+    }
 )
 GROUPS = ("tp", "cp", "ep", "pp", "cp+dp", "edp")
 

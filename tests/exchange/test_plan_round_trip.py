@@ -65,7 +65,7 @@ def test_a_plan_comes_back_with_its_model_and_its_time(
     assert options_of(after) == options_of(before)
     setup, other = trained_plan(before).setup, trained_plan(after).setup
     unnamed = {"source": "", "name": ""}
-    assert replace(other.decoder, **unnamed) == replace(setup.decoder, **unnamed)
+    assert other.decoder.model_copy(update=unnamed) == setup.decoder.model_copy(update=unnamed)
     assert replace(other, decoder=setup.decoder) == setup
     times = [one.problem.evaluate(DESIGN).objectives[0, 0] for one in (before, after)]
     assert times[0] == times[1] > 0

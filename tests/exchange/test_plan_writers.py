@@ -17,7 +17,7 @@ from evo_libra.workload.plans.plans import FULL, HOST, NETWORK, NONE, NPU, NVME,
 
 DECODER = {
     "layers": 4, "hidden": 64, "heads": 8, "kv_heads": 8, "head_width": 8, "feed_forward": 256, "vocabulary": 99,
-    "gated": False, "tied": True, "latent": None, "experts": None,
+    "gated": False, "tied": True, "latent": None, "experts": None, "mixed": None, "predictors": 0,
 }  # fmt: skip
 SETUP = {
     "sequence": 32, "global_batch": 48, "balanced": False, "gradient_bytes": 4.0, "precision": "bf16",

@@ -54,8 +54,9 @@ def drawn(name: str, seed: int, *changes: str) -> Chosen:
 def read_back(chosen: Chosen, text: str) -> dict[str, Any]:
     """Return the workload of the problem that a written file is read as."""
     problem = chosen.problem
+    assert problem.npu is not None
     draft = read_text_as(text, "written")[1]
-    return dict(made_of({"written": draft}, "again", problem.npus, problem.sources.npu.names[0]).data["workloads"][0])
+    return dict(made_of({"written": draft}, "again", problem.npus, problem.npu.names[0]).data["workloads"][0])
 
 
 def with_workload(name: str, workload: dict[str, Any]) -> Problem:
@@ -104,7 +105,7 @@ def test_arguments_of_megatron_are_read_as_the_plan_that_was_written(name: str, 
 
 def same(of: TrainedPlan) -> tuple[Any, ...]:
     """Return what of a plan a file of arguments has; names, sources and measured factors of software it has not."""
-    decoder = replace(of.setup.decoder, name="", source="", sequence=None)
+    decoder = of.setup.decoder.model_copy(update={"name": "", "source": "", "sequence": None})
     order = tuple(group for group in of.order if of.value(group) > 1)
     return replace(of.setup, decoder=decoder, stack=STACKS["any"], uneven=False), order
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -333,8 +332,8 @@ def test_a_file_of_hugging_face_trains_as_the_model_of_the_catalogue(tmp_path: P
 def test_an_npu_of_ones_own_replaces_figures_and_is_part_of_the_problem(tmp_path: Path) -> None:
     own = {"base": "h100-80gb", "power_W": 650, "sources": {"power_W": "measured in 2026"}}
     problem = problem_of(tmp_path, data_of(npu=own))
-    assert problem.sources.training is not None
-    assert problem.sources.npu.watts.tolist() == [650]
+    assert problem.training is not None
+    assert problem.npu.watts.tolist() == [650]
     other = problem_of(tmp_path, data_of(npu={**own, "power_W": 640}))
     assert problem.identity()["accelerator"] != other.identity()["accelerator"]
 
@@ -461,7 +460,7 @@ def test_stages_may_be_uneven_where_the_file_says_so_and_the_longest_one_sets_th
 def test_a_pipeline_is_allowed_if_its_stages_share_the_layers_and_its_chunks_a_stage(
     layers: int, pp: int, vp: int, *, balanced: bool, uneven: bool
 ) -> None:
-    model = replace(decoder("llama-3-8b"), layers=layers)
+    model = decoder("llama-3-8b").model_copy(update={"layers": layers})
     setup = Setup(model, accelerator("h100-80gb"), 4096, pp, balanced=balanced, uneven=uneven)
     slots = layers + 2 * balanced
     longest = -(-slots // pp)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from functools import lru_cache
 from math import gcd
 from pathlib import Path
 from typing import Any
 
-from pydantic import RootModel, ValidationError
+from pydantic import InstanceOf, RootModel, ValidationError
 
 from evo_libra.errors import InputError, Mistake, unknown
 from evo_libra.files.source import read_source, validate
-from evo_libra.workload.models.decoder_spec import DecoderSpec, Experts, LatentAttention, impossible
+from evo_libra.workload.models.decoder_spec import DecoderFields, DecoderSpec, Size, impossible
 from evo_libra.workload.models.layers.attention import GroupedAttention, MultiheadLatentAttention
 from evo_libra.workload.models.layers.ends import Embedding, Head, Predictor
 from evo_libra.workload.models.layers.feed_forward import FeedForward, RoutedFeedForward
@@ -27,45 +27,20 @@ class _Decoders(RootModel[dict[str, DecoderSpec]]):
     pass
 
 
-@dataclass(frozen=True)
-class Decoder:
+class Decoder(DecoderFields):
     """A decoder: layers of attention and a feed-forward block or experts, unless it is mixed of other layers.
 
     Decoders that are not gated are of GPT's kind: linear layers and norms have biases, positions are learned. Gated
     ones are of Llama's kind: no biases, rotary positions. Norms of single heads and biases of routers, which some
-    models have, are left out; they are less than a millionth of the weights.
-
-    Attributes
-    ----------
-    name : what files call it.
-    layers, hidden : number of layers and width of the model.
-    heads, kv_heads, head_width : heads of queries, heads of keys and values, width of a head.
-    feed_forward, gated : width between the matrices of a feed-forward block, and whether it has a third matrix.
-    vocabulary : rows of the embedding.
-    sequence : tokens of a training sequence or the longest context, or None.
-    experts, latent : experts in place of feed-forward blocks, multi-head latent attention, or None.
-    source : where the figures come from.
-    tied : whether the head is the embedding again.
-    mixed : its layers, where they are others than those of the fields above; else None.
-    predictors : layers that predict tokens after the next one, in training alone; they are none of `layers`.
+    models have, are left out; they are less than a millionth of the weights. Layers that are others than those of the
+    fields are `mixed`, and `predictors` are none of `layers`.
     """
 
     name: str
-    layers: int
-    hidden: int
-    heads: int
-    kv_heads: int
-    head_width: int
-    feed_forward: int
-    gated: bool
-    vocabulary: int
-    sequence: int | None = None
-    experts: Experts | None = None
-    latent: LatentAttention | None = None
+    kv_heads: Size
+    head_width: Size
     source: str = ""
-    tied: bool = False
-    mixed: Stack | None = None
-    predictors: int = 0
+    mixed: InstanceOf[Stack] | None = None
 
     @property
     def embedding(self) -> Embedding:
@@ -87,11 +62,15 @@ class Decoder:
         """A layer that predicts a further token: a projection, and a layer as the last one."""
         return Predictor(self.hidden), *self.stack.kinds[self.stack.order[-1]]
 
+    @property
+    def without_predictors(self) -> Decoder:
+        """The model as it is served."""
+        return self.model_copy(update={"predictors": 0}) if self.predictors else self
+
     def figures(self) -> dict[str, Any]:
         """Return its figures by the names of the fields; those that few models have only where it has them."""
-        own = {key: one and one.model_dump() for key, one in (("experts", self.experts), ("latent", self.latent))}
-        rare = ("mixed", "predictors")
-        return {key: value for key, value in (asdict(self) | own).items() if value or key not in rare}
+        found = self.model_dump(exclude={"mixed"} if self.predictors else {"mixed", "predictors"})
+        return found if self.mixed is None else {**found, "mixed": asdict(self.mixed)}
 
     @property
     def expert_layers(self) -> int:
@@ -182,12 +161,11 @@ def decoder_of(name: str, spec: DecoderSpec, file: str = "") -> Decoder:
     """
     if mistakes := impossible(spec):
         raise InputError(Mistake(message, file or name, key=key) for key, message in mistakes)
+    given = spec.model_dump(exclude={"kind", "sublayers", "stack"})
     width = spec.hidden // spec.heads if spec.latent is None else spec.latent.key_width
-    given = {**dict(spec), "kv_heads": spec.kv_heads or spec.heads, "head_width": spec.head_width or width}
-    for key in ("kind", "sublayers", "stack"):
-        given.pop(key, None)
+    given |= {"kv_heads": spec.kv_heads or spec.heads, "head_width": spec.head_width or width}
     model = Decoder(name=name, **given)
-    return replace(model, mixed=_mixed(model, spec, file or name)) if spec.stack else model
+    return model.model_copy(update={"mixed": _mixed(model, spec, file or name)}) if spec.stack else model
 
 
 def _mixed(model: Decoder, spec: DecoderSpec, file: str) -> Stack:

@@ -59,8 +59,8 @@ class StackRule(StrictModel):
         return range(self.start, stop, self.every) if self.at is None else self.at
 
 
-class DecoderSpec(StrictModel):
-    """A model as a file writes it."""
+class DecoderFields(StrictModel):
+    """Figures of a model, as a file writes them and as they are computed with."""
 
     layers: Annotated[int, Field(ge=1, le=MAX_LAYERS)] = Field(description="number of layers")
     hidden: Size = Field(description="width of the model")
@@ -74,14 +74,19 @@ class DecoderSpec(StrictModel):
     experts: Experts | None = Field(None, description="experts in place of feed-forward blocks")
     latent: LatentAttention | None = Field(None, description="multi-head latent attention")
     tied: bool = Field(default=False, description="whether the head is the embedding again")
+    predictors: Number = Field(0, description="layers that predict tokens after the next one, in training alone")
+    source: str = Field(min_length=1, description="where the figures come from")
+
+
+class DecoderSpec(DecoderFields):
+    """A model as a file writes it."""
+
     sublayers: dict[str, dict[str, Any]] = Field(
         {}, description="parts of layers of other kinds by a name: each has a `kind` and the sizes of that kind"
     )
     stack: list[StackRule] = Field(
         [], description="layers that consist of other parts; a later rule counts before an earlier one"
     )
-    predictors: Number = Field(0, description="layers that predict tokens after the next one, in training alone")
-    source: str = Field(min_length=1, description="where the figures come from")
 
 
 def impossible(spec: DecoderSpec) -> list[tuple[str, str]]:

@@ -98,7 +98,7 @@ class ServingSetup:
         split = self.accelerator.attention_constants()
         attention = split.model_copy(update={"plateau": min(split.plateau * ATTENTION[self.attention], 1.0)})
         return Setup(
-            replace(self.decoder, predictors=0), replace(self.accelerator, gemm=gemm, attention=attention),
+            self.decoder.without_predictors, replace(self.accelerator, gemm=gemm, attention=attention),
             self.prompt, 1, self.products,
             gemm_factor=self.gemm_factor, memory_factor=self._memory_factor, weight_bytes=self.weight_bytes,
         )  # fmt: skip

@@ -180,8 +180,8 @@ def test_every_plan_divides(seed: int) -> None:
 def test_experts_without_a_group_of_their_own_are_split_as_other_layers_are(seed: int, tp: int) -> None:
     """Each NPU reads a part of each expert instead of a part of them; an all-reduce replaces both all-to-alls."""
     random = np.random.default_rng(seed)
-    model = replace(
-        ROUTED, experts=Experts(count=64, per_token=4, feed_forward=4096, shared_feed_forward=0, dense_layers=2)
+    model = ROUTED.model_copy(
+        update={"experts": Experts(count=64, per_token=4, feed_forward=4096, shared_feed_forward=0, dense_layers=2)}
     )
     setup = replace(setup_of(random), decoder=model)
     split, spread = (one_plan(tp=tp, ep=ep, micro_batch=int(random.integers(1, 65))) for ep in (1, tp))

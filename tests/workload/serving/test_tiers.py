@@ -99,7 +99,7 @@ def test_experts_that_no_token_reaches_are_not_read() -> None:
     setup = ServingSetup(ROUTED, accelerator("h100-80gb"), 100, 20, expansion=Expansion(1e13, 1e9), usable=4e9)
     assert ROUTED.experts is not None
     experts = ROUTED.experts.model_copy(update={"per_token": 64})
-    dense = replace(setup, decoder=replace(ROUTED, experts=experts))
+    dense = replace(setup, decoder=ROUTED.model_copy(update={"experts": experts}))
     few, every = (_decode_and_prefill(one, one_plan(tp=8))[0].plain[EXPANSION] for one in (setup, dense))
     assert float(few[0]) < 0.3 * float(every[0])
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,15 +28,17 @@ DENSE = Decoder(
     name="dense", layers=12, hidden=2048, heads=16, kv_heads=8, head_width=128, feed_forward=5632, gated=True,
     vocabulary=32000,
 )  # fmt: skip
-ROUTED = replace(
-    DENSE,
-    name="routed",
-    experts=Experts(count=16, per_token=2, feed_forward=1408, shared_feed_forward=0, dense_layers=0),
+ROUTED = DENSE.model_copy(
+    update={
+        "name": "routed",
+        "experts": Experts(count=16, per_token=2, feed_forward=1408, shared_feed_forward=0, dense_layers=0),
+    }
 )
-SHARED = replace(
-    DENSE,
-    name="shared",
-    experts=Experts(count=16, per_token=2, feed_forward=1408, shared_feed_forward=1408, dense_layers=0),
+SHARED = DENSE.model_copy(
+    update={
+        "name": "shared",
+        "experts": Experts(count=16, per_token=2, feed_forward=1408, shared_feed_forward=1408, dense_layers=0),
+    }
 )
 BATCH = 24
 GROUPS = ("tp", "cp", "ep", "cp+dp", "edp")
@@ -144,7 +145,7 @@ def test_only_the_last_stage_has_a_head_and_only_the_ends_have_tables() -> None:
 
 
 def test_a_tied_embedding_is_summed_between_the_first_and_the_last_stage() -> None:
-    _, traces = traces_of(setup_of(replace(DENSE, tied=True)), tp=2, pp=3, micro_batch=8)
+    _, traces = traces_of(setup_of(DENSE.model_copy(update={"tied": True})), tp=2, pp=3, micro_batch=8)
     messages = [[node for node in trace.nodes if node.name.startswith("embedding.")] for trace in traces]
     ends = [[(n.kind, integer(n, "comm_src"), integer(n, "comm_dst")) for n in some] for some in messages]
     assert ends == [

@@ -26,7 +26,7 @@ def test_microbatches_pass_all_layers_and_no_stage_has_more_than_the_longest(
     stages: int, chunks: int, layers: int, unbalanced: dict[str, bool]
 ) -> None:
     layers = max(layers, stages)
-    setup = replace(LLAMA, decoder=replace(LLAMA.decoder, layers=layers), **unbalanced)
+    setup = replace(LLAMA, decoder=LLAMA.decoder.model_copy(update={"layers": layers}), **unbalanced)
     found = layers_of_stages(setup, stages, chunks)
     on_the_way = [layer for chunk in range(chunks) for stage in found for layer in stage[chunk]]
     assert on_the_way == list(range(layers))
