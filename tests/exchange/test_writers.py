@@ -54,9 +54,8 @@ def drawn(name: str, seed: int, *changes: str) -> Chosen:
 def read_back(chosen: Chosen, text: str) -> dict[str, Any]:
     """Return the workload of the problem that a written file is read as."""
     problem = chosen.problem
-    assert problem.npu is not None
     draft = read_text_as(text, "written")[1]
-    return dict(made_of({"written": draft}, "again", problem.npus, problem.npu.names[0]).data["workloads"][0])
+    return dict(made_of({"written": draft}, "again", problem.npus, problem.sources.npu.names[0]).data["workloads"][0])
 
 
 def with_workload(name: str, workload: dict[str, Any]) -> Problem:

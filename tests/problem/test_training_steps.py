@@ -332,8 +332,8 @@ def test_a_file_of_hugging_face_trains_as_the_model_of_the_catalogue(tmp_path: P
 def test_an_npu_of_ones_own_replaces_figures_and_is_part_of_the_problem(tmp_path: Path) -> None:
     own = {"base": "h100-80gb", "power_W": 650, "sources": {"power_W": "measured in 2026"}}
     problem = problem_of(tmp_path, data_of(npu=own))
-    assert problem.training is not None
-    assert problem.npu.watts.tolist() == [650]
+    assert problem.sources.training is not None
+    assert problem.sources.npu.watts.tolist() == [650]
     other = problem_of(tmp_path, data_of(npu={**own, "power_W": 640}))
     assert problem.identity()["accelerator"] != other.identity()["accelerator"]
 
