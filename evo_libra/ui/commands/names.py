@@ -6,9 +6,7 @@ To import the library that parses command lines takes longer than to answer.
 from __future__ import annotations
 
 import os
-import sys
 import textwrap
-from collections.abc import Sequence
 
 from evo_libra.version import __version__
 
@@ -89,17 +87,8 @@ FLAGS = {
 }
 """What the program understands besides commands."""
 
-AGAIN = {"stale": "--rerun-stale", "failed": "--retry-failed"}
-"""Status of runs that have ended -> the option of ``evo-libra run`` that runs them again."""
-
 _DEFAULT_COLUMNS = 80
 _INDENT = 4
-
-
-def program(words: Sequence[str]) -> list[str]:
-    """Return the command that runs this program as a process of its own."""
-    # With -P, so that no file of the current folder stands in for a module.
-    return [sys.executable, "-P", "-c", "from evo_libra.ui.cli import main; main()", *words]
 
 
 def columns() -> int:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import counted
 from evo_libra.explain.labels import duration
-from evo_libra.ui.commands.names import AGAIN
 from evo_libra.ui.commands.shared import Json, Out, Rows, TrustCode, app
+from evo_libra.ui.processes import AGAIN
 from evo_libra.ui.tables.named_runs import DEFAULT
 from evo_libra.ui.tables.output import print, print_json, print_table
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from evo_libra.errors import InputError, counted, explained, shortened
 from evo_libra.explain.labels import duration
 from evo_libra.installed import require
-from evo_libra.ui.commands.names import AGAIN, program
 from evo_libra.ui.commands.plan import SHOWN_FAILURES, worker_count
 from evo_libra.ui.commands.shared import Flag, Json, Out, app, check_min
+from evo_libra.ui.processes import AGAIN, program
 from evo_libra.ui.tables.named_runs import DEFAULT, written_to
 from evo_libra.ui.tables.output import print, print_json, progress_bar
 

@@ -15,7 +15,7 @@ from evo_libra.experiment.run.settings import file_keys
 from evo_libra.experiment.store.folder import MANIFEST, RUNNER, RunFolder
 from evo_libra.experiment.store.records import read_plan
 from evo_libra.installed import is_installed
-from evo_libra.ui.commands.names import AGAIN, program
+from evo_libra.ui.processes import AGAIN, program
 
 if TYPE_CHECKING:
     from evo_libra.experiment.run.spec import Experiment
