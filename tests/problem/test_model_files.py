@@ -20,6 +20,7 @@ GEMMA = {
     "num_hidden_layers": 26, "num_key_value_heads": 1, "head_dim": 256, "max_position_embeddings": 32768,
     "vocab_size": 262144, "sliding_window": 512, "sliding_window_pattern": 6,
 }  # fmt: skip
+UNREAD = {**GEMMA, "own_figure": 3}
 TRAINING = {"sequence": 4096, "global_batch": 128}
 SERVING = {"input": 2048, "output": 1024, "concurrency": 4}
 
@@ -40,23 +41,21 @@ def sentences(problem: Problem) -> list[str]:
     return [str(warned) for warned in warnings_of(problem, [DESIGN])]
 
 
-def test_a_window_below_the_sequence_is_said_with_its_size(tmp_path: Path) -> None:
-    (found,) = sentences(problem_of(tmp_path, GEMMA, training=TRAINING))
-    place = f"warning: {tmp_path}/config.json:11:2: sliding_window: attention in a window of 512 tokens, in 22 of 26"
-    assert found.startswith(place)
-    assert found.endswith(" FLOP for 4,096 tokens [model-file]")
+@pytest.mark.parametrize("workload", [{"training": TRAINING}, {"serving": SERVING}], ids=str)
+def test_a_window_is_computed_and_leaves_nothing_to_say(tmp_path: Path, workload: dict[str, Any]) -> None:
+    assert sentences(problem_of(tmp_path, GEMMA, **workload)) == []
 
 
-def test_a_window_of_served_requests_is_said_with_their_cache(tmp_path: Path) -> None:
-    (found,) = sentences(problem_of(tmp_path, GEMMA, serving=SERVING))
-    assert " more cache for 3,072 tokens" in found
-    served = {**SERVING, "requests": "exponential"}
-    assert "32,768 tokens" in sentences(problem_of(tmp_path, GEMMA, serving=served))[0]
+def test_windows_take_less_time_than_full_attention(tmp_path: Path) -> None:
+    windows = problem_of(tmp_path, GEMMA, training=TRAINING).evaluate(DESIGN).objectives[0]
+    full = problem_of(tmp_path, {**GEMMA, "sliding_window": None}, training=TRAINING).evaluate(DESIGN).objectives[0]
+    assert windows < full
 
 
-@pytest.mark.parametrize("changes", [{"sliding_window": 4096}, {"sliding_window": None}], ids=str)
-def test_a_window_that_no_sequence_reaches_is_not_said(tmp_path: Path, changes: dict[str, Any]) -> None:
-    assert sentences(problem_of(tmp_path, {**GEMMA, **changes}, training=TRAINING)) == []
+def test_a_key_that_is_not_read_is_said_with_its_file(tmp_path: Path) -> None:
+    (found,) = sentences(problem_of(tmp_path, UNREAD, training=TRAINING))
+    assert found.startswith(f"warning: {tmp_path}/config.json")
+    assert found.endswith("keys that are not known and not read: own_figure [model-file]")
 
 
 @pytest.mark.parametrize("workload", [{"training": TRAINING}, {"serving": SERVING}], ids=str)
@@ -77,7 +76,7 @@ def test_another_attention_is_refused_in_a_sentence(
 def test_commands_say_it_once_and_refuse_without_a_traceback(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    problem_of(tmp_path, GEMMA, training=TRAINING)
+    problem_of(tmp_path, UNREAD, training=TRAINING)
     for command in (
         ["evaluate", f"{tmp_path}/p.yaml#{DESIGN}"], ["explain", f"{tmp_path}/p.yaml#{DESIGN}"],
         ["optimize", f"{tmp_path}/p.yaml", "--shape", "SW(8)@nvlink4_SW(8)@optics-400g"],
@@ -88,7 +87,7 @@ def test_commands_say_it_once_and_refuse_without_a_traceback(
             assert run(words) == 0
             said = capsys.readouterr().out
             assert said.count("model-file") == 1, words
-            assert "sliding_window" in said
+            assert "own_figure" in said
     (tmp_path / "config.json").write_text(json.dumps({**GEMMA, "mamba_d_state": 16}))
     for words in (["evaluate", str(tmp_path / "p.yaml"), "--design", DESIGN],
                   ["import", str(tmp_path / "config.json"), "--npus", "64"]):  # fmt: skip
@@ -100,7 +99,7 @@ def test_commands_say_it_once_and_refuse_without_a_traceback(
 
 
 def test_two_workloads_of_one_file_have_one_note(tmp_path: Path) -> None:
-    problem = problem_of(tmp_path, GEMMA, training=TRAINING)
+    problem = problem_of(tmp_path, UNREAD, training=TRAINING)
     data = json.loads((tmp_path / "p.yaml").read_text())
     data["workloads"] = [{**data["workloads"][0], "name": name} for name in ("first", "second")]
     (tmp_path / "p.yaml").write_text(json.dumps(data))
