@@ -25,6 +25,11 @@ def bytes_per_ns(bandwidth: Number) -> Number:
     return bandwidth / GIGA
 
 
+def bytes_of_gib(gibibytes: float) -> float:
+    """Return GiB in bytes."""
+    return gibibytes * GIBI
+
+
 def bandwidth_of_file(gigabytes: float) -> float:
     """Return GB/s of a network file in B/s. It is exact, and so is the way back: both only move the binary point."""
     return gigabytes * GIBI

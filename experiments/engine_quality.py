@@ -24,7 +24,7 @@ from scipy.stats import mannwhitneyu
 from evo_libra.arrays import FloatArray
 from evo_libra.front.front import Front
 from evo_libra.front.indicators import hypervolume
-from evo_libra.problem.file.registry import load_problem, packaged_modules, problem_names
+from evo_libra.problem.file.registry import load_problem, packaged_folder
 from evo_libra.problem.protocol import Evaluation, Genome, Objective, SearchProblem, SearchSettings
 from evo_libra.searching.generations import search, settle
 from evo_libra.searching.registry import AUTO, ENGINES
@@ -131,7 +131,7 @@ def _append(path: Path, record: Mapping[str, Any]) -> None:
 
 def shipped() -> tuple[str, ...]:
     """Return the names of the problem files of the package."""
-    return tuple(name for name in problem_names() if name not in packaged_modules())
+    return tuple(sorted(path.stem for path in packaged_folder().glob("*.yaml")))
 
 
 @cache

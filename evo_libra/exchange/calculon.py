@@ -7,7 +7,7 @@ from evo_libra.exchange.keys import Keys
 from evo_libra.exchange.reader import Draft, Reader, without_none
 from evo_libra.files.source import Source
 from evo_libra.network.catalog.accelerators import load_accelerators
-from evo_libra.units import GIBI
+from evo_libra.units import bytes_of_gib
 
 _RECOMPUTE = {"full": "full", "attn_only": "selective", "none": "none"}
 _DATATYPES = {"float16": "bf16", "bfloat16": "bf16", "float8": "fp8"}
@@ -81,7 +81,7 @@ def _system(source: Source) -> Draft:
     found = [
         name for name, npu in load_accelerators().items()
         if abs(npu.peak.get("bf16", 0.0) / (peak * 1e12) - 1) <= _PEAK_OFF
-        and abs(npu.memory_capacity / (capacity * GIBI) - 1) <= _CAPACITY_OFF
+        and abs(npu.memory_capacity / bytes_of_gib(capacity) - 1) <= _CAPACITY_OFF
     ]  # fmt: skip
     for part in ("vector", "mem1", "mem2", "networks", "matrix"):
         keys.reasons[part,] = "the catalogue's figures of the accelerator and its network are used"

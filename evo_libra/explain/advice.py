@@ -173,7 +173,8 @@ def _lines(found: Candidates, one: Advice, names: Mapping[int, str], scenarios: 
         yield f"runner-up: {names[row.runner_up]} is {row.runner_up_is}"
     yield from (f"against {at.label} it is {at.it_is}" for at in one.references)
     if one.factor is not None:
-        yield proof_text(one.factor, of_time_and_cost=set(found.objectives) == {"time_ms", "cost_usd"})
+        plain = set(found.objectives) == {"time_ms", "cost_usd"}
+        yield proof_text(one.factor, of_time_and_cost=plain, space=" of the space below")
     if one.kept_share is not None:
         yield f"on the front in {round(one.kept_share * scenarios):,} of {scenarios:,} price scenarios"
     if one.shares is not None:

@@ -132,13 +132,15 @@ _LOOSE = 10.0
 """Percent above which a bound says nothing worth reading."""
 
 
-def proof_text(factor: float, *, of_time_and_cost: bool) -> str:
-    """Return what is proven of a design by its factor, the value of an objective over the bound of it.
+def proof_text(factor: float, *, of_time_and_cost: bool, space: str = "") -> str:
+    """Return what is proven of a design by its factor, the value of an objective over the bound of it, and of where.
 
     >>> proof_text(1.0, of_time_and_cost=True)
     'Proven: no design of its cost is faster.'
     >>> proof_text(1.05, of_time_and_cost=True)
     'Proven: no design of its cost is more than 4.76 % faster.'
+    >>> proof_text(1.0, of_time_and_cost=True, space=" of the space below")
+    'Proven of the space below: no design of its cost is faster.'
     >>> proof_text(5.0, of_time_and_cost=True)
     'Not proven: the bound is loose (80 %). `certify` may tighten it.'
     """
@@ -147,7 +149,7 @@ def proof_text(factor: float, *, of_time_and_cost: bool) -> str:
         if of_time_and_cost
         else ("no design that is as good in all other objectives is {}better in one")
     )
-    return _proven(factor, what)
+    return _proven(factor, what, space)
 
 
 def front_proof_text(factor: float) -> str:
@@ -159,11 +161,11 @@ def front_proof_text(factor: float) -> str:
     return _proven(factor, "at no cost is a design {}faster")
 
 
-def _proven(factor: float, what: str) -> str:
+def _proven(factor: float, what: str, space: str = "") -> str:
     gain = 100.0 * (1.0 - 1.0 / factor)
     if gain > _LOOSE:
         return f"Not proven: the bound is loose ({gain:.0f} %). `certify` may tighten it."
-    return f"Proven: {what.format('' if gain < _NOTHING else f'more than {percent(gain)} % ')}."
+    return f"Proven{space}: {what.format('' if gain < _NOTHING else f'more than {percent(gain)} % ')}."
 
 
 _NOTHING = 1e-4

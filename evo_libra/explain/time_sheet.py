@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from evo_libra.explain.labels import cell, groups_text, percent, size_text
 from evo_libra.explain.record import Breakdown
@@ -32,14 +32,14 @@ def workload_sections(breakdown: Breakdown) -> Iterator[Section]:
     """Yield a section of each workload."""
     several = len(breakdown.workloads) > 1
     for one in breakdown.workloads:
-        yield section(
-            f"{one.name} ({groups_text(one.size)}): {time_text(one.time_ms)}, {_compute_text(one)}",
+        parts: tuple[Table | str | Iterable[Table | str], ...] = (
             size_text(one.size),
             () if one.training is None else training_parts(one.training),
             () if one.serving is None else serving_parts(one.serving),
             () if one.alternatives is None else plan_parts(one.alternatives, several=several),
             communication_table(one, [d.dimension for d in breakdown.dimensions]),
         )
+        yield section(f"{one.name} ({groups_text(one.size)}): {time_text(one.time_ms)}, {_compute_text(one)}", *parts)
 
 
 def _compute_text(one: WorkloadTime) -> str:

@@ -147,7 +147,10 @@ class Problem:
     @cached_property
     def evaluator(self) -> Evaluator:
         """What computes figures, objectives and violations of designs."""
-        return Evaluator(self.npus, self.pricing, self.time, self.objectives, self.constraints, self.sources)
+        return Evaluator(
+            npus=self.npus, pricing=self.pricing, time=self.time, objectives=self.objectives,
+            constraints=self.constraints, sources=self.sources,
+        )  # fmt: skip
 
     def budgets(self) -> tuple[float, float]:
         """Return the smallest and the largest budget in USD that can make a difference, linear constraints aside."""

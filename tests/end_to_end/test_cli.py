@@ -132,7 +132,7 @@ def test_a_bill_of_materials_is_printed(tmp_path: Path) -> None:
     shown = run(tmp_path, *asked).stdout
     assert f"{found['cost_usd']:,.2f}" in shown
     assert found["power_kW"] == pytest.approx(sum(row["power_W"] for row in bill) / 1e3)
-    assert "network power [kW]  462.7" in shown
+    assert "power  462.7 kW" in shown
     assert [(row["part"], row["idle_W"]) for row in bill if row["idle_W"] is not None] == [("nic-400g", 8192 * 18)]
     assert "147,456.0" in shown
     assert "\u2026" not in shown

@@ -61,7 +61,10 @@ class Prepared:
 
 
 class Problems:
-    """The problems of the runs that a process executes, each built once; the last 16 are kept."""
+    """The problems of the runs that a process executes, each built once; the last 16 are kept.
+
+    One written in Python is its module's object, which is another one once the module was imported anew.
+    """
 
     def __init__(self) -> None:
         self._known: dict[str, Prepared] = {}
@@ -69,7 +72,9 @@ class Problems:
     def of(self, spec: RunSpec) -> Prepared:
         """Return a run's problem. Raises an InputError where it is not the one that was planned."""
         digest = spec.problem_digest
-        found = self._known.pop(digest, None) or Prepared(_planned(spec))
+        found = self._known.pop(digest, None)
+        if found is None or (spec.origin.data is None and found.problem is not build(spec.origin)):
+            found = Prepared(_planned(spec))
         self._known[digest] = found
         if len(self._known) > _KEPT:
             del self._known[next(iter(self._known))]

@@ -77,6 +77,7 @@ def run_search(
     The folder is claimed and made ready; it raises what `RunFolder` does. The problem that is searched may be the one
     that is ready in worker processes.
     """
+    _ = ready.scale  # a problem whose objectives cannot be used is refused by its sample, before an engine meets them
     manifest = manifest_of(spec, problem, around.command, folder.path)
     for name in (FRONT, PLOT, REFERENCES, DONE):
         folder.remove(name)

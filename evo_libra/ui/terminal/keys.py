@@ -44,7 +44,7 @@ class Key:
 
 KEYS: tuple[tuple[str, tuple[Key, ...]], ...] = (
     ("Runs", (
-        Key("r", "runs.act('start')", "Start", "start or resume the run, or its batch where nobody executes it"),
+        Key("r", "runs.act('start')", "Start", "start or resume the run, or its batch where no process executes it"),
         Key("p", "runs.act('pause')", "Pause", "pause the run: a checkpoint is kept, others go first"),
         Key("P", "runs.pause_batch", "", "pause or resume all runs of the batch"),
         Key("ctrl+x", "runs.stop", "Stop", "stop the run or its batch; asks first"),

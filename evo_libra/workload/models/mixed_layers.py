@@ -120,7 +120,7 @@ def _of_jamba(found: _Layers, file: ModelFile, sizes: Sizes) -> None:
     )  # fmt: skip
     first = 4 if offset is None else offset
     found.mixers[:] = [_ATTENTION if at % period == first else name for at in range(len(found.mixers))]
-    _leave(file, "mamba_conv_bias", "mamba_proj_bias", "mamba_inner_layernorms", "use_mamba_kernels")
+    _leave(file, ("mamba_conv_bias", "mamba_proj_bias", "mamba_inner_layernorms", "use_mamba_kernels"))
 
 
 def _of_nemotron_h(found: _Layers, file: ModelFile, sizes: Sizes) -> None:
@@ -137,8 +137,7 @@ def _of_nemotron_h(found: _Layers, file: ModelFile, sizes: Sizes) -> None:
         ),
         "-": found.name("mlp", "feed-forward", width=sizes["feed_forward"], gated=False),
     }  # fmt: skip
-    _leave(
-        file,
+    unused = (
         "mamba_hidden_act",
         "mamba_proj_bias",
         "mamba_ssm_cache_dtype",
@@ -146,6 +145,7 @@ def _of_nemotron_h(found: _Layers, file: ModelFile, sizes: Sizes) -> None:
         "expand",
         "use_mamba_kernels",
     )
+    _leave(file, unused)
     if len(pattern) != sizes["layers"] or set(pattern) - set(names):
         message = f"found {pattern!r:.60}; a letter of M, * or - for each of {sizes['layers']} layers is needed"
         file.note("hybrid_override_pattern", message)
@@ -200,7 +200,7 @@ def _of_minimax_m2(found: _Layers, file: ModelFile, sizes: Sizes) -> None:  # no
         file.note("attn_type_list", f"found {kinds!r:.60}; only 1, full attention, is computed")
 
 
-def _leave(file: ModelFile, *keys: str) -> None:
+def _leave(file: ModelFile, keys: Sequence[str]) -> None:
     """Read keys that change nothing here."""
     for key in keys:
         file.value(key)

@@ -61,7 +61,7 @@ FAULTS = [
 def test_a_fault_of_the_machine_is_no_failure_of_a_run(
     make: Make, job: Job, monkeypatch: pytest.MonkeyPatch, error: Exception, ending: str, words: str
 ) -> None:
-    def search(*_: object) -> None:
+    def search(*_: object, **__: object) -> None:
         raise error
 
     spec = make()
