@@ -63,7 +63,7 @@ def neighbours(problem: Problem, design: str) -> tuple[Neighbour, ...]:
         values = zip(problem.objectives, evaluation.objectives[:, 0], strict=True)
         figures = {objective.column: float(value) / objective.scale for objective, value in values}
         percent = {f"{column}_percent": 100.0 * (figures[column] / value - 1.0) for column, value in mine.items()}
-        found.append(Neighbour(change, dimension, str(other), figures=figures, percent=percent, broken=broken))
+        found.append(Neighbour(change, dimension, str(other), values=figures, percent=percent, broken=broken))
     return tuple(found)
 
 

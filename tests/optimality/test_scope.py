@@ -84,7 +84,7 @@ def test_commands_say_of_what_they_prove_something(
     assert "Proven:" not in shown
     assert f"The front is exact of {PARTS_SPACE}" in said("show", "last")
     said("report", "last", "-o", "report.html")
-    assert f"Proven of {PARTS_SPACE}" in Path("report.html").read_text().replace("\\u0027", "'")
+    assert f"The proof is of {PARTS_SPACE}" in Path("report.html").read_text().replace("\\u0027", "'")
     for command in ("certify", "recommend"):
         found = json.loads(said(command, "last", "--json"))["proven_of"]
         assert found["sentence"].startswith(f"Proven of {PARTS_SPACE}")

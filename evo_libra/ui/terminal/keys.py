@@ -53,7 +53,7 @@ KEYS: tuple[tuple[str, tuple[Key, ...]], ...] = (
         Key("n", "runs.new_batch", "New", "start a problem or an experiment file"),
         Key("slash", "view.filter", "Filter", "filter, such as status:failed seed:3 evaluations>1000 4k"),
         Key("s", "runs.sort", "Sort", "sort the runs by the next column; a click on a column's head sorts, too"),
-        Key("m", "runs.mark", "Compare", "add the run to the plot beside the selected one, or remove it"),
+        Key("m", "runs.mark", "Compare", "add the run to the plot next to the selected one, or remove it"),
         Key("M", "runs.unmark", "", "plot the selected run alone"),
     )),
     ("Plot", (
