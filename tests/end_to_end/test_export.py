@@ -85,7 +85,7 @@ def test_the_time_that_is_set_is_exported(tmp_path: Path) -> None:
     for time in ((), ("--set", "time.model=libra"), ("--set", "time=libra")):
         with pytest.raises(InputError, match="give --time astra"):
             call(*words, "--astra-sim", tmp_path / "c", *time)
-    with pytest.raises(InputError, match="unknown time model 'astrra'; .* did you mean 'astra'"):
+    with pytest.raises(InputError, match=r"unknown time model 'astrra'; .* did you mean 'astra'"):
         call(*words, "--astra-sim", tmp_path / "c", "--set", "time.model=astrra")
 
 
