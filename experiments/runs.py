@@ -49,7 +49,7 @@ class Best:
     def problem(self) -> Problem:
         """The problem of the run."""
         found = build(spec_of(dict(self.manifest)).origin)
-        assert isinstance(found, Problem), "problems of studies are files"  # noqa: S101 - our mistake
+        assert isinstance(found, Problem), "problems of studies are files"  # noqa: S101 - internal error
         return found
 
     @cached_property

@@ -48,7 +48,7 @@ def cluster_of(fidelity: Fidelity, design: Population) -> Cluster:
     design is a population of one, with its schedule.
     """
     schedule = design.schedule
-    assert schedule is not None  # noqa: S101 - our mistake, as a fidelity always makes one
+    assert schedule is not None  # noqa: S101 - internal error, as a fidelity always makes one
     dimensions = tuple(np.flatnonzero(design.npus[:, 0] > 1).tolist())
     algorithm = np.broadcast_to(schedule.algorithm, design.npus.shape)
     block = PHASE_BLOCK[design.block]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, columns_or_shared
-from evo_libra.workload.layers.iteration_time import Race
+from evo_libra.workload.layers.iteration_time import Overlap
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def joined_chains(parts: Sequence[Chains]) -> Chains:
     ))  # fmt: skip
 
 
-def chains_of(designs: Sequence[Sequence[Race]], patterns: int) -> Chains:
+def chains_of(designs: Sequence[Sequence[Overlap]], patterns: int) -> Chains:
     """Return the chains of each design's races, whose sizes are of so many patterns; one design may stand for all.
 
     A design with fewer races than others has races of a single chain that takes nothing.

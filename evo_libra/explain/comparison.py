@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from evo_libra.explain.as_json import INLINE
-from evo_libra.explain.crossings import Crossing, bandwidth_crossings, price_crossings
+from evo_libra.explain.break_even import BreakEven, bandwidth_crossings, price_crossings
 from evo_libra.explain.difference import (
     DimensionPair,
     MoneyChange,
@@ -73,8 +73,8 @@ class Comparison:
     busy: tuple[TimeChange, ...]
     money: tuple[MoneyChange, ...]
     system: tuple[MoneyChange, ...]
-    prices: tuple[Crossing, ...]
-    bandwidths: tuple[Crossing, ...]
+    prices: tuple[BreakEven, ...]
+    bandwidths: tuple[BreakEven, ...]
     batches: tuple[OtherBatch, ...]
     of_two_problems: bool
 
@@ -111,7 +111,7 @@ def comparison(
     )
 
 
-def _from_one(found: Sequence[Crossing]) -> tuple[Crossing, ...]:
+def _from_one(found: Sequence[BreakEven]) -> tuple[BreakEven, ...]:
     """Return crossings that count the two designs from 1, as people do."""
     return tuple(replace(one, below=one.below + 1, above=one.above + 1) for one in found)
 
@@ -191,13 +191,13 @@ def winners(found: Comparison) -> Iterator[str]:
     yield from map(_batch_text, found.batches)
 
 
-def _price_text(one: Crossing) -> str:
+def _price_text(one: BreakEven) -> str:
     winner, side = (one.below, "less") if one.factor < 1 else (one.above, "more")
     price = f"costs {side} than {percent(one.factor)} times its price"
     return f"{_NAMES[winner].capitalize()} is cheaper where {one.of} {price}."
 
 
-def _bandwidth_text(one: Crossing) -> str:
+def _bandwidth_text(one: BreakEven) -> str:
     below, above = _NAMES[one.below].capitalize(), _NAMES[one.above]
     return f"{below} is faster below {percent(one.factor)} times the bandwidth of {one.of}, {above} above."
 

@@ -47,7 +47,7 @@ def design_record(
         objectives=objectives,
         feasible=not broken,
         violations=tuple(broken),
-        standing=() if front is None else _standing(front, row, objectives),
+        standing=() if front is None else _position(front, row, objectives),
         approximation=approximation([design]).get("approximation", ""),
         warnings=tuple(warnings_of(problem, population)),
         shares=beyond,
@@ -55,10 +55,10 @@ def design_record(
     )
 
 
-def _standing(front: Candidates, row: int | None, objectives: Mapping[str, float]) -> tuple[str, ...]:
-    from evo_libra.explain.standing import beaten_by, standing  # noqa: PLC0415 - a design alone does without Polars
+def _position(front: Candidates, row: int | None, objectives: Mapping[str, float]) -> tuple[str, ...]:
+    from evo_libra.explain.position_on_front import beaten_by, position_on_front  # noqa: PLC0415 - a design alone does without Polars
 
-    return tuple(beaten_by(front, objectives) if row is None else standing(front, row))
+    return tuple(beaten_by(front, objectives) if row is None else position_on_front(front, row))
 
 
 def with_steps(record: DesignRecord, problem: Problem) -> DesignRecord:

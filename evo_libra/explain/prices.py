@@ -132,7 +132,7 @@ def kept_with_prices(front: Front, problem: Problem, drawn: int, seed: int) -> F
         raise InputError(f"no price of '{problem.name}' is a range")
     designs = problem.read(front.frame["design"].to_list())
     figures = replace(problem, sources=replace(sources, scenarios=found)).measure(designs).scenarios
-    assert figures is not None, "the scenarios are there"  # noqa: S101 - our mistake
+    assert figures is not None, "the scenarios are there"  # noqa: S101 - internal error
     # A statistic of the front is what it is in all scenarios together; each of them has the plain figure.
     plain = [PLAIN[objective.name.partition(".")[0]] for objective in problem.objectives]
     shape = (len(NAMED) + drawn, len(front))

@@ -15,8 +15,8 @@ import numpy as np
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.optimality.bounds import VariantBounds, bounds_of, topologies_of
 from evo_libra.optimality.ideal_bandwidth import Ideal, empty_ideal, with_variants
-from evo_libra.optimality.partial_structures import Budgets, PartialStructures, further, promising, root
-from evo_libra.optimality.useful_ways import UsefulWays
+from evo_libra.optimality.partial_structures import Budgets, PartialStructures, bounded_children, further, root
+from evo_libra.optimality.useful_ways import UsefulOptions
 from evo_libra.problem.allocate import variants
 from evo_libra.problem.plans import UsefulPlans, useful_plans
 from evo_libra.problem.problem import Problem
@@ -66,7 +66,7 @@ class _Queue:
             if page.version == version:
                 return nodes
             # Better designs have been found since these were put aside.
-            self.put(nodes.promising(budgets), version)
+            self.put(nodes.prune(budgets), version)
         return None
 
 
@@ -127,11 +127,11 @@ def branch_and_bound(problem: Problem, cost: FloatArray, time: FloatArray) -> It
     problem : which designs there are.
     cost, time : (k,) USD, ascending, and the seconds known to be reached at these; infinity where none are.
     """
-    plans, ways = useful_plans(problem.time, problem.constraints), UsefulWays(problem)
+    plans, ways = useful_plans(problem.time, problem.constraints), UsefulOptions(problem)
     bounded = replace(problem, time=plans.ways.bound) if problem.time.tables else problem
     ideal, queue, version = replace(empty_ideal(cost, len(problem.choices)), time=time), _Queue(), 0
     looked, solved, spent, before = 1, 0, np.full(len(cost), np.inf), np.zeros(len(cost))
-    queue.put(promising(bounded, plans, ways, Budgets(cost, time), root(problem, plans)), version)
+    queue.put(bounded_children(bounded, plans, ways, Budgets(cost, time), root(problem, plans)), version)
     while True:
         waiting = tuple(page.nodes for pages in queue.pages for page in pages)
         found = BoundProgress(ideal=ideal, spent=spent, looked=looked, solved=solved, open=waiting, before=before)
@@ -154,7 +154,9 @@ def branch_and_bound(problem: Problem, cost: FloatArray, time: FloatArray) -> It
         prefixes = further(ways, nodes.select(np.flatnonzero(nodes.left > 1)))
         looked += len(prefixes)
         for start in range(0, len(prefixes), _CHUNK):
-            queue.put(promising(bounded, plans, ways, budgets, prefixes.select(slice(start, start + _CHUNK))), version)
+            queue.put(
+                bounded_children(bounded, plans, ways, budgets, prefixes.select(slice(start, start + _CHUNK))), version
+            )
 
 
 def _with_leaves(

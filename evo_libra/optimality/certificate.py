@@ -18,7 +18,7 @@ from evo_libra.front.indicators import REFERENCE, hypervolume
 from evo_libra.optimality.bounds import bound_variants
 from evo_libra.optimality.branch_and_bound import branch_and_bound
 from evo_libra.optimality.ideal_bandwidth import bound_at, ideal_of, levels
-from evo_libra.optimality.useful_ways import UsefulWays
+from evo_libra.optimality.useful_ways import UsefulOptions
 from evo_libra.optimality.whole_ports import whole_ideal
 from evo_libra.problem.plans import plans_that_fit, useful_plans
 from evo_libra.problem.problem import Problem
@@ -230,7 +230,7 @@ def _ends(
 
     The cost of the cheapest design is known; a short branch and bound finds the other three figures.
     """
-    lowest = max(UsefulWays(problem).min_cost(), problem.budgets()[0])
+    lowest = max(UsefulOptions(problem).min_cost(), problem.budgets()[0])
     ends = np.array([lowest * (1.0 + _BELOW), max(problem.pricing.max_cost(), 2.0 * designs.cost[-1])])
     for found in islice(branch_and_bound(problem, ends, np.full(2, np.inf)), _END_STEPS):
         time, spent = found.ideal.time, found.spent

@@ -47,9 +47,9 @@ def count_networks(problem: Problem) -> int | None:
 def _kinds(problem: Problem) -> Iterator[tuple[IntArray, FloatArray]]:
     """Yield (k,) structures that have the same ports to choose from, and (d, n) B/s of each choice."""
     table = problem.structures.table
-    assert table is not None, "callers have looked"  # noqa: S101 - our mistake
+    assert table is not None, "callers have looked"  # noqa: S101 - internal error
     designs = problem.pricing.topologies(np.arange(len(table)), problem.pricing.cheapest(table.technology))
-    assert isinstance(designs, WholeTopologies), "ports are whole"  # noqa: S101 - our mistake
+    assert isinstance(designs, WholeTopologies), "ports are whole"  # noqa: S101 - internal error
     hardware, (depth, count) = designs.hardware, table.npus.shape
     shared = hardware.shared.reshape(-1, count)
     keys = np.vstack([hardware.rate, hardware.quantum, hardware.min_ports, hardware.max_ports, shared])

@@ -19,7 +19,7 @@ from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.bandwidth.program import BandwidthProgram, ascend, hyperbola
 from evo_libra.bandwidth.solve import optimal_bandwidth
 from evo_libra.optimality.bounds import EXACT, CostBounds
-from evo_libra.optimality.useful_ways import UsefulWays
+from evo_libra.optimality.useful_ways import UsefulOptions
 from evo_libra.problem.plans import UsefulPlans
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import COST
@@ -97,7 +97,7 @@ class PartialStructures(Prefixes, CostBounds):
         bound[cost < self.min_cost[:, None]] = np.inf
         return bound
 
-    def promising(self, budgets: Budgets) -> Self:
+    def prune(self, budgets: Budgets) -> Self:
         """Return those that may be better than the best known designs, with their scores."""
         place, score, _ = self.scores(budgets)
         return replace(self.select(place), score=score)
@@ -134,7 +134,7 @@ def root(problem: Problem, plans: UsefulPlans) -> Prefixes:
     return Prefixes(column, column * 0, none, left=none + problem.counted.npus, last=none - 1, group=np.arange(groups))
 
 
-def further(ways: UsefulWays, nodes: PartialStructures) -> Prefixes:
+def further(ways: UsefulOptions, nodes: PartialStructures) -> Prefixes:
     """Return every useful way to go on with partial structures by one dimension."""
     if not len(nodes):
         return nodes
@@ -157,8 +157,8 @@ def further(ways: UsefulWays, nodes: PartialStructures) -> Prefixes:
     )
 
 
-def promising(
-    problem: Problem, plans: UsefulPlans, ways: UsefulWays, budgets: Budgets, prefixes: Prefixes
+def bounded_children(
+    problem: Problem, plans: UsefulPlans, ways: UsefulOptions, budgets: Budgets, prefixes: Prefixes
 ) -> PartialStructures:
     """Return those that may be better than the best known designs, with their bounds.
 
@@ -178,7 +178,7 @@ def promising(
     )  # fmt: skip
     place, _, level = found.scores(budgets)
     found, program, price = found.select(place), program.select(place), price[:, place]
-    return _tightened(found, program, price, budgets.cost[level]).promising(budgets)
+    return _tightened(found, program, price, budgets.cost[level]).prune(budgets)
 
 
 def _tightened(
@@ -207,7 +207,7 @@ def _program(problem: Problem, plans: UsefulPlans, prefixes: Prefixes) -> tuple[
     return problem.traffic.program(topologies), designs.price
 
 
-def _min_cost(problem: Problem, ways: UsefulWays, prefixes: Prefixes, floors: FloatArray) -> FloatArray:
+def _min_cost(problem: Problem, ways: UsefulOptions, prefixes: Prefixes, floors: FloatArray) -> FloatArray:
     """Return (m,) USD that no completion undercuts, from (d, m) USD of dimensions with their least bandwidths."""
     states = np.stack([prefixes.depth, prefixes.left, prefixes.last])
     kinds, which = np.unique(states, axis=1, return_inverse=True)

@@ -10,7 +10,7 @@ from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import COST, TIME
 
 
-class UsefulWays:
+class UsefulOptions:
     """The technologies and sizes of the next dimension that may be of use, by what is left of a partial structure.
 
     A technology stands for another one of the same size where it costs no more, has no narrower box, carries as much

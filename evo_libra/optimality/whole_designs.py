@@ -142,7 +142,7 @@ def bound_of(problem: Problem) -> TimeModel | None:
 def _pairs(problem: Problem, *, grouped: bool) -> int:
     """Return the number of pairs of a network and a plan that it can hold, or a group of plans that lie alike."""
     table, plans = problem.structures.table, plans_of(problem)
-    assert table is not None, "there are networks"  # noqa: S101 - our mistake
+    assert table is not None, "there are networks"  # noqa: S101 - internal error
     shape, way = held(problem, plans, table.npus, table.technology)
     size = np.ones(len(way)) if grouped else np.bincount(plans.ways.group)[way]
     each = np.bincount(shape, weights=size, minlength=len(table))

@@ -158,7 +158,7 @@ class _Enumeration:
     def _held(self) -> tuple[Members, IntArray]:
         """The groups of plans that each structure can hold."""
         table = self.problem.structures.table
-        assert table is not None, "there are networks"  # noqa: S101 - our mistake
+        assert table is not None, "there are networks"  # noqa: S101 - internal error
         shape, way = held(self.problem, self._plans, table.npus, table.technology)
         return Members(shape, len(table)), way
 

@@ -26,7 +26,7 @@ Goal = Callable[[BandwidthProgram, FloatArray], FloatArray]
 """(n,) values from a program and (d, n) USD per B/s."""
 
 
-def promising(problem: Problem, designs: Topologies, goal: str) -> Topologies:
+def prune_plans(problem: Problem, designs: Topologies, goal: str) -> Topologies:
     """Return topologies with those plans that may be best, where workloads leave some open; see `optimize`.
 
     What is left out is proven to be worse. Where nothing is feasible, one pair is left. An `InputError` says that no

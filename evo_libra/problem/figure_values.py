@@ -10,20 +10,20 @@ from evo_libra.problem.figures import Figures, ServedFigures, TotalCostOfOwnersh
 
 def known(tco: TotalCostOfOwnership | None) -> TotalCostOfOwnership:
     """Return the figures of the total cost of ownership, which are there."""
-    assert tco is not None, "the loader has looked"  # noqa: S101 - our mistake
+    assert tco is not None, "the loader has looked"  # noqa: S101 - internal error
     return tco
 
 
 def trained(figures: Figures) -> TrainingFigures:
     """Return memory and tokens, which are there."""
-    assert figures.training is not None, "the loader has looked"  # noqa: S101 - our mistake
+    assert figures.training is not None, "the loader has looked"  # noqa: S101 - internal error
     return figures.training
 
 
 def tokens(figures: Figures) -> float | FloatArray:
     """Return the tokens of an iteration."""
     tokens = trained(figures).tokens
-    assert tokens is not None, "the loader has looked"  # noqa: S101 - our mistake
+    assert tokens is not None, "the loader has looked"  # noqa: S101 - internal error
     return tokens
 
 
@@ -39,7 +39,7 @@ def tokens_per_second(figures: Figures) -> FloatArray:
 
 def system_watts(figures: Figures) -> FloatArray:
     """Return (n,) W of network, NPUs under load, and what is around them; spare NPUs are idle and count nothing."""
-    assert figures.npu_watts is not None, "the loader has looked"  # noqa: S101 - our mistake
+    assert figures.npu_watts is not None, "the loader has looked"  # noqa: S101 - internal error
     watts = figures.watts + figures.npus.prod(axis=0) * figures.npu_watts
     return np.asarray(watts if figures.around_watts is None else watts + figures.around_watts)
 
@@ -62,12 +62,12 @@ def usd_per_token(figures: Figures) -> FloatArray:
 
 def users(figures: Figures) -> ServedFigures:
     """Return what users see, where some workload is served."""
-    assert figures.served is not None, "the loader has looked"  # noqa: S101 - our mistake
+    assert figures.served is not None, "the loader has looked"  # noqa: S101 - internal error
     return figures.served
 
 
 def system_cost(figures: Figures) -> FloatArray:
     """Return (n,) USD of the network, of all NPUs, and of what is around them."""
-    assert figures.npu_price is not None, "the loader has looked"  # noqa: S101 - our mistake
+    assert figures.npu_price is not None, "the loader has looked"  # noqa: S101 - internal error
     cost = figures.cost + figures.bought_npus * figures.npu_price
     return np.asarray(cost if figures.around_cost is None else cost + figures.around_cost)

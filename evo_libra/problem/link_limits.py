@@ -161,8 +161,8 @@ def _weighted(time: TimeModel, per_unit: Mapping[Channel, FloatArray], designs: 
 def _slowest(time: TimeModel, channel: Channel, designs: Population) -> IntArray:
     """Return (n,) the dimension in which the traffic of a channel takes longest."""
     layout, group, load = channel
-    assert not isinstance(load, Message), "a message has the whole bandwidth of its ends"  # noqa: S101 - our mistake
-    assert not isinstance(load, SizedByPlan), "plans are pinned"  # noqa: S101 - our mistake
+    assert not isinstance(load, Message), "a message has the whole bandwidth of its ends"  # noqa: S101 - internal error
+    assert not isinstance(load, SizedByPlan), "plans are pinned"  # noqa: S101 - internal error
     what = load.collective if isinstance(load, SizedCollective) else load
     placed = time.placed(designs.npus, designs.plan)[layout, group]
     sent = unit_traffic(pattern_of(what) if isinstance(what, Collective) else what, placed.extent)

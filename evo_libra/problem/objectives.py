@@ -100,7 +100,7 @@ def _cut_rows(designs: Coefficients) -> list[FloatArray]:
 
 
 def _useful(figures: Figures) -> FloatArray:
-    assert figures.useful is not None, "the loader has looked"  # noqa: S101 - our mistake
+    assert figures.useful is not None, "the loader has looked"  # noqa: S101 - internal error
     return figures.useful
 
 
@@ -161,7 +161,7 @@ class Measure:
         objective = Objective(f"{plain.name}.{statistic.name}", f"{statistic.name}_{plain.column}", plain.scale, label)
 
         def value(figures: Figures) -> FloatArray:
-            assert figures.scenarios is not None, "the loader has looked"  # noqa: S101 - our mistake
+            assert figures.scenarios is not None, "the loader has looked"  # noqa: S101 - internal error
             found = statistic.of(self.minimised(figures.scenarios))
             return found if self.inverse is None else np.asarray(self.inverse / found)
 

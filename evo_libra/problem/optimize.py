@@ -14,7 +14,7 @@ from evo_libra.bandwidth.solve import optimal_bandwidth, unlimited, violation
 from evo_libra.errors import ConflictError, InputError, unknown
 from evo_libra.problem.allocate import cheapest, program_for, shrunk, variants
 from evo_libra.problem.allocation import Allocation, EqualSplit, bindings_of, equal_split
-from evo_libra.problem.best_plans import promising
+from evo_libra.problem.best_plans import prune_plans
 from evo_libra.problem.constraints import excess
 from evo_libra.problem.file.registry import load_open_problem
 from evo_libra.problem.objectives import TIME
@@ -70,7 +70,7 @@ def optimize(
         # A network that nothing limits is no network to compare plans on.
         if unbounded := _endless(problem, _in_every_way(problem, designs)):
             return unbounded
-        designs = promising(problem, designs, objective)
+        designs = prune_plans(problem, designs, objective)
     program = program_for(problem.traffic, problem.constraints, designs, None, separate=True)
     return _time(problem, designs, program) if objective == "time" else _product(problem, designs, program)
 

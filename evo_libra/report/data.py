@@ -145,7 +145,7 @@ def _thinned(sources: Sequence[Source]) -> list[Source]:
 
 def _some(source: Source, share: float) -> Certificate:
     """Return a certificate with the factors of the designs that are left."""
-    assert source.certificate is not None, "the caller has looked"  # noqa: S101 - our mistake
+    assert source.certificate is not None, "the caller has looked"  # noqa: S101 - internal error
     kept = source.front.frame["id"].is_in(source.front.spread(max(int(len(source.front) * share), 2))["id"].implode())
     return replace(source.certificate, factor=source.certificate.factor[kept.to_numpy()])
 
@@ -205,7 +205,7 @@ def _result(source: Source, shown: Source, factors: Mapping[str, float]) -> Resu
 
 def _band(source: Source, factors: Mapping[str, float]) -> list[list[float]]:
     """Return the corners of the area between a front and the times that no design of the same cost undercuts."""
-    assert source.certificate is not None, "the caller has looked"  # noqa: S101 - our mistake
+    assert source.certificate is not None, "the caller has looked"  # noqa: S101 - internal error
     frame = source.front.frame
     time, cost = frame[_TIME].to_numpy() / factors[_TIME], frame[_COST].to_numpy() / factors[_COST]
     order = np.argsort(cost, kind="stable")

@@ -58,7 +58,7 @@ def testbed() -> Offload:
         "server": {"host": "luwu-server", "link_GBps": LINK / _BILLION},
     })  # fmt: skip
     found = offload_of(spec, host_of("luwu-testbed"))
-    assert found is not None, "there are places beside the NPUs"  # noqa: S101 - our mistake
+    assert found is not None, "there are places beside the NPUs"  # noqa: S101 - internal error
     return found
 
 
@@ -180,7 +180,7 @@ def _scaled(optimizer: int) -> float:
     """Return the seconds of a step of the 175B model with TP 8, PP 16 and DP 256, one microbatch in a replica."""
     micro_batch, replicas, stages = 16, 256, 16 * 8
     servers = testbed().server
-    assert servers is not None, "the testbed has one"  # noqa: S101 - our mistake
+    assert servers is not None, "the testbed has one"  # noqa: S101 - internal error
     many = ParameterServer(*(stages * rate for rate in vars(servers).values()))
     setup = setup_of("175B", micro_batch, workers=replicas, offload=replace(testbed(), server=many))
     plan = plan_of(optimizer, micro_batch, tp=8, pp=16, dp=replicas)
@@ -230,10 +230,10 @@ def system_costs() -> dict[str, float]:
     machine = "{base: luwu-testbed, npus: 8, ssds: 4, memory_GB: 1024, source: 'LuWu, table IX, 2024; memory assumed'}"
     changes = [f"system.host={machine}", "npus=32", "workloads[0].training.global_batch=32"]
     problem = load_problem("opt-175b-offload", changes)
-    assert isinstance(problem, Problem), "it is a file"  # noqa: S101 - our mistake
+    assert isinstance(problem, Problem), "it is a file"  # noqa: S101 - internal error
     found = {name: float(system_cost(problem.measure(problem.read(text)))[0]) for name, text in _DESIGNS.items()}
     switch = load_parts_spec("luwu-2024").parts["switch-sn2700"].price_usd
-    assert isinstance(switch, float), "a price without a range"  # noqa: S101 - our mistake
+    assert isinstance(switch, float), "a price without a range"  # noqa: S101 - internal error
     return {**found, "DGX": _MACHINES * luwu()["prices"]["dgx"] + switch}
 
 

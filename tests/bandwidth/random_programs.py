@@ -13,7 +13,7 @@ from evo_libra.arrays import FloatArray
 from evo_libra.bandwidth.chains import chains_of
 from evo_libra.bandwidth.program import BandwidthProgram
 from evo_libra.bandwidth.solve import optimal_bandwidth
-from evo_libra.workload.layers.iteration_time import Race
+from evo_libra.workload.layers.iteration_time import Overlap
 
 SEEDS = st.integers(0, 2**32 - 1)
 ROUNDING = 1e-12
@@ -26,7 +26,7 @@ class Case:
     program: BandwidthProgram
     feasible: FloatArray
     price: FloatArray
-    races: tuple[Race, ...]
+    races: tuple[Overlap, ...]
 
 
 def case(
@@ -96,14 +96,14 @@ def case(
     return Case(program, feasible, price, overlapped)
 
 
-def random_races(rng: np.random.Generator, patterns: int, unit: float) -> tuple[Race, ...]:
+def random_races(rng: np.random.Generator, patterns: int, unit: float) -> tuple[Overlap, ...]:
     """Draw one to four races of two to five chains each."""
     return tuple(_race(rng, patterns, unit, int(rng.integers(2, 6))) for _ in range(int(rng.integers(1, 5))))
 
 
-def _race(rng: np.random.Generator, patterns: int, unit: float, chains: int) -> Race:
+def _race(rng: np.random.Generator, patterns: int, unit: float, chains: int) -> Overlap:
     size = unit * 10.0 ** rng.uniform(-1, 1, (chains, patterns)) * (rng.random((chains, patterns)) < 0.7)
-    return Race(float(rng.integers(1, 10)), tuple(rng.choice([0.0, 1.0, 10.0], chains).tolist()), size)
+    return Overlap(float(rng.integers(1, 10)), tuple(rng.choice([0.0, 1.0, 10.0], chains).tolist()), size)
 
 
 def budget_case(seed: int, count: int = 40, patterns: int | None = None) -> Case:
@@ -128,7 +128,7 @@ def with_row(
     )  # fmt: skip
 
 
-def with_races(program: BandwidthProgram, races: Sequence[Race]) -> BandwidthProgram:
+def with_races(program: BandwidthProgram, races: Sequence[Overlap]) -> BandwidthProgram:
     return replace(program, chains=chains_of([races], len(program.traffic)))
 
 
@@ -136,7 +136,7 @@ def same(first: FloatArray, second: FloatArray, rtol: float) -> None:
     np.testing.assert_allclose(first, second, rtol=rtol, atol=0.0)
 
 
-def one(traffic: object, races: Sequence[Race] = (), **fields: object) -> BandwidthProgram:
+def one(traffic: object, races: Sequence[Overlap] = (), **fields: object) -> BandwidthProgram:
     """Return the program of a single design: traffic (g, d), the rest without the last axis; races for its chains."""
     table = np.array(traffic, dtype=np.float64)[..., None]
     patterns, depth, _ = table.shape

@@ -16,7 +16,7 @@ from evo_libra.bandwidth.interior_point import interior_point
 from evo_libra.bandwidth.product import least_product
 from evo_libra.bandwidth.program import BandwidthProgram, Multipliers, ascend, hyperbola, lower_bound
 from evo_libra.bandwidth.solve import ACCURACY, merged, optimal_bandwidth, unlimited, violation
-from evo_libra.workload.layers.iteration_time import Race
+from evo_libra.workload.layers.iteration_time import Overlap
 
 
 @given(SEEDS)
@@ -426,7 +426,7 @@ def test_a_pattern_that_takes_next_to_no_time() -> None:
 
 
 def test_what_is_infeasible_may_have_races() -> None:
-    race = Race(1.0, (0.0, 0.0), np.array([[1.0, 0.0], [0.0, 1.0]]))
+    race = Overlap(1.0, (0.0, 0.0), np.array([[1.0, 0.0], [0.0, 1.0]]))
     program = one([[1.0, 1.0], [1.0, 2.0]], rows=[[1, 1], [-1, 0], [0, -1]], limit=[1, -0.6, -0.6], races=(race,),
                   equality=np.zeros(3, dtype=np.bool_))  # fmt: skip
     assert np.isinf(optimal_bandwidth(program).objective).all()

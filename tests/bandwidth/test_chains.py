@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from evo_libra.bandwidth.chains import NO_CHAINS, chains_of, joined_chains, total
-from evo_libra.workload.layers.iteration_time import Race
+from evo_libra.workload.layers.iteration_time import Overlap
 
 # Twice the longer of 1 s + 4 bytes of the first pattern and 3 s; once 2 s + 5 bytes of the second.
-TWO = Race(2.0, (1.0, 3.0), np.array([[4.0, 0.0], [0.0, 0.0]]))
-ONE = Race(1.0, (2.0,), np.array([[0.0, 5.0]]))
+TWO = Overlap(2.0, (1.0, 3.0), np.array([[4.0, 0.0], [0.0, 0.0]]))
+ONE = Overlap(1.0, (2.0,), np.array([[0.0, 5.0]]))
 TIMES = np.array([[0.25, 1.0], [2.0, 0.0]])
 """Seconds per byte of both patterns, for two designs."""
 

@@ -19,7 +19,7 @@ from evo_libra.bandwidth.interior_point import interior_point
 from evo_libra.bandwidth.product import least_product
 from evo_libra.bandwidth.program import BandwidthProgram, Multipliers, ascend, hyperbola, lower_bound
 from evo_libra.bandwidth.solve import ACCURACY, merged, optimal_bandwidth, violation
-from evo_libra.workload.layers.iteration_time import Race
+from evo_libra.workload.layers.iteration_time import Overlap
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def designs_case(seed: int, count: int = 8, *, races: bool = True, drawn: Case |
     unit = float(program.size.max())
     base = rng.choice([0.5, 1.0, 3.0], count)
     size = unit * 10.0 ** rng.uniform(-1, 1, (patterns, count)) * (rng.random((patterns, count)) < 0.8)
-    mine: list[tuple[Race, ...]] = [
+    mine: list[tuple[Overlap, ...]] = [
         random_races(rng, patterns, unit) if races and rng.random() < 0.8 else () for _ in range(count)
     ]
     alone = [
@@ -249,8 +249,8 @@ def test_races_of_each_design_by_hand() -> None:
     both = np.eye(2)
     races = [
         (),
-        (Race(2.0, (0.0, 0.0), both),),
-        (Race(1.0, (5.0, 0.0), np.array([[0.0, 0.0], [1.0, 0.0]])), Race(1.0, (1.0, 1.0, 0.5), np.zeros((3, 2)))),
+        (Overlap(2.0, (0.0, 0.0), both),),
+        (Overlap(1.0, (5.0, 0.0), np.array([[0.0, 0.0], [1.0, 0.0]])), Overlap(1.0, (1.0, 1.0, 0.5), np.zeros((3, 2)))),
     ]
     program = replace(
         one([[1.0, 0.0], [0.0, 1.0]]).select(np.zeros(3, dtype=np.int64)), base=np.array([0.0, 1.0, 2.0]),
@@ -263,8 +263,8 @@ def test_races_of_each_design_by_hand() -> None:
 
 
 def test_the_chains_of_a_table_are_those_of_the_races() -> None:
-    two = Race(2.0, (1.0, 2.0), np.array([[1.0, 0.0], [0.0, 3.0]]))
-    three = Race(1.0, (5.0, 0.0, 4.0), np.ones((3, 2)))
+    two = Overlap(2.0, (1.0, 2.0), np.array([[1.0, 0.0], [0.0, 3.0]]))
+    three = Overlap(1.0, (5.0, 0.0, 4.0), np.ones((3, 2)))
     table = chains_of([(two, three), (), (three,)], 2)
     assert table.shape == (2, 3)
     np.testing.assert_array_equal(table.compute[..., 0], [[2.0, 4.0, 0.0], [5.0, 0.0, 4.0]])

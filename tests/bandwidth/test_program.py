@@ -10,7 +10,7 @@ from random_programs import one
 
 from evo_libra.bandwidth.program import Multipliers, Optimum, ascend, hyperbola, legal, lower_bound, slopes
 from evo_libra.bandwidth.solve import merged, optimal_bandwidth
-from evo_libra.workload.layers.iteration_time import Race
+from evo_libra.workload.layers.iteration_time import Overlap
 
 HALVES = Multipliers(np.full((1, 2, 1), 0.5), np.array([[2.0]]), np.empty((0, 1, 1)))
 PROGRAM = one([[1.0, 4.0]], size=[4.0], base=1.0, rows=[[1.0, 1.0]], limit=[3.0])
@@ -18,7 +18,7 @@ PROGRAM = one([[1.0, 4.0]], size=[4.0], base=1.0, rows=[[1.0, 1.0]], limit=[3.0]
 
 def test_time_by_hand() -> None:
     # A byte takes the longest of 2 / 1 and 4 / 8 s. Time is 1 + 3 x 2 + 2 max(1, 5 x 2) = 27 s; the price is 1.8 s.
-    program = one([[2.0, 4.0]], races=[Race(2.0, (1.0, 0.0), np.array([[0.0], [5.0]]))], size=[3.0], base=1.0,
+    program = one([[2.0, 4.0]], races=[Overlap(2.0, (1.0, 0.0), np.array([[0.0], [5.0]]))], size=[3.0], base=1.0,
                   price=[1.0, 0.1])  # fmt: skip
     bandwidth = np.array([[1.0], [8.0]])
     assert program.pattern_times(bandwidth).tolist() == [[2.0]]
@@ -73,7 +73,7 @@ def test_multipliers_are_made_legal() -> None:
 
 def test_a_race_is_at_least_a_mixture_of_its_chains() -> None:
     # A quarter of 8 s of compute and three quarters of 4 bytes: 2 + 3 / b, at b = 3 the least under the cap.
-    program = one([[1.0]], races=[Race(1.0, (8.0, 0.0), np.array([[0.0], [4.0]]))], size=[0.0], high=[3.0])
+    program = one([[1.0]], races=[Overlap(1.0, (8.0, 0.0), np.array([[0.0], [4.0]]))], size=[0.0], high=[3.0])
     mixture = Multipliers(np.ones((1, 1, 1)), np.zeros((1, 1)), np.array([[[0.25], [0.75]]]))
     np.testing.assert_allclose(lower_bound(program, mixture), 3.0, rtol=1e-9)
 

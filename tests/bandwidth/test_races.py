@@ -19,7 +19,7 @@ from evo_libra.bandwidth.iterate import first_iterate, state_of
 from evo_libra.bandwidth.program import BandwidthProgram, Multipliers, ascend, hyperbola, lower_bound
 from evo_libra.bandwidth.scaled import scaled
 from evo_libra.bandwidth.solve import ACCURACY, merged, optimal_bandwidth, violation
-from evo_libra.workload.layers.iteration_time import Race
+from evo_libra.workload.layers.iteration_time import Overlap
 
 
 def races_case(seed: int, count: int = 20, **wishes: Any) -> Case:
@@ -144,7 +144,7 @@ def test_a_race_with_a_chain_that_always_wins_is_plain_time(seed: int) -> None:
     drawn = races_case(seed)
     program = drawn.program
     winners = [
-        Race(race.count, (*race.compute, 20.0), np.vstack([race.size, race.size.max(axis=0) * 2.0]))
+        Overlap(race.count, (*race.compute, 20.0), np.vstack([race.size, race.size.max(axis=0) * 2.0]))
         for race in drawn.races
     ]
     plain = replace(
@@ -231,7 +231,7 @@ def test_merging_keeps_races(seed: int) -> None:
 def test_three_chains_by_hand() -> None:
     # Bandwidth costs 1 s per B/s; the longest of 3 s, 1 / b, and 2 / b: 2 / b + b is least at b = sqrt(2), but the
     # chain of 3 s makes all below 2 / b = 3 free.
-    race = Race(1.0, (3.0, 0.0, 0.0), np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
+    race = Overlap(1.0, (3.0, 0.0, 0.0), np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
     program = one([[1.0], [2.0]], size=np.zeros(2), price=[1.0], races=(race,), base=1.0)
     check(program, 1.0 + 2.0 / 3.0 + 3.0)
     np.testing.assert_allclose(optimal_bandwidth(program).bandwidth, 2.0 / 3.0, rtol=1e-6)
@@ -240,16 +240,19 @@ def test_three_chains_by_hand() -> None:
 
 
 def test_races_of_two_and_three_chains_by_hand() -> None:
-    # A budget of 1 B/s. Race one takes the longer of 1 / b0 and 1 / b1, twice; race two that of 5, 3 / b0, 3 / b1.
+    # A budget of 1 B/s. Overlap one takes the longer of 1 / b0 and 1 / b1, twice; race two that of 5, 3 / b0, 3 / b1.
     both = np.array([[1.0, 0.0], [0.0, 1.0]])
-    two, three = Race(2.0, (0.0, 0.0), both), Race(1.0, (5.0, 0.0, 0.0), np.vstack([np.zeros((1, 2)), 3.0 * both]))
+    two, three = (
+        Overlap(2.0, (0.0, 0.0), both),
+        Overlap(1.0, (5.0, 0.0, 0.0), np.vstack([np.zeros((1, 2)), 3.0 * both])),
+    )
     program = one([[1.0, 0.0], [0.0, 1.0]], size=np.zeros(2), races=(two, three))
     check(program, 2.0 * 2.0 + 6.0)
     np.testing.assert_allclose(optimal_bandwidth(program).bandwidth, 0.5, rtol=1e-6)
 
 
 def test_races_without_traffic_are_the_longest_compute() -> None:
-    races = (Race(2.0, (1.0, 4.0, 2.0), np.zeros((3, 0))), Race(1.0, (3.0, 1.0), np.zeros((2, 0))))
+    races = (Overlap(2.0, (1.0, 4.0, 2.0), np.zeros((3, 0))), Overlap(1.0, (3.0, 1.0), np.zeros((2, 0))))
     program = one(np.zeros((0, 2)), price=[1.0, 2.0], low=[0.25, 0.5], races=races)
     found = optimal_bandwidth(program)
     np.testing.assert_allclose(found.objective, 2.0 * 4.0 + 3.0 + 0.25 + 1.0, rtol=ROUNDING)
@@ -259,7 +262,7 @@ def test_races_without_traffic_are_the_longest_compute() -> None:
 
 
 def test_chains_that_are_not_there_leave_nothing_to_do() -> None:
-    races = tuple(Race(1.0, tuple(map(float, range(k))), np.ones((k, 1))) for k in (2, 5, 3))
+    races = tuple(Overlap(1.0, tuple(map(float, range(k))), np.ones((k, 1))) for k in (2, 5, 3))
     part = scaled(one([[1.0, 2.0]], races=races))
     it = first_iterate(part)
     missing = np.arange(5) >= np.array([[2], [5], [3]])

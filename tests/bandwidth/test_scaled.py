@@ -10,7 +10,7 @@ from random_programs import one
 from evo_libra.bandwidth.interior_point import DenseHead, DiagonalHead, RacesHead, cholesky, hold, substitute
 from evo_libra.bandwidth.iterate import first_iterate, state_of
 from evo_libra.bandwidth.scaled import scaled
-from evo_libra.workload.layers.iteration_time import Race
+from evo_libra.workload.layers.iteration_time import Overlap
 
 PROGRAM = one([[1.0, 0.0], [0.0, 1.0]], size=[1.0, 4.0], limit=[2.0])
 
@@ -79,7 +79,7 @@ def test_the_start_is_all_ones() -> None:
 
 def test_a_race_counts_from_its_shortest_compute() -> None:
     # 5 s and 3 s + 2 bytes: only the 2 s between them matter, in units of time.
-    part = scaled(one([[1.0]], races=[Race(1.0, (5.0, 3.0), np.array([[0.0], [2.0]]))], size=[0.0]))
+    part = scaled(one([[1.0]], races=[Overlap(1.0, (5.0, 3.0), np.array([[0.0], [2.0]]))], size=[0.0]))
     np.testing.assert_allclose(part.race_compute[0, :, 0] * part.unit, [2.0, 0.0])
     np.testing.assert_allclose(part.race[0, :, 0, 0] * part.unit * part.unit_s[0], [0.0, 2.0])
     start = first_iterate(part)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from evo_libra import load_problem, search
 from evo_libra.arrays import BoolArray
-from evo_libra.explain.crossings import MAX_FACTOR, bandwidth_crossings, nearest_root, price_crossings
+from evo_libra.explain.break_even import MAX_FACTOR, bandwidth_crossings, nearest_root, price_crossings
 from evo_libra.explain.difference import (
     WordPair,
     busy_times,

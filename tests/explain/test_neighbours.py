@@ -10,7 +10,7 @@ import pytest
 from evo_libra import load_problem, search
 from evo_libra.explain.candidates import candidates_of
 from evo_libra.explain.neighbours import neighbours, shadow_price, slack
-from evo_libra.explain.standing import beaten_by, standing
+from evo_libra.explain.position_on_front import beaten_by, position_on_front
 from evo_libra.front.front import Front
 from evo_libra.problem.problem import Problem
 
@@ -88,13 +88,13 @@ def front() -> Front:
 
 def test_a_design_of_a_front_stands_between_its_neighbours(front: Front) -> None:
     row = len(front) // 2
-    faster, cheaper = standing(candidates_of(front), row)
+    faster, cheaper = position_on_front(candidates_of(front), row)
     assert faster.startswith(f"#{row - 1}, the next faster design, is")
     assert "faster" in faster
     assert faster.endswith("more expensive")
     assert cheaper.startswith(f"#{row + 1}, the next cheaper design, is")
     assert cheaper.endswith("cheaper")
-    assert standing(candidates_of(front), 0)[0] == "no design on the front is faster"
+    assert position_on_front(candidates_of(front), 0)[0] == "no design on the front is faster"
 
 
 def test_what_beats_a_design_is_counted_and_named(front: Front) -> None:

@@ -18,7 +18,7 @@ from evo_libra.optimality.branch_and_bound import branch_and_bound
 from evo_libra.optimality.certificate import certificates
 from evo_libra.optimality.ideal_bandwidth import ideal_of, levels
 from evo_libra.optimality.partial_structures import Budgets, PartialStructures
-from evo_libra.optimality.useful_ways import UsefulWays
+from evo_libra.optimality.useful_ways import UsefulOptions
 from evo_libra.problem.problem import Problem
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -134,7 +134,7 @@ def test_scores_are_the_least_ratio_to_the_best_time_known(seed: int) -> None:
         npus=whole, technology=whole, depth=few, left=few, last=few, group=few,
         at=at, height=height, slope=random.uniform(0.0, 1.0, count), score=at,
     )  # fmt: skip
-    found = nodes.promising(Budgets(cost, time))
+    found = nodes.prune(Budgets(cost, time))
     with np.errstate(invalid="ignore"):
         ratio = nodes.bound(cost) / time
     expected = np.where(np.isnan(ratio), np.inf, ratio).min(axis=1)
@@ -146,17 +146,17 @@ def test_only_technologies_that_nothing_beats_are_gone_on_with() -> None:
     loose = ["fabric.catalog=libra", "fabric.one_dimension_per_technology=false"]
     problem = load_problem("gpt3-4k", loose)
     assert isinstance(problem, Problem)
-    every, useful = problem.counted.options(0, 4096, -1), UsefulWays(problem).of(0, 4096, -1)
+    every, useful = problem.counted.options(0, 4096, -1), UsefulOptions(problem).of(0, 4096, -1)
     assert set(useful[1]) == set(every.size)
     assert len(useful[0]) < len(every.size)
     for rest in (["constraints=['cost >= 1 MUSD']"], ["constraints=['bw[pod] >= 10 GB/s']"]):
         other = load_problem("gpt3-4k", [*loose, *rest])
         assert isinstance(other, Problem)
-        assert len(UsefulWays(other).of(0, 4096, -1)[0]) == len(every.size)
+        assert len(UsefulOptions(other).of(0, 4096, -1)[0]) == len(every.size)
     parts = load_problem("dlrm-1k-parts")
     assert isinstance(parts, Problem)
     state = 0, parts.npus, -1
-    assert len(UsefulWays(parts).of(*state)[0]) == len(parts.counted.options(*state).size)
+    assert len(UsefulOptions(parts).of(*state)[0]) == len(parts.counted.options(*state).size)
 
 
 def test_a_proof_that_is_stopped_or_has_no_time_ends_with_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,15 +55,15 @@ def test_a_score_is_the_least_ratio_of_the_bound_to_the_best_known_time() -> Non
     assert place.tolist() == [0, 2]
     np.testing.assert_allclose(score, [0.8, 0.1])
     assert level.tolist() == [1, 1]
-    found = nodes.promising(budgets)
+    found = nodes.prune(budgets)
     np.testing.assert_allclose(found.score, [0.8, 0.1])
     assert found.depth.tolist() == [0, 2]
     # What is as fast as the best known design is not faster.
     even = structures(height=-np.inf)
-    assert len(even.promising(Budgets(COST, np.array([9.0, 5.0, 3.0, 2.0])))) == 0
-    assert len(even.promising(Budgets(COST, np.array([9.0, 5.0, 3.01, 2.0])))) == 1
+    assert len(even.prune(Budgets(COST, np.array([9.0, 5.0, 3.0, 2.0])))) == 0
+    assert len(even.prune(Budgets(COST, np.array([9.0, 5.0, 3.01, 2.0])))) == 1
     # Where no design is known any will do.
-    assert even.promising(Budgets(COST, np.array([np.inf, np.inf, 3.0, 2.0]))).score.tolist() == [0.0]
+    assert even.prune(Budgets(COST, np.array([np.inf, np.inf, 3.0, 2.0]))).score.tolist() == [0.0]
 
 
 def test_one_dimension_stands_for_those_that_are_open() -> None:
@@ -114,7 +114,7 @@ def test_a_least_cost_is_asked_for_but_for_rounding(constraint: str, usd: float)
 
 
 def test_none_of_no_structures_is_promising() -> None:
-    assert len(structures(1).select(np.empty(0, dtype=np.int64)).promising(Budgets(COST, np.ones(4)))) == 0
+    assert len(structures(1).select(np.empty(0, dtype=np.int64)).prune(Budgets(COST, np.ones(4)))) == 0
 
 
 def test_structures_wait_by_their_scores() -> None:

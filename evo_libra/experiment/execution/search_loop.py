@@ -150,7 +150,7 @@ def snapshots(
         return
     engine = load_engine(spec.engine, problem)
     if spec.asynchronous:
-        assert isinstance(problem, ExpensiveProblem), "checked"  # noqa: S101 - our mistake
+        assert isinstance(problem, ExpensiveProblem), "checked"  # noqa: S101 - internal error
         from evo_libra.searching.asynchronous import completions  # noqa: PLC0415 - few runs are asynchronous
 
         yield from completions(problem, engine, **numbers, resume=resume, options=options)

@@ -55,7 +55,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class RunContext:
     """What a run knows of the program around it.
 
     After each generation, `asked` returns why to stop, or None, and `on_generation` is called with the snapshot and the
@@ -70,7 +70,7 @@ class Surroundings:
 
 
 def run_search(
-    spec: RunSpec, problem: SearchProblem, folder: RunFolder, start: Start, ready: Prepared, around: Surroundings
+    spec: RunSpec, problem: SearchProblem, folder: RunFolder, start: Start, ready: Prepared, around: RunContext
 ) -> Outcome:
     """Search, and keep front, manifest, events and checkpoint in a folder: everything but the mark that it is done.
 
@@ -134,7 +134,7 @@ class _Journal:
     folder: RunFolder
     start: Start
     ready: Prepared
-    around: Surroundings
+    around: RunContext
     record: Record | None
     begun: float = field(default_factory=time.perf_counter)
     noted_at: float = -math.inf

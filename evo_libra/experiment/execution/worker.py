@@ -24,7 +24,7 @@ from evo_libra.errors import (
 from evo_libra.experiment.execution.job import Ending, Job, Report
 from evo_libra.experiment.execution.prepared import OF_THIS_PROCESS, Prepared
 from evo_libra.experiment.execution.search_loop import Place, begin, in_this_process, with_processes
-from evo_libra.experiment.execution.search_run import LOST, Outcome, Surroundings, mark_done, run_search
+from evo_libra.experiment.execution.search_run import LOST, Outcome, RunContext, mark_done, run_search
 from evo_libra.experiment.run.record import RunFigures, program
 from evo_libra.experiment.run.spec import RunSpec
 from evo_libra.experiment.store.claim import Lease, current_claim, kernel
@@ -86,7 +86,7 @@ def perform(
                 holder = current_claim(Path(job.results) / spec.id)
                 return Report(spec.id, "busy", error=f"{holder.process or 'somebody'} is at it" if holder else "")
             asked = _Asked(spec, job, lease, interrupted)
-            around = Surroundings(asked, watch, job.checkpoint_seconds, job.command, place)
+            around = RunContext(asked, watch, job.checkpoint_seconds, job.command, place)
             attempt = _Attempt(
                 spec, job, folder, asked=asked, around=around, finish=finish, on_design=on_design, ready=ready
             )
@@ -133,7 +133,7 @@ class _Attempt:
     job: Job
     folder: RunFolder
     asked: _Asked
-    around: Surroundings
+    around: RunContext
     finish: Callable[[Outcome], None]
     on_design: Callable[[], None]
     ready: Prepared | None

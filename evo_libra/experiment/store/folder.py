@@ -190,7 +190,7 @@ class RunFolder:
 
     def take_over(self) -> None:
         """Take the run from all earlier attempts and remove what they left; for the holder of a new claim."""
-        assert self.staging is not None, "its claim is held"  # noqa: S101 - our mistake
+        assert self.staging is not None, "its claim is held"  # noqa: S101 - internal error
         with explained(self.path):
             self.staging.take_over((EVENTS, LOG))
 

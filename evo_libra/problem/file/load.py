@@ -250,7 +250,7 @@ class _Loader:
         """Return the failures of all that a problem has."""
         from evo_libra.network.catalog.failures import HOST, NPU, SOFTWARE  # noqa: PLC0415 - few problems have failures
 
-        assert self.spec.faults is not None, "the caller has looked"  # noqa: S101 - our mistake
+        assert self.spec.faults is not None, "the caller has looked"  # noqa: S101 - internal error
         known = self.spec.faults.failures
         kinds = {kind: known.named(kind) for kind in (NPU, HOST, SOFTWARE)}
         found = kinds | {name: known.of(part) for name, part in parts_of(kits).items()}

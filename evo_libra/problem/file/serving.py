@@ -23,7 +23,7 @@ from evo_libra.problem.file.training import TrainingLoader
 from evo_libra.problem.file.training_mistakes import layer_key_mistakes
 from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.plans.placement import ORDER
-from evo_libra.workload.serving.ends import Ends
+from evo_libra.workload.serving.ends import EmbeddingAndHeadTraffic
 from evo_libra.workload.serving.lengths import NAMED, Lengths, exponential_lengths, fixed_lengths, read_lengths
 from evo_libra.workload.serving.serving_plans import DEGREES
 from evo_libra.workload.serving.serving_rules import ServingSpace, serving_mistakes
@@ -63,7 +63,7 @@ class ServingLoader:
             message = f"found {model.name}; serving is of language models"
             found.mistakes.append(self.source.mistake((*path, "model"), message))
         found.check()
-        assert isinstance(model, Decoder), "else there were mistakes"  # noqa: S101 - our mistake
+        assert isinstance(model, Decoder), "else there were mistakes"  # noqa: S101 - internal error
         return self._table(path, spec, serving, model)
 
     def _table(self, path: KeyPath, spec: WorkloadSpec, serving: ServingSpec, model: Decoder) -> ServingTable:
@@ -164,8 +164,10 @@ def _space(spec: WorkloadSpec, serving: ServingSpec, npus: int) -> ServingSpace:
     )  # fmt: skip
 
 
-def _ends(serving: ServingSpec) -> Ends:
-    return Ends(serving.broadcast, serving.sampling, _TOP_K if serving.top_k is None else serving.top_k)
+def _ends(serving: ServingSpec) -> EmbeddingAndHeadTraffic:
+    return EmbeddingAndHeadTraffic(
+        serving.broadcast, serving.sampling, _TOP_K if serving.top_k is None else serving.top_k
+    )
 
 
 def _stack(serving: ServingSpec) -> ServingStack:

@@ -23,7 +23,7 @@ class TraceLoader:
 
     def workload(self, path: KeyPath, spec: WorkloadSpec) -> TracedWorkload:
         """Return a workload of traces; an error has every mistake of it that does not depend on another one."""
-        assert spec.trace is not None, "the caller has looked"  # noqa: S101 - our mistake
+        assert spec.trace is not None, "the caller has looked"  # noqa: S101 - internal error
         prefix, npus, found = self.file.folder / spec.trace, self.spec.npus, Gather()
         found.mistakes += [self.source.mistake((*path, *key), message) for key, message in trace_mistakes(spec)]
         read = found.attempt(

@@ -37,7 +37,7 @@ class KitTechnology(Technology):
 
     def permits(self, npus: int, inside: int) -> bool:
         """Return whether a dimension can be built: ports, switches and domain size allow it."""
-        assert self.kit is not None, "only kits are kits"  # noqa: S101 - our mistake
+        assert self.kit is not None, "only kits are kits"  # noqa: S101 - internal error
         return _fits(self.kit, npus, inside)
 
     @property
@@ -47,7 +47,7 @@ class KitTechnology(Technology):
 
     def reach(self, inside: int) -> str:
         """Return that it cannot be built, as part of a sentence."""
-        assert self.kit is not None, "only kits are kits"  # noqa: S101 - our mistake
+        assert self.kit is not None, "only kits are kits"  # noqa: S101 - internal error
         where = f" around {inside} NPUs" if inside > 1 else ""
         if self.kit.domains is not None:
             sizes = " or ".join(map(str, self.kit.domains))

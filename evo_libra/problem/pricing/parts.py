@@ -189,7 +189,7 @@ class BillOfMaterials(Pricing):
 
     def ports_of(self, topologies: Topologies, bandwidth: FloatArray) -> FloatArray:
         """Return the (d, n) ports of networks with (d, n) B/s; 0 in unused dimensions."""
-        assert isinstance(topologies, BuiltTopologies), "they are of this pricing"  # noqa: S101 - our mistake
+        assert isinstance(topologies, BuiltTopologies), "they are of this pricing"  # noqa: S101 - internal error
         hardware = topologies.hardware
         if self.fractional:
             return np.divide(bandwidth, hardware.rate, out=np.zeros_like(bandwidth), where=hardware.rate > 0)

@@ -70,7 +70,7 @@ class Draft:
     @property
     def networks(self) -> Topologies:
         """The topologies, once they are decided."""
-        assert self.topologies is not None, "sections are in order"  # noqa: S101 - our mistake
+        assert self.topologies is not None, "sections are in order"  # noqa: S101 - internal error
         return self.topologies
 
     @property

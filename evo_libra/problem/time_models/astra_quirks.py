@@ -49,7 +49,7 @@ def _concerned(time: AstraTime, designs: Population) -> dict[Quirk, BoolArray]:
     return {
         quirks.SCHEDULER_KEYS: asked & ~paper,
         quirks.PAPER_SCHEDULER: paper,
-        quirks.ROUND_ROBIN_COUNTER: turning & again & _turned(time, designs, depth),
+        quirks.ROUND_ROBIN_COUNTER: turning & again & _uneven_round_robin(time, designs, depth),
         quirks.STALE_LOADS: greedy & again,
         quirks.QUEUE_ORDER_DEADLOCK: greedy & unsafe & several,
         quirks.GROUPS_AS_RINGS: parts,
@@ -72,7 +72,7 @@ def _parts(time: AstraTime, designs: Population) -> BoolArray:
     return found
 
 
-def _turned(time: AstraTime, designs: Population, depth: IntArray) -> BoolArray:
+def _uneven_round_robin(time: AstraTime, designs: Population, depth: IntArray) -> BoolArray:
     """Return in which designs a collective's chunks are no multiple of the dimensions, which are taken by turns."""
     found, placed = np.zeros(len(designs), dtype=np.bool_), time.placed(designs.npus)
     for loop in time.loops:

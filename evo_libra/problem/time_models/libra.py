@@ -28,7 +28,7 @@ from evo_libra.problem.time_models.loops import Channel, WeightedLoop, channel_o
 from evo_libra.problem.time_models.placement import Operation, Placement
 from evo_libra.problem.time_models.registry import Loops, Network, TimeKind
 from evo_libra.problem.time_models.time_model import TimeModel
-from evo_libra.workload.layers.iteration_time import Load, Merging, Message, Race
+from evo_libra.workload.layers.iteration_time import Load, Merging, Message, Overlap
 from evo_libra.workload.parallelism import offsets
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class LibraTime(TimeModel):
     def _traffic(self, load: Load, placed: Placement, npus: IntArray, technology: IntArray) -> FloatArray:
         if isinstance(load, Message):
             return load.size * (offsets(load.source, load.target, npus) > 0) / self.reached(technology)
-        assert not isinstance(load, SizedCollective | SizedByPlan), "LIBRA's time merges collectives"  # noqa: S101 - our mistake
+        assert not isinstance(load, SizedCollective | SizedByPlan), "LIBRA's time merges collectives"  # noqa: S101 - internal error
         pattern = pattern_of(load) if isinstance(load, Collective) else load
         return unit_traffic(pattern, placed.extent) * self.relative_bytes(load, placed, npus, technology)
 
@@ -96,7 +96,7 @@ class LibraTime(TimeModel):
     ) -> BandwidthProgram:
         base: FloatArray | float = np.zeros(1)
         size, plans = np.zeros((len(self.channels), 1)), no_plans(0) if plan is None else plan
-        races, chains = list[Race](), list[Chains]()
+        races, chains = list[Overlap](), list[Chains]()
         for loop in self.loops:
             found = loop.time.linear(loop.weight, self._place(loop), plans[loop.rows])
             base, size = base + found.compute, size + found.size

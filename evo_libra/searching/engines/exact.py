@@ -102,7 +102,7 @@ class ExhaustiveEngine(Engine):
     def _best(self) -> FloatArray:
         """The (g, m) genes of the front of whole ports."""
         found = whole_front(self._problem)
-        assert found is not None, "their number was looked at"  # noqa: S101 - our mistake
+        assert found is not None, "their number was looked at"  # noqa: S101 - internal error
         return found.designs.genes(self._problem)
 
     def _at_once(self, genes: FloatArray, state: EngineState) -> tuple[FloatArray, EngineState]:
@@ -195,7 +195,7 @@ def _whole(problem: Problem, part: VariantBounds, bandwidth: FloatArray) -> Floa
     steps = np.array(list(itertools.product((0.0, -1.0, 1.0), repeat=depth)))
     every = np.tile(np.arange(count), len(steps))
     designs = topologies_of(problem, part)
-    assert isinstance(designs, BuiltTopologies), "only parts are whole"  # noqa: S101 - our mistake
+    assert isinstance(designs, BuiltTopologies), "only parts are whole"  # noqa: S101 - internal error
     hardware = designs.hardware.select(every)
     ports = hardware.ports(bandwidth[:, every]) + np.repeat(steps, count, axis=0).T * hardware.quantum
     whole = np.clip(ports, hardware.min_ports, hardware.max_ports) * hardware.rate

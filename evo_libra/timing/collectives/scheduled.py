@@ -86,7 +86,7 @@ def _phase_times(
         each = [_each(kinds, np.repeat(way[:, None], len(chunk), axis=1), chunk, part) for way in ways.T]
         time = np.stack(each, axis=1)[:, which.ravel()]
     else:
-        time = _tabled(kinds, dims, chunk, part)
+        time = _phase_table(kinds, dims, chunk, part)
     place, design = np.nonzero((size != chunk) & (size > 0))
     if len(place):
         ways = np.broadcast_to(dims, time.shape)[:, place, design]
@@ -99,7 +99,7 @@ def _each(kinds: list[Collective], ways: SmallArray, size: FloatArray, part: Des
     return part.chain(ways, kinds, size, part.used[ways, np.arange(len(size))])
 
 
-def _tabled(kinds: list[Collective], dims: SmallArray, chunk: FloatArray, part: DesignGroup) -> FloatArray:
+def _phase_table(kinds: list[Collective], dims: SmallArray, chunk: FloatArray, part: DesignGroup) -> FloatArray:
     """Return the (p, k, n) ns of phases of equal chunks that scatter over all dimensions, gather over all, or both."""
     depth, designs = len(part.used), len(chunk)
     together = products(part.link.npus)

@@ -97,10 +97,10 @@ def _streamed(collective: Collective, size: FloatArray, link: Link, overheads: O
 
 
 def _leaf(link: Link) -> IntArray:
-    assert link.leaf is not None, "trees have leaves"  # noqa: S101 - our mistake
+    assert link.leaf is not None, "trees have leaves"  # noqa: S101 - internal error
     return link.leaf
 
 
 def _leaf_latency(link: Link) -> FloatArray:
-    assert link.leaf_latency is not None, "trees have leaves"  # noqa: S101 - our mistake
+    assert link.leaf_latency is not None, "trees have leaves"  # noqa: S101 - internal error
     return link.leaf_latency

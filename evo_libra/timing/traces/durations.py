@@ -56,7 +56,7 @@ def _duration(
 def _roofline(operation: TraceOperation, machine: Machine) -> float:
     if operation.work < 1 or operation.size < 1:
         raise ValueError(
-            f"has num_ops {_told(operation.work)} and tensor_size {_told(operation.size)};"
+            f"has num_ops {_describe(operation.work)} and tensor_size {_describe(operation.size)};"
             " with roofline-enabled both must be above 0"
         )
     memory = machine.system.overheads.memory * GIGA
@@ -65,7 +65,7 @@ def _roofline(operation: TraceOperation, machine: Machine) -> float:
     return float(roofline_ns(operation.work, operation.size, machine.compute.peak, memory))
 
 
-def _told(number: int) -> str:
+def _describe(number: int) -> str:
     return "missing" if number < 0 else str(number)
 
 

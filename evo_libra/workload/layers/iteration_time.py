@@ -51,7 +51,7 @@ class Merging(Enum):
 
 
 @dataclass(frozen=True)
-class Race:
+class Overlap:
     """Parts of an iteration in which chains run side by side and the longest one counts.
 
     Attributes
@@ -78,7 +78,7 @@ class Linear:
 
     compute: FloatArray | float
     size: FloatArray
-    races: Sequence[Race] = ()
+    races: Sequence[Overlap] = ()
     chained: Sequence[tuple[FloatArray, FloatArray]] = ()
 
 
@@ -93,7 +93,7 @@ class IterationTime:
     streams: tuple[Stream, ...]
     compute: float
     size: FloatArray
-    races: tuple[Race, ...]
+    races: tuple[Overlap, ...]
 
     def __call__(self, time_per_unit: Sequence[FloatArray]) -> FloatArray:
         """Return (n,) seconds from one (n,) array of seconds per unit for each stream."""
@@ -106,7 +106,7 @@ class IterationTime:
     def linear(self, weight: float, kind: FloatArray, plan: IntArray) -> Linear:  # noqa: ARG002 - tables of plans need it
         """Return the weighted time as coefficients of traffic, of which (s, c) is 1 where a stream is of a kind."""
         time = without_certain_races(self)
-        races = [Race(weight * race.count, race.compute, race.size @ kind) for race in time.races]
+        races = [Overlap(weight * race.count, race.compute, race.size @ kind) for race in time.races]
         return Linear(weight * time.compute, weight * (time.size @ kind)[:, None], races)
 
     @cached_property
@@ -120,7 +120,7 @@ class IterationTime:
         return [[_some(size) for size in race.size] for race in self.races]
 
 
-def without_dominated(race: Race) -> Race:
+def without_dominated(race: Overlap) -> Overlap:
     """Return a race without the chains that another chain never ends before; of equal chains the first one stays.
 
     One chain dominates another where its compute and each of its sizes are at least as large.
@@ -177,7 +177,7 @@ def iteration_time(
         streams,
         float(sum(phase.compute for phase in forward)),
         size(forward),
-        tuple(Race(count, compute, np.array(sizes)) for (compute, sizes), count in races.items()),
+        tuple(Overlap(count, compute, np.array(sizes)) for (compute, sizes), count in races.items()),
     )
 
 

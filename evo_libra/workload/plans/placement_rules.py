@@ -34,7 +34,7 @@ class _Rule:
 
 def host_bytes(setup: Setup, plans: Plans) -> FloatArray:
     """Return (n,) bytes of a host's memory that each of its NPUs needs."""
-    assert setup.offload is not None, "only then there is a host"  # noqa: S101 - our mistake
+    assert setup.offload is not None, "only then there is a host"  # noqa: S101 - internal error
     held = parameters(setup, plans)
     owned = np.where(plans.zero >= 1, held.sharded, held.all)
     waiting = np.where(plans.recompute == FULL, waiting_activations(setup, plans), 0.0)
@@ -43,7 +43,7 @@ def host_bytes(setup: Setup, plans: Plans) -> FloatArray:
 
 def host_limit(setup: Setup) -> float:
     """Return the bytes of a host's memory that plans may use, of an NPU's share."""
-    assert setup.offload is not None, "only then there is a host"  # noqa: S101 - our mistake
+    assert setup.offload is not None, "only then there is a host"  # noqa: S101 - internal error
     return np.inf if setup.offload.host is None else setup.offload.host.memory_capacity
 
 

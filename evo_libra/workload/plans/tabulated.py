@@ -12,7 +12,7 @@ from evo_libra.arrays import FloatArray, IntArray, columns
 from evo_libra.collective import Collective, Dispatch, NextStage, PushPull, SizedByPlan
 from evo_libra.workload.layers.iteration_time import Linear, Merging, Stream
 from evo_libra.workload.training.iteration import shard_or_whole
-from evo_libra.workload.training.races import StepChain, StepRace, StepTime, Traffic
+from evo_libra.workload.training.races import StepOverlap, StepSequence, StepTime, Traffic
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def _tabulated(
     return TabulatedTime(streams, compute, size, tuple(races))
 
 
-def _race(race: StepRace, size: FloatArray) -> TabulatedRace:
+def _race(race: StepOverlap, size: FloatArray) -> TabulatedRace:
     """Return a race whose chains send (k, s, p) units."""
     count = size.shape[-1]
     compute = np.array([np.zeros(count) + chain.compute for chain in race.chains])
@@ -180,7 +180,7 @@ def _sized(
     places = {}
     for traffic in everything:
         what = Collective.ALL_TO_ALL if isinstance(traffic.operation, Dispatch) else traffic.operation
-        assert not isinstance(what, PushPull), "the loader refuses servers under this time"  # noqa: S101 - our mistake
+        assert not isinstance(what, PushPull), "the loader refuses servers under this time"  # noqa: S101 - internal error
         bytes_ = shard_or_whole(what, traffic.size, degrees[traffic.group].astype(np.float64))
         size = np.where(units[id(traffic)] != 0, np.rint(bytes_), _NOT_SENT)
         sizes = known.setdefault((traffic.group, what), [])
@@ -215,13 +215,13 @@ def joined(steps: Sequence[StepTime], counts: Sequence[int]) -> StepTime:
         size, operations = (together(getattr(part, name) for part in parts) for name in ("size", "operations"))
         return replace(parts[0], size=size, operations=operations)
 
-    def chain(parts: Sequence[StepChain]) -> StepChain:
+    def chain(parts: Sequence[StepSequence]) -> StepSequence:
         sent = zip(*(part.traffic for part in parts), strict=True)
         return replace(parts[0], compute=together(part.compute for part in parts), traffic=tuple(map(traffic, sent)))
 
-    def race(parts: Sequence[StepRace]) -> StepRace:
+    def race(parts: Sequence[StepOverlap]) -> StepOverlap:
         count, idle = (together(getattr(part, name) for part in parts) for name in ("count", "idle"))
-        return StepRace(
+        return StepOverlap(
             tuple(map(chain, zip(*(part.chains for part in parts), strict=True))), count, idle, parts[0].name
         )
 

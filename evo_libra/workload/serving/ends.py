@@ -16,7 +16,7 @@ _ID, _LOGIT, _ELEMENT = 4.0, 4.0, 2.0
 
 
 @dataclass(frozen=True)
-class Ends:
+class EmbeddingAndHeadTraffic:
     """How tokens reach the NPUs of a tensor parallel group, and how the next ones are chosen from all of them.
 
     Attributes
@@ -61,5 +61,5 @@ class Ends:
         return np.asarray((_LOGIT + _ID) * npus * np.minimum(self.top_k, share))
 
 
-UNCOUNTED = Ends()
+UNCOUNTED = EmbeddingAndHeadTraffic()
 """Where neither is counted: the constants of software include what they cost."""

@@ -23,7 +23,7 @@ from evo_libra.workload.serving.cache import (
 from evo_libra.workload.serving.decoding import head_step, part_step, sequences
 from evo_libra.workload.serving.serving_plans import ServingPlans, with_split_experts
 from evo_libra.workload.serving.serving_setup import ServingSetup
-from evo_libra.workload.serving.tiers import Away
+from evo_libra.workload.serving.tiers import ExpansionAccess
 from evo_libra.workload.training.memory import layers_of_stage
 from evo_libra.workload.training.races import (
     EXPANSION,
@@ -32,8 +32,8 @@ from evo_libra.workload.training.races import (
     PIPELINE,
     POOLS,
     TENSOR,
-    StepChain,
-    StepRace,
+    StepOverlap,
+    StepSequence,
     StepTime,
     Traffic,
 )
@@ -64,7 +64,7 @@ def phases_of(setup: ServingSetup, plans: Plans, used: Mapping[str, FloatArray] 
 
     `used` are (n,) bytes of an accelerator by class, those of replicas that answer when left out.
     """
-    away = Away.of(setup, serving_memory(setup, plans) if used is None else used)
+    away = ExpansionAccess.of(setup, serving_memory(setup, plans) if used is None else used)
     model, longest = setup.decoder, layers_of_stage(setup.decoder, plans)
     every = model.stack.counts(range(model.layers))
     full = sequences(plans) * (plans.pp - 1) < plans.micro_batch
@@ -98,7 +98,12 @@ def stage_of(setup: ServingSetup, plan: Plans, stage: int) -> tuple[StepTime, St
 
 
 def _prefill(
-    setup: ServingSetup, plans: Plans, layers: Layers, heads: FloatArray, sends: FloatArray, away: Away | None = None
+    setup: ServingSetup,
+    plans: Plans,
+    layers: Layers,
+    heads: FloatArray,
+    sends: FloatArray,
+    away: ExpansionAccess | None = None,
 ) -> StepTime:
     one = with_split_experts(_one_prompt(plans))
     compute = layer_time(setup.forward, one, setup.decoder.stack.parts(layers)).forward
@@ -113,7 +118,12 @@ def _prefill(
 
 
 def _decode(
-    setup: ServingSetup, plans: Plans, layers: Layers, heads: FloatArray, sends: FloatArray, away: Away | None = None
+    setup: ServingSetup,
+    plans: Plans,
+    layers: Layers,
+    heads: FloatArray,
+    sends: FloatArray,
+    away: ExpansionAccess | None = None,
 ) -> StepTime:
     products, cache, rows = _NONE, _NONE, sequences(plans)
     for count, part in setup.decoder.stack.parts(layers):
@@ -145,8 +155,8 @@ def _with_ends(
     return StepTime({**step.plain, "overhead": step.plain["overhead"] + beyond}, (*step.races, *sent))
 
 
-def _alone(sent: Traffic) -> StepRace:
-    return StepRace((StepChain(_NONE, (sent,)),), _ONE)
+def _alone(sent: Traffic) -> StepOverlap:
+    return StepOverlap((StepSequence(_NONE, (sent,)),), _ONE)
 
 
 def _one_prompt(plans: Plans) -> Plans:
@@ -207,7 +217,7 @@ def pool_phases(setup: ServingSetup, plans: ServingPlans) -> Phases:
 def of_prefill(step: StepTime) -> StepTime:
     """Return a step with its traffic in the groups of replicas that only process prompts."""
 
-    def renamed(chain: StepChain) -> StepChain:
+    def renamed(chain: StepSequence) -> StepSequence:
         return replace(chain, traffic=tuple(replace(one, group=OF_PREFILL[one.group]) for one in chain.traffic))
 
     return StepTime(step.plain, tuple(replace(race, chains=tuple(map(renamed, race.chains))) for race in step.races))

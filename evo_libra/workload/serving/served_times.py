@@ -11,7 +11,7 @@ from evo_libra.arrays import FloatArray
 from evo_libra.workload.serving.phases import pool_phases, transfer_parts
 from evo_libra.workload.serving.serving_plans import ServingPlans
 from evo_libra.workload.serving.serving_setup import ServingSetup
-from evo_libra.workload.training.races import StepChain, StepRace, StepTime, Traffic
+from evo_libra.workload.training.races import StepOverlap, StepSequence, StepTime, Traffic
 
 _NONE, _ONE = np.zeros(1), np.ones(1)
 
@@ -54,7 +54,7 @@ def served_times(setup: ServingSetup, plans: ServingPlans, *, pools: bool) -> Se
     first, alone = _chain(*once, (found.slot, others / 2.0)), _chain(*once)
     # The prompt is one that is counted above: this race sends a step of decoding alone.
     follows = (_chain((found.decode, _ONE)), replace(_chain((found.slot, stages)), partial=True))
-    of_request, of_token = StepRace(follows, (answer - 1.0) * behind), StepRace(follows, behind)
+    of_request, of_token = StepOverlap(follows, (answer - 1.0) * behind), StepOverlap(follows, behind)
     if not pools:
         return ServedTimes(_time(whole, of_request), _time(first), _time(token, of_token), _time(alone))
     # Users of a prefill replica; where they wait for it or for the network, no more answers come than prompts.
@@ -64,16 +64,16 @@ def served_times(setup: ServingSetup, plans: ServingPlans, *, pools: bool) -> Se
         _chain((found.slot, share)),
         _chain((found.transfer, np.maximum(share * sends, plans.apart * users * receives))),
     ]
-    waits = StepRace((_chain((found.slot, _ONE)), _chain((found.transfer, _ONE))), np.maximum(share - 1.0, 0.0))
-    request = StepRace((whole, *(replace(one, partial=True) for one in limits)), _ONE)
+    waits = StepOverlap((_chain((found.slot, _ONE)), _chain((found.transfer, _ONE))), np.maximum(share - 1.0, 0.0))
+    request = StepOverlap((whole, *(replace(one, partial=True) for one in limits)), _ONE)
     return ServedTimes(StepTime({}, (request, of_request)), _time(first, waits), _time(token, of_token), _time(alone))
 
 
-def _time(chain: StepChain, *races: StepRace) -> StepTime:
-    return StepTime({}, (StepRace((chain,), _ONE), *races))
+def _time(chain: StepSequence, *races: StepOverlap) -> StepTime:
+    return StepTime({}, (StepOverlap((chain,), _ONE), *races))
 
 
-def _chain(*terms: tuple[StepTime, FloatArray]) -> StepChain:
+def _chain(*terms: tuple[StepTime, FloatArray]) -> StepSequence:
     """Return phases one after the other, each so many times."""
     compute, traffic = _NONE, list[Traffic]()
     for step, times in terms:
@@ -81,7 +81,7 @@ def _chain(*terms: tuple[StepTime, FloatArray]) -> StepChain:
         for race in step.races:
             (chain,) = race.chains
             traffic += [replace(sent, operations=sent.operations * race.count * times) for sent in chain.traffic]
-    return StepChain(compute, tuple(traffic))
+    return StepSequence(compute, tuple(traffic))
 
 
 def times_in_order(found: ServedTimes) -> Sequence[StepTime]:

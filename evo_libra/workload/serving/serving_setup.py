@@ -9,7 +9,7 @@ from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.models.kernels import Kernels
 from evo_libra.workload.models.layers.sublayer import Cell
-from evo_libra.workload.serving.ends import UNCOUNTED, Ends
+from evo_libra.workload.serving.ends import UNCOUNTED, EmbeddingAndHeadTraffic
 from evo_libra.workload.serving.lengths import Lengths
 from evo_libra.workload.serving.stacks import ATTENTION, SERVING_STACKS, ServingStack
 from evo_libra.workload.training.expansion import NO_EXPANSION, Expansion
@@ -49,7 +49,7 @@ class ServingSetup:
     stack: ServingStack = SERVING_STACKS["any"]
     gemm_factor: float = GEMM_OF_ISOLATED
     lengths: Lengths | None = None
-    ends: Ends = UNCOUNTED
+    ends: EmbeddingAndHeadTraffic = UNCOUNTED
     attention: str = "flash"
     expansion: Expansion = NO_EXPANSION
     usable: float = math.inf

@@ -17,7 +17,7 @@ from math import ceil
 import numpy as np
 
 from evo_libra.arrays import FloatArray
-from evo_libra.workload.serving.line import Clock, Line
+from evo_libra.workload.serving.request_queue import Clock, RequestQueue
 
 Stages = Sequence[float]
 """Seconds of each stage."""
@@ -142,7 +142,7 @@ class _Serving:
 
     def __init__(self, run: _Run) -> None:
         stages = len(run.replica.decode(1, 1.0))
-        self.run, self.line = run, Line(run.clock, stages)
+        self.run, self.line = run, RequestQueue(run.clock, stages)
         self.groups = [_Group() for _ in range(ceil(run.replica.room / ceil(run.replica.room / stages)))]
         self.waiting, self.inside, self.free_at = deque[tuple[Request, float]](), 0, 0.0
 
@@ -221,9 +221,9 @@ class _Run:
         self.rows: list[tuple[float, float, float, float]] = []
         self.upcoming = next(self.left, None)
         self.serving = [_Serving(self) for _ in range(1 if pool is None else pool.served)]
-        self.ahead: list[tuple[Line, list[float]]] = []
+        self.ahead: list[tuple[RequestQueue, list[float]]] = []
         if pool is not None:
-            self.ahead = [(Line(self.clock, len(pool.prefill(1.0))), [0.0]) for _ in range(pool.replicas)]
+            self.ahead = [(RequestQueue(self.clock, len(pool.prefill(1.0))), [0.0]) for _ in range(pool.replicas)]
 
     @property
     def timed(self) -> bool:
@@ -263,7 +263,7 @@ class _Run:
         """Let a prompt be processed by the replica itself, or by that of the pool that has the least to do."""
         if self.pool is None:
             seconds = self.replica.prefill(request.prompt)
-            serving.line.enter(lambda: (seconds, lambda: serving.begin(request, asked)))
+            serving.request_queue.enter(lambda: (seconds, lambda: serving.begin(request, asked)))
             return
         pool, (line, sends_at) = self.pool, min(self.ahead, key=lambda one: one[0].left)
         seconds = pool.prefill(request.prompt)

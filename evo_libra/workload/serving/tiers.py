@@ -43,17 +43,17 @@ def on_npu(setup: ServingSetup, used: Mapping[str, FloatArray]) -> dict[str, Flo
 
 
 @dataclass(frozen=True)
-class Away:
+class ExpansionAccess:
     """What lies in the expansion: (n,) bytes of `weights`, and the (n,) part of the `cache`."""
 
     weights: FloatArray
     cache: FloatArray
 
     @staticmethod
-    def of(setup: ServingSetup, used: Mapping[str, FloatArray]) -> Away | None:
+    def of(setup: ServingSetup, used: Mapping[str, FloatArray]) -> ExpansionAccess | None:
         """Return what lies there, of (n,) bytes of every class; None without an expansion."""
         away = in_expansion(setup, used)
-        return Away(away["weights"], away["cache"] / used["cache"]) if away else None
+        return ExpansionAccess(away["weights"], away["cache"] / used["cache"]) if away else None
 
     def seconds(
         self, setup: ServingSetup, plans: Plans, layers: Layers, rows: FloatArray, cache: FloatArray

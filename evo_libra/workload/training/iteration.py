@@ -12,13 +12,13 @@ from evo_libra.collective import Collective, Dispatch, NextStage, SizedCollectiv
 from evo_libra.workload.layers.iteration_time import (
     IterationTime,
     Merging,
-    Race,
+    Overlap,
     Stream,
     stream_of,
     units_of,
     without_certain_races,
 )
-from evo_libra.workload.training.races import StepChain, StepTime, Traffic
+from evo_libra.workload.training.races import StepSequence, StepTime, Traffic
 
 
 def step_iteration(step: StepTime, degrees: Mapping[str, int], merging: Merging) -> IterationTime:
@@ -34,7 +34,7 @@ def step_iteration(step: StepTime, degrees: Mapping[str, int], merging: Merging)
     streams = tuple(dict.fromkeys(stream for units in chains for stream in units))
     rows = iter(np.array([[units.get(stream, 0.0) for stream in streams] for units in chains]))
     races = [
-        Race(
+        Overlap(
             # While the pipeline fills and drains an NPU waits for the same, too.
             _number(race.count) + _number(race.idle),
             tuple(_number(chain.compute) for chain in race.chains),
@@ -50,7 +50,7 @@ def _number(array: FloatArray) -> float:
     return float(np.asarray(array).ravel()[0])
 
 
-def _units(chain: StepChain, degrees: Mapping[str, int], merging: Merging) -> dict[Stream, float]:
+def _units(chain: StepSequence, degrees: Mapping[str, int], merging: Merging) -> dict[Stream, float]:
     """Return the units of each stream that a chain sends."""
     units: dict[Stream, float] = {}
     for traffic in chain.traffic:

@@ -82,7 +82,7 @@ class PerByte:
 
 
 @dataclass(frozen=True)
-class StepChain:
+class StepSequence:
     """Compute, then traffic that nothing in this chain hides.
 
     Attributes
@@ -109,7 +109,7 @@ class StepChain:
 
 
 @dataclass(frozen=True)
-class StepRace:
+class StepOverlap:
     """Chains that run side by side; the longest one counts.
 
     Attributes
@@ -119,7 +119,7 @@ class StepRace:
     name : what runs, where reports list its chains.
     """
 
-    chains: tuple[StepChain, ...]
+    chains: tuple[StepSequence, ...]
     count: FloatArray
     idle: FloatArray = field(default_factory=lambda: np.zeros(1))
     name: str = ""
@@ -155,7 +155,7 @@ class StepTime:
     """
 
     plain: Mapping[str, FloatArray]
-    races: tuple[StepRace, ...]
+    races: tuple[StepOverlap, ...]
 
     def __call__(self, seconds_of: SecondsOf) -> FloatArray:
         """Return (n,) seconds of a step."""

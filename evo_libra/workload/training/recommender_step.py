@@ -21,7 +21,7 @@ from evo_libra.workload.models.kernels import Kernels, Product
 from evo_libra.workload.models.recommender import Recommender
 from evo_libra.workload.parallelism import ALL
 from evo_libra.workload.training.memory import BUFFERS
-from evo_libra.workload.training.races import StepChain, StepRace, StepTime, Traffic
+from evo_libra.workload.training.races import StepOverlap, StepSequence, StepTime, Traffic
 from evo_libra.workload.training.training_setup import GEMM_OF_ISOLATED, MEMORY_OF_PEAK
 
 EMBEDDING_OF_PEAK = 0.5
@@ -158,10 +158,10 @@ def recommender_step(
     if not setup.overlap_dp:
         waiting = (*waiting, summed)
     races = (
-        StepRace(_forward(found, beside), _ONE),
-        StepRace((StepChain(found.top_forward),), _ONE),
-        StepRace(_backward(setup, found, beside), _ONE),
-        *(StepRace((StepChain(_NONE, (sent,)),), _ONE) for sent in waiting),
+        StepOverlap(_forward(found, beside), _ONE),
+        StepOverlap((StepSequence(found.top_forward),), _ONE),
+        StepOverlap(_backward(setup, found, beside), _ONE),
+        *(StepOverlap((StepSequence(_NONE, (sent,)),), _ONE) for sent in waiting),
     )
     return StepTime({"optimizer": found.optimizer}, races)
 
@@ -176,15 +176,15 @@ def _all_reduce(setup: RecommenderSetup, weights: int) -> Traffic:
     return Traffic("data", ALL, Collective.ALL_REDUCE, setup.gradient_bytes * weights * _ONE, _ONE)
 
 
-def _forward(compute: RecommenderCompute, beside: tuple[Traffic, ...]) -> tuple[StepChain, ...]:
+def _forward(compute: RecommenderCompute, beside: tuple[Traffic, ...]) -> tuple[StepSequence, ...]:
     """Return look-ups, then the bottom MLP and the exchange of embeddings side by side."""
-    alone = StepChain(compute.look_up + compute.bottom_forward)
-    return (alone, StepChain(compute.look_up, beside)) if beside else (alone,)
+    alone = StepSequence(compute.look_up + compute.bottom_forward)
+    return (alone, StepSequence(compute.look_up, beside)) if beside else (alone,)
 
 
 def _backward(
     setup: RecommenderSetup, compute: RecommenderCompute, beside: tuple[Traffic, ...]
-) -> tuple[StepChain, ...]:
+) -> tuple[StepSequence, ...]:
     """Return the backward pass and the update of rows: each chain is of what has to happen in turn.
 
     An update waits for the exchange, and the exchange for the top MLP. Gradients of a layer wait for its backward pass,
@@ -192,15 +192,15 @@ def _backward(
     enough to look at the ends of both MLPs.
     """
     top, model, update = compute.top_backward, setup.model, compute.update
-    chains = [StepChain(top + compute.bottom_backward + update)]
+    chains = [StepSequence(top + compute.bottom_backward + update)]
     if beside:
-        chains.append(StepChain(top + update, beside))
+        chains.append(StepSequence(top + update, beside))
     if setup.overlap_dp:
         last, first_of_top = (mlp[0] * mlp[1] for mlp in (model.bottom_mlp, model.top_mlp))
         chains += [
-            StepChain(top + compute.bottom_backward, (_all_reduce(setup, last),), partial=True),
-            StepChain(top, (*beside, _all_reduce(setup, first_of_top + model.bottom_weights)), partial=True),
-            StepChain(_NONE, (*beside, _all_reduce(setup, model.mlp_weights))),
+            StepSequence(top + compute.bottom_backward, (_all_reduce(setup, last),), partial=True),
+            StepSequence(top, (*beside, _all_reduce(setup, first_of_top + model.bottom_weights)), partial=True),
+            StepSequence(_NONE, (*beside, _all_reduce(setup, model.mlp_weights))),
         ]
     return tuple(chains)
 

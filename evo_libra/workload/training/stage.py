@@ -16,7 +16,7 @@ from evo_libra.workload.models.layer import (
 )
 from evo_libra.workload.plans.plans import FULL, Plans
 from evo_libra.workload.training.memory import layers_of_stage, predictor_parts
-from evo_libra.workload.training.races import CONTEXT, EXPERT, TENSOR, StepChain, Traffic
+from evo_libra.workload.training.races import CONTEXT, EXPERT, TENSOR, StepSequence, Traffic
 from evo_libra.workload.training.training_setup import Setup
 
 
@@ -104,8 +104,8 @@ class TensorTraffic:
     """
 
     alone: tuple[Traffic, ...]
-    forward: tuple[StepChain, ...]
-    backward: tuple[StepChain, ...]
+    forward: tuple[StepSequence, ...]
+    backward: tuple[StepSequence, ...]
 
 
 def tensor_traffic(setup: Setup, plans: Plans, stage: Stage) -> TensorTraffic:
@@ -123,15 +123,15 @@ def tensor_traffic(setup: Setup, plans: Plans, stage: Stage) -> TensorTraffic:
     of_backward = stage.backward.reduced + stage.gathered
     everything = stage.forward.reduced + of_backward
     alone = reduced(everything * (1.0 - hidden) - np.where(beside, stage.gathered, 0.0))
-    forward: tuple[StepChain, ...] = ()
-    backward: tuple[StepChain, ...] = ()
+    forward: tuple[StepSequence, ...] = ()
+    backward: tuple[StepSequence, ...] = ()
     if plans.overlap_tp.any():
         window = np.where(plans.overlap_tp, stage.forward.products, 0.0)
-        forward = (StepChain(stage.forward.compute - window, reduced(hidden * stage.forward.reduced)),)
+        forward = (StepSequence(stage.forward.compute - window, reduced(hidden * stage.forward.reduced)),)
     if plans.overlap_tp.any() or beside.any():
         window = np.where(plans.overlap_tp, stage.backward.products, np.where(beside, stage.weights, 0.0))
         operations = np.where(beside, stage.gathered, hidden * of_backward)
-        backward = (StepChain(stage.backward.compute - window, reduced(operations)),)
+        backward = (StepSequence(stage.backward.compute - window, reduced(operations)),)
     return TensorTraffic(alone, forward, backward)
 
 

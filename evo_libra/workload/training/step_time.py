@@ -20,8 +20,8 @@ from evo_libra.workload.training.races import (
     EXPERT_DATA,
     PIPELINE,
     TENSOR,
-    StepChain,
-    StepRace,
+    StepOverlap,
+    StepSequence,
     StepTime,
     Traffic,
 )
@@ -45,12 +45,12 @@ def step_time(setup: Setup, plans: Plans) -> StepTime:
     owned = owned_weights(plans, held)
     update = np.where(on_npu(plans), owned, 0.0) if setup.offload else owned
     plain = {"head": micro * head_time(setup, plans), "optimizer": setup.kernels.moved(30.0 * update)}
-    waiting = [StepRace((StepChain(_NONE, (sent,)),), micro, fill) for sent in (*tensor.alone, *stage.other)]
+    waiting = [StepOverlap((StepSequence(_NONE, (sent,)),), micro, fill) for sent in (*tensor.alone, *stage.other)]
     waiting += _pipeline_waits(setup, plans, micro, fill)
     streams = streams_of(setup, plans, held).beside(expansion_streams(setup, plans))
     races = _passes(setup, plans, stage=stage, tensor=tensor, data=data, streams=streams, micro=micro, fill=fill)
     if streams.update:
-        waiting.append(StepRace((StepChain(_NONE), *_beside(streams.update)), _ONE, name="update"))
+        waiting.append(StepOverlap((StepSequence(_NONE), *_beside(streams.update)), _ONE, name="update"))
     return StepTime(plain, (*races, *waiting, *data.waiting))
 
 
@@ -97,8 +97,8 @@ def expansion_streams(setup: Setup, plans: Plans) -> OffloadStreams:
 _TINY = 1e-300
 
 
-def _beside(streams: Sequence[Stream]) -> list[StepChain]:
-    return [StepChain(stream.seconds, name=stream.name) for stream in streams]
+def _beside(streams: Sequence[Stream]) -> list[StepSequence]:
+    return [StepSequence(stream.seconds, name=stream.name) for stream in streams]
 
 
 def head_time(setup: Setup, plans: Plans) -> FloatArray:
@@ -122,11 +122,11 @@ class DataTraffic:
     served : what servers and NPUs send each other beside each pass.
     """
 
-    waiting: tuple[StepRace, ...]
+    waiting: tuple[StepOverlap, ...]
     forward: tuple[Traffic, ...]
     backward: tuple[Traffic, ...]
     count: FloatArray
-    served: tuple[StepChain, ...] = ()
+    served: tuple[StepSequence, ...] = ()
 
 
 def data_traffic(setup: Setup, plans: Plans, held: Parameters, stage: Stage) -> DataTraffic:
@@ -157,7 +157,7 @@ def data_traffic(setup: Setup, plans: Plans, held: Parameters, stage: Stage) -> 
         )
 
     alone, served = np.where(plans.overlap_dp, 1.0 / stage.layers, 1.0), _served(setup, plans, held)
-    waiting = tuple(StepRace((StepChain(_NONE, sent(kinds, alone)),), count) for kinds in (before, after))
+    waiting = tuple(StepOverlap((StepSequence(_NONE, sent(kinds, alone)),), count) for kinds in (before, after))
     if not plans.overlap_dp.any():
         return DataTraffic(waiting, (), (), _NONE, served)
     hidden = np.where(plans.overlap_dp, count, 0.0)
@@ -169,7 +169,7 @@ def _copied(held: Parameters) -> list[tuple[str, FloatArray]]:
     return [(DATA, held.dense), *([(EXPERT_DATA, held.experts)] if held.experts.any() else [])]
 
 
-def _served(setup: Setup, plans: Plans, held: Parameters) -> tuple[StepChain, ...]:
+def _served(setup: Setup, plans: Plans, held: Parameters) -> tuple[StepSequence, ...]:
     """Return the weights that come from servers with a pass, beside which gradients go there in the backward pass."""
     if setup.offload is None or setup.offload.server is None:
         return ()
@@ -177,7 +177,7 @@ def _served(setup: Setup, plans: Plans, held: Parameters) -> tuple[StepChain, ..
         Traffic("data", group, PushPull(), WEIGHT * of, np.where(plans.optimizer == NETWORK, 1.0, 0.0))
         for group, of in _copied(held)
     )
-    return (StepChain(_NONE, sent),)
+    return (StepSequence(_NONE, sent),)
 
 
 def _passes(
@@ -189,30 +189,30 @@ def _passes(
     streams: OffloadStreams,
     micro: FloatArray,
     fill: FloatArray,
-) -> list[StepRace]:
+) -> list[StepOverlap]:
     """Return the forward and backward passes, each beside the communication that it hides.
 
     A pass that hides data parallel traffic offers the part of its compute that the stack can use for that.
     """
-    messages, found = _overlapped_messages(setup, plans), list[StepRace]()
+    messages, found = _overlapped_messages(setup, plans), list[StepOverlap]()
     for name, run, chains, beside, of_pass in (
         ("forward", stage.forward, tensor.forward, data.forward, streams.forward),
         ("backward", stage.backward, tensor.backward, data.backward, streams.backward),
     ):
-        alone = (StepChain(run.compute), *chains)
+        alone = (StepSequence(run.compute), *chains)
         # While the pipeline fills and drains, hosts and servers have the time to send ahead.
         common = (*alone, *data.served, *_beside(of_pass))
         # Communication of one kind waits for that of another: a slow network is slow for their sum.
         before = tuple(sent for chain in chains for sent in chain.traffic)
-        with_messages = (*common, StepChain(_NONE, (*before, *messages))) if messages else common
+        with_messages = (*common, StepSequence(_NONE, (*before, *messages))) if messages else common
         ahead = bool(messages) or len(common) > len(alone)
         if ahead:
-            found.append(StepRace(alone, _NONE, fill))
-        found.append(StepRace(with_messages, micro - data.count, _NONE if ahead else fill, name))
+            found.append(StepOverlap(alone, _NONE, fill))
+        found.append(StepOverlap(with_messages, micro - data.count, _NONE if ahead else fill, name))
         if data.count.any():
             unused = (1.0 - setup.stack.hides_data) * run.compute
-            ends = (StepChain(unused, beside), StepChain(_NONE, (*before, *messages, *beside)))
-            found.append(StepRace((*with_messages, *ends), data.count, name=name))
+            ends = (StepSequence(unused, beside), StepSequence(_NONE, (*before, *messages, *beside)))
+            found.append(StepOverlap((*with_messages, *ends), data.count, name=name))
     return found
 
 
@@ -225,7 +225,7 @@ def _overlapped_messages(setup: Setup, plans: Plans) -> tuple[Traffic, ...]:
     return (Traffic("pipeline", PIPELINE, NextStage(), whole / plans.tp, count),)
 
 
-def _pipeline_waits(setup: Setup, plans: Plans, micro: FloatArray, fill: FloatArray) -> list[StepRace]:
+def _pipeline_waits(setup: Setup, plans: Plans, micro: FloatArray, fill: FloatArray) -> list[StepOverlap]:
     """Return the activations between stages that nothing hides, and the gradients of a tied embedding.
 
     Each NPU of a tensor parallel group sends its part, and the receivers gather the parts (Narayanan et al. 2021,
@@ -238,11 +238,11 @@ def _pipeline_waits(setup: Setup, plans: Plans, micro: FloatArray, fill: FloatAr
     parts = Traffic("pipeline", TENSOR, Collective.ALL_GATHER, whole + setup.half_message, gathers)
     exposed = np.where(plans.overlap_pp & (plans.vp > 1), 0.0, micro)
     found = [
-        StepRace((StepChain(_NONE, (messages,)),), exposed, fill),
-        StepRace((StepChain(_NONE, (parts,)),), micro, fill),
+        StepOverlap((StepSequence(_NONE, (messages,)),), exposed, fill),
+        StepOverlap((StepSequence(_NONE, (parts,)),), micro, fill),
     ]
     if model.tied:
         gradients = setup.gradient_bytes * model.vocabulary * model.hidden / plans.tp
         tied = Traffic("pipeline", PIPELINE, NextStage(), gradients, np.where(plans.pp > 1, 2.0, 0.0))
-        found.append(StepRace((StepChain(_NONE, (tied,)),), _ONE))
+        found.append(StepOverlap((StepSequence(_NONE, (tied,)),), _ONE))
     return found

@@ -22,7 +22,7 @@ from evo_libra.collective import (
 from evo_libra.workload.layers.iteration_time import (
     IterationTime,
     Merging,
-    Race,
+    Overlap,
     iteration_time,
     stream_of,
     units_of,
@@ -34,20 +34,20 @@ from evo_libra.workload.layers.workload import Layer, Phase, Workload
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-def iteration(races: tuple[Race, ...], streams: int = 2) -> IterationTime:
+def iteration(races: tuple[Overlap, ...], streams: int = 2) -> IterationTime:
     return IterationTime(tuple((str(s), "") for s in range(streams)), 1.0, np.ones(streams), races)  # type: ignore[misc]
 
 
 def test_the_longest_chain_of_each_race_counts() -> None:
-    three = Race(2.0, (5.0, 0.0, 1.0), np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 3.0]]))
-    two = Race(1.0, (1.0, 0.0), np.array([[1.0, 0.0], [0.0, 1.0]]))
+    three = Overlap(2.0, (5.0, 0.0, 1.0), np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 3.0]]))
+    two = Overlap(1.0, (1.0, 0.0), np.array([[1.0, 0.0], [0.0, 1.0]]))
     first, second = np.array([1.0, 4.0, 1.0]), np.array([1.0, 1.0, 3.0])
     expected = 1.0 + first + second + 2.0 * np.array([5.0, 8.0, 10.0]) + np.array([2.0, 5.0, 3.0])
     np.testing.assert_array_equal(iteration((three, two))((first, second)), expected)
 
 
 def test_a_chain_without_units_of_a_stream_does_not_wait_for_it() -> None:
-    race = Race(1.0, (2.0, 1.0, 0.0), np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 0.0]]))
+    race = Overlap(1.0, (2.0, 1.0, 0.0), np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 0.0]]))
     time = IterationTime((("a", ""), ("b", "")), 0.0, np.zeros(2), (race,))  # type: ignore[arg-type]
     assert time((np.array([3.0]), np.array([np.inf]))).tolist() == [4.0]
 
@@ -57,7 +57,7 @@ def test_dominated_chains_change_nothing(seed: int) -> None:
     rng = np.random.default_rng(seed)
     chains, streams = int(rng.integers(2, 6)), int(rng.integers(1, 4))
     size = rng.integers(0, 3, (chains, streams)).astype(np.float64)
-    race = Race(2.0, tuple(rng.integers(0, 3, chains).astype(np.float64).tolist()), size)
+    race = Overlap(2.0, tuple(rng.integers(0, 3, chains).astype(np.float64).tolist()), size)
     found = without_dominated(race)
     times = list(rng.uniform(0, 2, (streams, 50)))
     whole, part = iteration((race,), streams), iteration((found,), streams)
@@ -70,7 +70,7 @@ def test_dominated_chains_change_nothing(seed: int) -> None:
 
 
 def test_of_equal_chains_the_first_one_stays() -> None:
-    race = Race(3.0, (1.0, 2.0, 2.0, 0.0), np.array([[1.0], [1.0], [1.0], [2.0]]))
+    race = Overlap(3.0, (1.0, 2.0, 2.0, 0.0), np.array([[1.0], [1.0], [1.0], [2.0]]))
     found = without_dominated(race)
     assert found.count == 3.0
     assert found.compute == (2.0, 0.0)
@@ -139,6 +139,6 @@ def test_gradients_of_inputs_run_beside_those_of_weights() -> None:
 
 
 def test_a_race_with_one_chain_left_is_plain_time() -> None:
-    race = Race(3.0, (1.0, 2.0), np.array([[1.0], [4.0]]))
+    race = Overlap(3.0, (1.0, 2.0), np.array([[1.0], [4.0]]))
     found = without_certain_races(iteration((race,), streams=1))
     assert (found.compute, found.size.tolist(), found.races) == (1 + 3 * 2.0, [1 + 3 * 4.0], ())

@@ -11,7 +11,7 @@ from evo_libra.explain.labels import noun
 from evo_libra.explain.reasons import compared_with, difference
 
 
-def standing(found: Candidates, row: int) -> list[str]:
+def position_on_front(found: Candidates, row: int) -> list[str]:
     """Return why nothing on the front beats a design of it: what the next better one in each objective is worse in."""
     sentences = []
     for column in found.objectives:

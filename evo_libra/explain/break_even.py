@@ -17,7 +17,7 @@ _GRID, _ROUNDS = 129, 5
 
 
 @dataclass(frozen=True)
-class Crossing:
+class BreakEven:
     """A change at which two designs are equal.
 
     Attributes
@@ -33,7 +33,7 @@ class Crossing:
     above: int
 
 
-def price_crossings(first: Mapping[str, float], second: Mapping[str, float]) -> list[Crossing]:
+def price_crossings(first: Mapping[str, float], second: Mapping[str, float]) -> list[BreakEven]:
     """Return the factors on the price of single parts at which two designs cost the same, the nearest to 1 first.
 
     Parameters
@@ -41,18 +41,18 @@ def price_crossings(first: Mapping[str, float], second: Mapping[str, float]) -> 
     first, second : USD of each part of the two designs.
 
     >>> price_crossings({"switch": 60.0, "link": 40.0}, {"switch": 90.0, "link": 20.0})[0]
-    Crossing(of='switch', factor=0.6666666666666667, below=1, above=0)
+    BreakEven(of='switch', factor=0.6666666666666667, below=1, above=0)
     """
     gap = sum(second.values()) - sum(first.values())
     found = []
     for part in dict.fromkeys([*first, *second]):
         slope = second.get(part, 0.0) - first.get(part, 0.0)
         if slope and (factor := 1.0 - gap / slope) > 0:
-            found.append(Crossing(part, factor, *((1, 0) if slope > 0 else (0, 1))))
+            found.append(BreakEven(part, factor, *((1, 0) if slope > 0 else (0, 1))))
     return sorted(found, key=lambda one: abs(np.log(one.factor)))
 
 
-def bandwidth_crossings(problem: Problem, designs: Population) -> list[Crossing]:
+def bandwidth_crossings(problem: Problem, designs: Population) -> list[BreakEven]:
     """Return the factors on the bandwidth of single technologies at which two designs take the same time.
 
     Both designs get the factor, within `MAX_FACTOR`; of several crossings the one nearest to 1 is returned.
@@ -63,7 +63,7 @@ def bandwidth_crossings(problem: Problem, designs: Population) -> list[Crossing]
         crossing = nearest_root(_gap(problem, designs, (names == technology) & (designs.npus > 1)))
         if crossing is not None:
             factor, above = crossing
-            found.append(Crossing(technology, factor, 1 - above, above))
+            found.append(BreakEven(technology, factor, 1 - above, above))
     return sorted(found, key=lambda one: abs(np.log(one.factor)))
 
 

@@ -34,7 +34,7 @@ class Clock:
         return True
 
 
-class Line:
+class RequestQueue:
     """Stages, each of which does one thing at a time, in the order in which things come to the first one.
 
     What comes to the line waits in front of it and begins when the first stage is free. Nothing overtakes, so that the
