@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from evo_libra.arrays import BoolArray, IntArray, Population
 from evo_libra.collective import Collective
-from evo_libra.problem.time_models.astra import AstraTime
 from evo_libra.problem.time_models.loops import WeightedLoop
 from evo_libra.timing import quirks
 from evo_libra.timing.collectives.system import cut
 from evo_libra.timing.names import Policy, Scheduler
 from evo_libra.timing.quirks import WARNED, Quirk, Warned
 from evo_libra.timing.schedule_choices import schedule_of
+
+if TYPE_CHECKING:
+    from evo_libra.problem.time_models.astra import AstraTime
 
 _UNSAFE = (Policy.ALTERNATING, Policy.FEWEST_PHASES_FIRST)
 

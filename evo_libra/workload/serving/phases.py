@@ -10,7 +10,6 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.collective import Collective, Dispatch, NextStage
-from evo_libra.workload.models.layer import layer_time
 from evo_libra.workload.plans.plans import Plans
 from evo_libra.workload.serving.cache import (
     Layers,
@@ -24,6 +23,7 @@ from evo_libra.workload.serving.decoding import head_step, part_step, sequences
 from evo_libra.workload.serving.serving_plans import ServingPlans, with_split_experts
 from evo_libra.workload.serving.serving_setup import ServingSetup
 from evo_libra.workload.serving.tiers import ExpansionAccess
+from evo_libra.workload.training.layer_time import layer_time
 from evo_libra.workload.training.memory import layers_of_stage
 from evo_libra.workload.training.races import (
     EXPANSION,

@@ -263,7 +263,7 @@ class _Run:
         """Let a prompt be processed by the replica itself, or by that of the pool that has the least to do."""
         if self.pool is None:
             seconds = self.replica.prefill(request.prompt)
-            serving.request_queue.enter(lambda: (seconds, lambda: serving.begin(request, asked)))
+            serving.line.enter(lambda: (seconds, lambda: serving.begin(request, asked)))
             return
         pool, (line, sends_at) = self.pool, min(self.ahead, key=lambda one: one[0].left)
         seconds = pool.prefill(request.prompt)

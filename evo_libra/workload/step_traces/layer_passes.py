@@ -9,15 +9,15 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.collective import Collective
-from evo_libra.workload.models.layer import (
+from evo_libra.workload.models.stack import DecoderLayer
+from evo_libra.workload.plans.plans import FULL, Plans
+from evo_libra.workload.training.layer_time import (
     PartTraffic,
     layer_time,
     one_layer,
     part_traffic,
     reduced_bytes,
 )
-from evo_libra.workload.models.stack import DecoderLayer
-from evo_libra.workload.plans.plans import FULL, Plans
 from evo_libra.workload.training.races import CONTEXT, EXPERT, TENSOR
 from evo_libra.workload.training.training_setup import Setup
 

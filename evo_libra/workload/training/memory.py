@@ -10,10 +10,10 @@ import numpy as np
 from evo_libra.arrays import FloatArray
 from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.models.kernels import Array
-from evo_libra.workload.models.layer import one_layer, share_of
 from evo_libra.workload.models.stack import Counted, DecoderLayer
 from evo_libra.workload.plans.plans import FULL, NONE, Plans
 from evo_libra.workload.training.expansion import expansions_of, spilled
+from evo_libra.workload.training.layer_time import one_layer, share_of
 from evo_libra.workload.training.offload import GRADIENT, WEIGHT, in_window, on_npu
 from evo_libra.workload.training.training_setup import Setup
 

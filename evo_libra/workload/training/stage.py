@@ -8,13 +8,13 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray
 from evo_libra.collective import Collective, Dispatch
-from evo_libra.workload.models.layer import (
+from evo_libra.workload.plans.plans import FULL, Plans
+from evo_libra.workload.training.layer_time import (
     PartTraffic,
     layer_time,
     part_traffic,
     reduced_bytes,
 )
-from evo_libra.workload.plans.plans import FULL, Plans
 from evo_libra.workload.training.memory import layers_of_stage, predictor_parts
 from evo_libra.workload.training.races import CONTEXT, EXPERT, TENSOR, StepSequence, Traffic
 from evo_libra.workload.training.training_setup import Setup
