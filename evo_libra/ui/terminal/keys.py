@@ -68,7 +68,7 @@ KEYS: tuple[tuple[str, tuple[Key, ...]], ...] = (
         Key("B", "view.no_baseline", "", "compare designs with equal bandwidths again"),
         Key("w", "view.which_one", "Which one?", "which design to take, why, and what the runner-up loses"),
         Key("E", "view.explain", "", "why the selected design is as it is, and what each step away costs"),
-        Key("D", "view.diff", "", "the selected design beside the baseline, or beside the knee"),
+        Key("D", "view.diff", "", "the selected design next to the baseline, or next to the knee"),
         Key("ctrl+y", "view.copy_design", "", "copy the design to the clipboard"),
         Key("e", "view.export", "Export", "write front or plot to a file: png, pdf, svg, csv, json, parquet, txt"),
     )),

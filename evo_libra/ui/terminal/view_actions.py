@@ -102,7 +102,7 @@ class ViewActions:
             self.board.read_in_thread(partial(answers.why, address), "answer")
 
     def diff(self) -> None:
-        """Show the selected design beside the baseline, or beside the knee."""
+        """Show the selected design next to the baseline, or next to the knee."""
         if (address := self._address()) is None or self.board.run is None:
             return
         baseline = self.board.state.baseline
