@@ -61,6 +61,9 @@ def _blocks(file: ModelFile, usual: list[str]) -> list[str]:
     step, freq = file.size("decoder_sparse_step") or 1, file.size("moe_layer_freq") or 1
     period, offset = file.size("expert_layer_period") or 1, file.size("expert_layer_offset", least=0) or 0
     dense = file.value("mlp_only_layers") or []
+    if not isinstance(dense, list) or not all(isinstance(layer, int) for layer in dense):
+        file.note("mlp_only_layers", f"found {dense!r:.60}; a list of numbers of layers is needed")
+        dense = []
     return [
         block if (at + 1) % step == 0 and at % freq == 0 and at % period == offset % period and at not in dense
         else _DENSE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evo_libra.errors import InputError
+from evo_libra.exchange.conformance import structural_mutations
 from evo_libra.exchange.hugging_face import READERS
 from evo_libra.files.source import parse_source
 from evo_libra.network.catalog.accelerators import accelerator
@@ -265,6 +267,8 @@ def test_experts_are_in_the_layers_that_a_configuration_says(changes: dict[str, 
       "n_groups": 1, "ssm_state_size": 8}, "hybrid_override_pattern: found 'MX'; a letter of M, * or -"),
     ({"model_type": "kimi_linear"}, "linear_attn_config: found None; `num_heads`, `head_dim` and `kda_layers`"),
     ({"model_type": "minimax_m2", "attn_type_list": [0, 1]}, "attn_type_list: found [0, 1]; only 1, full attention"),
+    ({"num_local_experts": 4, "num_experts_per_tok": 2, "mlp_only_layers": 3},
+     "mlp_only_layers: found 3; a list of numbers of layers is needed"),
 ], ids=str)  # fmt: skip
 def test_layers_that_are_not_known_are_refused(changes: dict[str, Any], words: str) -> None:
     assert words in refusal({**LLAMA, **changes})
@@ -278,3 +282,10 @@ def test_an_imported_model_has_the_layers_of_the_configuration(row: dict[str, An
     imported, model = decoder_of("own", DecoderSpec.model_validate(values)), configuration_of(source).model
     assert imported.stack == model.stack
     assert imported.predictors == model.predictors
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, id=row["name"]) for row in PUBLISHED])
+def test_changed_configurations_are_read_or_refused(row: dict[str, Any]) -> None:
+    for text in structural_mutations(json.dumps(row["config"]), 60):
+        with suppress(InputError):
+            configuration_of(parse_source(text, "config.json"))
