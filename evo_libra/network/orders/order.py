@@ -42,13 +42,13 @@ class Order:
     active: int
     nic: str | None = None
     ports: int = 0
-    Gbps: float = 0.0  # noqa: N815 - the unit
+    Gbps: float = 0.0
     planes: int = 1
     family: Family = "none"
     switch: str | None = None
     leaf_ratio: Ratio = 1.0
     pod_ratio: Ratio = 1.0
-    uplink_Gbps: float | None = None  # noqa: N815 - the unit
+    uplink_Gbps: float | None = None
 
     @property
     def active_npus(self) -> int:
