@@ -105,6 +105,8 @@ class NicModeSpec(StrictModel):
     ports: Count = Field(description="ports")
     Gbps: Rate = Field(description="rate of each")
     layers: tuple[Layer, ...] = Field(min_length=1, description="link layers in this mode")
+    per_cage: Count = Field(1, description="ports of a cage in this mode")
+    lane_Gbps: Rate = Field(100.0, description="rate of a lane; cable and switch need the same")
 
 
 class NicSpec(ProductSpec):
@@ -123,6 +125,7 @@ class SwitchModeSpec(StrictModel):
     ports: Count = Field(description="ports")
     Gbps: Rate = Field(description="rate of each")
     per_cage: Count = Field(description="ports of a cage in this mode")
+    lane_Gbps: Rate = Field(100.0, description="rate of a lane; cable and NIC need the same")
 
 
 class SwitchSpec(ProductSpec):
@@ -150,7 +153,12 @@ class CableSpec(ProductSpec):
 
     kind: Literal["dac", "acc", "aec", "aoc", "sr", "dr", "fr"] = Field(description="how it carries the signal")
     Gbps: Rate = Field(description="rate of a link")
+    lane_Gbps: Rate = Field(100.0, description="rate of a lane; ports at both ends need the same")
     links: Count = Field(1, description="links of one cable: 2 of a splitter")
+    nic_ports: Count | None = Field(
+        1, description="ports of a cage of a NIC at its end; none where it joins switches alone"
+    )
+    joins_switches: bool = Field(default=True, description="whether it joins two switches, too")
     reach_m: Rate = Field(description="longest way")
     fibres: Amount = Field(0, description="fibres of a link")
     W_per_end: Amount = Field(0.0, description="power of an end")
@@ -182,6 +190,7 @@ class RackSpec(ProductSpec):
     U: Amount = Field(description="units")
     kW: Amount = Field(description="power that can be cooled in it by air")
     width_m: Rate = Field(description="width")
+    pdus: Count = Field(2, description="PDUs in it, with a management port each")
 
 
 class RoomSpec(StrictModel):
@@ -200,9 +209,9 @@ class RuleSpec(StrictModel):
 
     meaning: str = Field(min_length=1, description="one line for people")
     per: Literal[
-        "system", "switch", "module", "cable", "rack", "liquid kW", "management port", "storage port", "USD of systems",
-        "USD of network",
-    ] = Field(description="what one unit is counted per")  # fmt: skip
+        "NPU", "server", "system", "switch", "module", "cable", "rack", "liquid kW", "management port", "storage port",
+        "USD of systems", "USD of network",
+    ] = Field(description="what one unit is counted per; a server is a system that is no rack")  # fmt: skip
     units: Rate = Field(description="units per each; a share, such as 0.01 for 1 %")
     whole: bool = Field(default=True, description="whether units come in whole numbers")
     usd: Price | None = Field(None, description="price of a unit; that of what it is counted per when left out")
