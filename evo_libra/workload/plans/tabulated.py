@@ -58,6 +58,13 @@ class TabulatedTime:
             time = time + columns(race.count, plan) * reduce(np.maximum, chains)
         return np.asarray(time)
 
+    def times(self, factor: FloatArray) -> TabulatedTime:
+        """Return the time multiplied by a (p,) or (1,) factor of each plan."""
+        if (factor == 1.0).all():
+            return self
+        races = tuple(replace(race, count=race.count * factor) for race in self.races)
+        return replace(self, compute=self.compute * factor, size=self.size * factor, races=races)
+
     def linear(self, weight: float, kind: FloatArray, plan: IntArray) -> Linear:
         """Return the weighted time under (1, n) plans as coefficients of traffic, as `IterationTime.linear` does."""
         (mine,) = plan

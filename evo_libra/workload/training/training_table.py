@@ -45,11 +45,23 @@ class TrainingTable(PlanTable):
     @property
     def size(self) -> IterationSize:
         setup = self.setups[0]
-        return IterationSize(setup.decoder.layers, setup.sequence, global_batch=setup.global_batch)
+        return IterationSize(
+            setup.decoder.layers, setup.sequence, global_batch=setup.stated_batch or setup.global_batch
+        )
 
     @property
     def tokens(self) -> FloatArray:
-        return np.full(1, float(self.setups[0].global_batch) * self.setups[0].sequence)
+        setup = self.setups[0]
+        return np.full(1, float(setup.stated_batch or setup.global_batch) * setup.sequence)
+
+    @cached_property
+    def share_of_batch(self) -> FloatArray:
+        return np.array([setup.share_of_batch for setup in self.setups])[self.setup]
+
+    @cached_property
+    def batches(self) -> tuple[int, ...]:
+        """The batches of the setups."""
+        return tuple(dict.fromkeys(setup.global_batch for setup in self.setups))
 
     @cached_property
     def memory(self) -> FloatArray:
@@ -61,7 +73,7 @@ class TrainingTable(PlanTable):
     def time(self, merging: Merging) -> TabulatedTime:
         steps = [step_time(self.setups[index], self.plans.select(part)) for index, part in self.parts]
         step = joined(steps, [len(part) for _, part in self.parts])
-        return tabulated_time(step, self.degrees, merging, len(self))
+        return tabulated_time(step, self.degrees, merging, len(self)).times(self.share_of_batch)
 
     @cached_property
     def options(self) -> dict[str, IntArray]:
@@ -69,6 +81,8 @@ class TrainingTable(PlanTable):
         if not self._split_open:
             del found["sequence_parallel"]
         precision = np.array([self.precisions.index(setup.precision) for setup in self.setups])
+        batch = np.array([setup.global_batch for setup in self.setups])
+        found |= {"global_batch": batch[self.setup]} if len(self.batches) > 1 else {}
         return {**found, "order": self.order, "precision": precision[self.setup]}
 
     @cached_property
@@ -87,6 +101,7 @@ class TrainingTable(PlanTable):
         parts += [f"overlap-{name}" for name in flags if getattr(self.plans, f"overlap_{name}")[n]]
         parts += [order_text(self.orders[self.order[n]])] if len(self.orders) > 1 else []
         parts += [self.setups[self.setup[n]].precision] if len(self.precisions) > 1 else []
+        parts += [f"batch{self.setups[self.setup[n]].global_batch}"] if len(self.batches) > 1 else []
         parts += [text for one in self.setups[self.setup[n]].expansions[place : place + 1] if (text := one.text)]
         return " ".join(parts)
 
