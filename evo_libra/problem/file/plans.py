@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -99,19 +99,19 @@ def table_of(
     name: str,
     choices: PlanChoices,
     setups: tuple[Setup, ...],
-    npus: int,
+    npus: Sequence[int],
     *,
     training_tokens: float | None,
     capacities: tuple[float, ...],
 ) -> TrainingTable:
-    """Return the table of the plans of a workload, which may be empty."""
+    """Return the table of the plans of a workload, which may be empty; the NPUs are those of each setup."""
     degrees: Mapping[str, Any] = choices.degrees
     space = PlanSpace(
-        npus, **degrees, micro_batch=choices.options["micro_batch"], dp=choices.dp,
+        npus[0], **degrees, micro_batch=choices.options["micro_batch"], dp=choices.dp,
         zero=choices.options["zero"] or (), recompute=choices.options["recompute"] or (),
         optimizer=choices.options["optimizer"] or (),
     )  # fmt: skip
-    found = OpenPlans(setups, space, choices.flags, choices.orders)
+    found = OpenPlans(setups, space, choices.flags, choices.orders, tuple(npus))
     return plan_table(name, found, training_tokens=training_tokens, capacities=capacities)
 
 

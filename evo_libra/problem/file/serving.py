@@ -51,7 +51,7 @@ class ServingLoader:
         """Return the plans of a workload; an error has every mistake of it that does not depend on another one."""
         found = Gather()
         found.mistakes += [self.source.mistake((*path, *key), text) for key, text in _key_mistakes(spec, serving)]
-        if self.spec.npu is None:
+        if self.spec.npu is None and self.training.accelerators.orders is None:
             message = f"serving needs the key 'npu', one of {', '.join(load_accelerators())}"
             found.mistakes.append(self.source.mistake((*path, "serving"), message))
         npus = found.attempt(lambda: self.training.accelerators.npus) or ()
