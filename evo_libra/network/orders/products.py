@@ -161,7 +161,7 @@ class CableSpec(ProductSpec):
     joins_switches: bool = Field(default=True, description="whether it joins two switches, too")
     reach_m: Rate = Field(description="longest way")
     fibres: Amount = Field(0, description="fibres of a link")
-    W_per_end: Amount = Field(0.0, description="power of an end")
+    W_per_end: Amount = Field(0.0, description="power at each of its two sides; a side of a splitter has all its ends")
     switch_module: Name | None = Field(None, description="module at a switch; none of a cable with fixed ends")
     nic_module: Name | None = Field(None, description="module at a NIC; none of a cable with fixed ends")
 
@@ -212,7 +212,9 @@ class RuleSpec(StrictModel):
         "NPU", "server", "system", "switch", "module", "cable", "rack", "liquid kW", "management port", "storage port",
         "USD of systems", "USD of network",
     ] = Field(description="what one unit is counted per; a server is a system that is no rack")  # fmt: skip
-    units: Rate = Field(description="units per each; a share, such as 0.01 for 1 %")
+    units: Rate | None = Field(
+        None, description="units per each; a share, such as 0.01 for 1 %; no line where it is left out"
+    )
     whole: bool = Field(default=True, description="whether units come in whole numbers")
     usd: Price | None = Field(None, description="price of a unit; that of what it is counted per when left out")
     power_W: Amount = Field(0.0, description="power of a unit")
