@@ -211,12 +211,15 @@ def _alike(one: FloatArray, other: FloatArray) -> bool:
 
 
 def joined(steps: Sequence[StepTime], counts: Sequence[int]) -> StepTime:
-    """Return the time of a step under so many plans of each of some steps of one model, in their order."""
+    """Return the time of a step under so many plans of each of some steps of one model, in their order.
+
+    Further plans of a step are left out.
+    """
     if len(steps) == 1:
         return steps[0]
 
     def together(arrays: Iterable[FloatArray]) -> FloatArray:
-        return np.concatenate([np.broadcast_to(array, n) for array, n in zip(arrays, counts, strict=True)])
+        return np.concatenate([np.broadcast_to(array[:n], n) for array, n in zip(arrays, counts, strict=True)])
 
     def traffic(parts: Sequence[Traffic]) -> Traffic:
         size, operations = (together(getattr(part, name) for part in parts) for name in ("size", "operations"))

@@ -13,7 +13,7 @@ from evo_libra.workload.layers.iteration_time import Merging
 from evo_libra.workload.layers.workload import IterationSize
 from evo_libra.workload.plans.plan_rules import plan_mistakes, plan_text
 from evo_libra.workload.plans.plan_table import PlanTable, order_text
-from evo_libra.workload.plans.plans import PLACEMENTS, RECOMPUTE, Plans
+from evo_libra.workload.plans.plans import DEGREES, PLACEMENTS, RECOMPUTE, Plans
 from evo_libra.workload.plans.tabulated import TabulatedTime, joined, tabulated_time
 from evo_libra.workload.training.memory import memory_on_npu
 from evo_libra.workload.training.step_time import step_time
@@ -23,6 +23,7 @@ from evo_libra.workload.training.training_step import TrainingStep, training_ste
 OF_PLANS = ("tp", "cp", "pp", "vp", "ep", "micro_batch", "zero", "recompute", "sequence_parallel", "overlap_tp",
             "overlap_pp", "overlap_dp", "optimizer", "expansion")  # fmt: skip
 """Options of a plan that may be open; precision and order beside them."""
+_OF_KIND = ("zero", "recompute", "sequence_parallel", "overlap_tp", "overlap_pp", "overlap_dp", "optimizer", "expansion")
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,9 +72,22 @@ class TrainingTable(PlanTable):
         ])  # fmt: skip
 
     def time(self, merging: Merging) -> TabulatedTime:
-        steps = [step_time(self.setups[index], self.plans.select(part)) for index, part in self.parts]
+        more = self._of_each_kind
+        steps = [
+            step_time(self.setups[index], self.plans.select(np.concatenate([part, more]))) for index, part in self.parts
+        ]
         step = joined(steps, [len(part) for _, part in self.parts])
         return tabulated_time(step, self.degrees, merging, len(self)).times(self.share_of_batch)
+
+    @property
+    def _of_each_kind(self) -> IntArray:
+        """Places of plans of each kind, where some setup has none of a kind; a step has the traffic of its plans."""
+        plans = self.plans
+        degrees = [getattr(plans, name) > 1 for name in DEGREES]
+        kinds = np.array([*degrees, *(np.broadcast_to(getattr(plans, name), len(self)) for name in _OF_KIND)])
+        _, first, kind = np.unique(kinds.astype(np.int64), axis=1, return_index=True, return_inverse=True)
+        counts = {len(np.unique(kind.ravel()[part])) for _, part in self.parts}
+        return np.array([], dtype=np.int64) if counts == {len(first)} else first
 
     @cached_property
     def options(self) -> dict[str, IntArray]:
