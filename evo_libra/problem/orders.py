@@ -252,5 +252,5 @@ def none_of(book: OrderBook, designs: Population) -> BoolArray:
 def only(book: OrderBook, pools: Sequence[Pool], reasons: Sequence[str]) -> OrderBook:
     """Return the orders of some pools, with further reasons why others are in none."""
     kept = [place for place, order in enumerate(book.orders) if pool_of(order) in pools]
-    rows = {name: tuple(getattr(book, name)[place] for place in kept) for name in ("orders", "trees", "bills")}
-    return replace(book, **rows, reasons=(*book.reasons, *reasons))
+    orders, trees, bills = (tuple(rows[place] for place in kept) for rows in (book.orders, book.trees, book.bills))
+    return replace(book, orders=orders, trees=trees, bills=bills, reasons=(*book.reasons, *reasons))
