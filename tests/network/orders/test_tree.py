@@ -8,14 +8,15 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from made_up import catalogue, order_of, switch_of
 from ruamel.yaml import YAML
 
 from evo_libra.errors import InputError
 from evo_libra.network.orders.order import Family, Order
 from evo_libra.network.orders.tree import Tree, tree_of
-from tests.network.orders.made_up import catalogue, order_of, switch_of
 
-_PUBLISHED = YAML(typ="safe").load(Path("tests/golden/orders/reference_architectures.yaml").read_text(encoding="utf-8"))
+_GOLDEN = Path(__file__).parents[2] / "golden/orders/reference_architectures.yaml"
+_PUBLISHED = YAML(typ="safe").load(_GOLDEN.read_text(encoding="utf-8"))
 _HGX = {"npus": 8, "rails": 8}
 _NVL72 = {"npus": 72, "rails": 4, "is_rack": True, "kW": 132, "cooling": "liquid"}
 _CARD = {"ports": 1, "Gbps": 400}
