@@ -77,7 +77,7 @@ class ScaleOut(Levelled, Clos):
         return np.asarray(np.asarray(npus) * self._sharing(inside) <= kit.radix)
 
     def share(self, pattern: Pattern, extent: IntArray, stride: IntArray, npus: IntArray) -> FloatArray:
-        reach, shares = self._reach, _EXCHANGE if pattern is Pattern.ALL_TO_ALL else _SHRINKING
+        reach, shares = self._reach, _exchange if pattern is Pattern.ALL_TO_ALL else _shrinking
         extent, stride, _ = np.broadcast_arrays(extent, stride, npus)
         return np.minimum(*(shares(extent, stride, size, part) for size, part in reach.levels))
 

@@ -8,6 +8,7 @@ from evo_libra.errors import InputError
 from evo_libra.files.kinds import ENDINGS
 from evo_libra.files.source import Source, named_by, packaged, read_source, validate
 from evo_libra.network.catalog.technologies import names_in, unknown_catalog
+from evo_libra.network.orders.mistakes import product_mistakes
 from evo_libra.network.orders.products import ProductsSpec
 
 _FOLDER = Path(__file__).parent
@@ -53,4 +54,7 @@ def _checked(source: Source, path: Path, extending: tuple[Path, ...] = ()) -> Pr
             whole = _merged(_spec(own.extends, path.parent, (*extending, path)), own)
         except InputError as error:
             raise named_by(source, ("extends",), error) from None
+    mistakes = [source.mistake(key, message) for key, message in product_mistakes(whole)]
+    if mistakes:
+        raise InputError(mistakes)
     return whole
