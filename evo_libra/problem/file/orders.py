@@ -12,7 +12,8 @@ from evo_libra.network.orders.catalog import load_products
 from evo_libra.network.orders.choices import orders_of
 from evo_libra.network.orders.tree import tree_of
 from evo_libra.problem.file.workloads import WorkloadLoader
-from evo_libra.problem.orders import OrderBook, Pool, name_of, only
+from evo_libra.problem.orders import FOLDED, OrderBook, Pool, name_of, only
+from evo_libra.problem.protocol import SearchSettings
 
 if TYPE_CHECKING:
     from evo_libra.network.catalog.accelerator import Accelerator
@@ -72,6 +73,11 @@ class OrderLoader:
     def counts(self) -> tuple[int, ...]:
         """NPUs in use of each pool."""
         return tuple(count * active for _, count, active in self.book.pools)
+
+    def settings(self) -> SearchSettings:
+        """Return the settings of a search, where rows that differ by less than the error of times are one."""
+        found = SearchSettings(**self.spec.search.model_dump())
+        return found if found.epsilon is not None else replace(found, epsilon=FOLDED)
 
     def identity(self) -> dict[str, Any]:
         """Return the products of the orders with all of their figures, which make a problem another one."""
