@@ -57,8 +57,8 @@ class ScaleOut(Levelled, Clos):
     """Leaves, pods and cores of an order; messages shrink under leaves first, in pods next, and between pods last.
 
     Where leaves cut the groups of a kind evenly, a group has the most that fat trees give it. Where they do not, at
-    most two spans of groups cross the ends of a leaf, and each group of these has a ring of which one link leaves there. So
-    more systems under a leaf are never slower.
+    most two spans of groups cross the ends of a leaf, and each group of these has a ring of which one link leaves
+    there. So more systems under a leaf are never slower.
     """
 
     def __init__(self) -> None:
