@@ -15,7 +15,7 @@ from evo_libra.files.source import StrictModel
 from evo_libra.network.catalog.parts_spec import MOST, Count, Rate
 from evo_libra.network.catalog.technologies import Name
 from evo_libra.network.orders.check import broken_by_network, broken_by_products
-from evo_libra.network.orders.counts import AboutSpec, Npus, SystemCount, counts_of, no_count
+from evo_libra.network.orders.counts import AboutSpec, Npus, counts_of, no_count
 from evo_libra.network.orders.limits import NO_LIMITS, Limits, limited_products
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import NicModeSpec, ProductsSpec
@@ -163,24 +163,18 @@ def _candidates(choices: OrderChoices, products: ProductsSpec) -> Iterator[Order
         system = products.systems[name]
         nics = _listed(choices.nics) if choices.nics is not None else system.nics
         for size in counts_of(system, choices.npus):
+            order = Order(name, size.count, size.npus, size.active)
             if size.count == 1 or not system.nics:
-                yield _alone(name, size, has_nics=bool(system.nics))
-                continue
-            yield from _joined(name, size, nics, choices.fabric, products)
+                yield replace(order, family="none" if system.nics else "slice")
+            else:
+                yield from _joined(order, nics, choices.fabric, products)
 
 
-def _alone(name: str, size: SystemCount, *, has_nics: bool) -> Order:
-    return Order(name, family="none" if has_nics else "slice", **size._asdict())
-
-
-def _joined(
-    name: str, size: SystemCount, nics: tuple[str, ...], choices: FabricChoices, products: ProductsSpec
-) -> Iterator[Order]:
+def _joined(order: Order, nics: tuple[str, ...], choices: FabricChoices, products: ProductsSpec) -> Iterator[Order]:
     for nic in nics:
         for mode in products.nics[nic].modes:
             for fabric in _fabrics(choices, mode, products):
-                ports = {"nic": nic, "ports": mode.ports, "Gbps": mode.Gbps}
-                yield Order(name, **size._asdict(), **ports, **fabric._asdict())
+                yield replace(order, nic=nic, ports=mode.ports, Gbps=mode.Gbps, **fabric._asdict())
 
 
 def _fabrics(choices: FabricChoices, mode: NicModeSpec, products: ProductsSpec) -> Iterator[_Fabric]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import ceil, floor
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from pydantic import Field
 
@@ -27,7 +28,8 @@ class AboutSpec(StrictModel):
 Npus = Count | tuple[Count, ...] | AboutSpec
 
 
-class SystemCount(NamedTuple):
+@dataclass(frozen=True)
+class SystemCount:
     """How many systems of a size, and how many NPUs of each are in use."""
 
     count: int
