@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator
 from math import ceil
 
 from evo_libra.errors import InputError, counted
+from evo_libra.network.orders.bill import bill_of
 from evo_libra.network.orders.check_products import WITHOUT_SWITCHES, product_violations, unknown_products
+from evo_libra.network.orders.layout import layout_of
 from evo_libra.network.orders.limits import NO_LIMITS, Limits, limited_products
 from evo_libra.network.orders.modes import Modes, modes_of
 from evo_libra.network.orders.notation import rate_text, ratio_text
@@ -49,24 +51,22 @@ def broken_by_products(order: Order, products: ProductsSpec, limits: Limits) -> 
 
 
 def broken_by_network(
-    order: Order,
-    products: ProductsSpec,
-    limits: Limits,  # noqa: ARG001 - limits, prices and rules are for what a room has
-    *,
-    priced: bool = False,  # noqa: ARG001 - the same
-    without: Iterable[str] = (),  # noqa: ARG001 - the same
+    order: Order, products: ProductsSpec, limits: Limits, *, priced: bool = False, without: Iterable[str] = ()
 ) -> list[str]:
-    """Return a sentence for each rule that the network of an order breaks, whose products break none."""
+    """Return a sentence for each rule that the network and the room of an order break, whose products break none."""
     try:
-        return list(_network(order, products))
+        tree = tree_of(order, products)
+        return list(_network(order, tree, products)) or list(
+            _room(order, tree, products, limits, priced=priced, without=frozenset(without))
+        )
     except InputError as error:
         return [str(mistake) for mistake in error.mistakes]
 
 
-def _network(order: Order, products: ProductsSpec) -> Iterator[str]:
+def _network(order: Order, tree: Tree, products: ProductsSpec) -> Iterator[str]:
     if order.family in WITHOUT_SWITCHES or order.switch is None:
         return
-    tree, modes = tree_of(order, products), modes_of(order, products)
+    modes = modes_of(order, products)
     yield from _tiers(order, tree)
     yield from _cages(order, tree, modes, products.switches[order.switch])
     yield from _spines(order, tree, modes, products)
@@ -110,13 +110,26 @@ def _spines(order: Order, tree: Tree, modes: Modes, products: ProductsSpec) -> I
 
 def _leaves_in_racks(order: Order, tree: Tree, products: ProductsSpec) -> Iterator[str]:
     """Yield the racks that have no units for the leaves of their systems."""
-    if order.family != "tor" or order.switch is None:
+    held = systems_per_rack(order.system, products)
+    if order.family != "tor" or order.switch is None or (tree.tiers < _SPINES and order.count > held):
         return
     system, switch = products.systems[order.system], products.switches[order.switch]
-    held = systems_per_rack(order.system, products)
     leaves = ceil(tree.leaves / ceil(order.count / held))
     units = system.free_U if system.is_rack else room_of(products).rack.U - held * system.height_U
     needed = leaves * switch.height_U
     if needed > units:
         found = f"{counted(leaves, 'leaf', 'leaves')} of {order.switch} {'needs' if leaves == 1 else 'need'} {needed:g}"
         yield f"a rack with {held} {order.system} has {units:g} units free; {found}"
+
+
+def _room(
+    order: Order, tree: Tree, products: ProductsSpec, limits: Limits, *, priced: bool, without: frozenset[str]
+) -> Iterator[str]:
+    """Yield links that no cable reaches, products without a price, and power that the room does not have."""
+    layout_of(order, tree, products)
+    if not priced and limits.room_MW is None:
+        return
+    bill = bill_of(order, products, without=without)
+    if limits.room_MW is not None and bill.watts() > limits.room_MW * 1e6:
+        found = f"systems, switches and optics take {bill.watts() / 1e6:.4g} MW"
+        yield f"{found}; the room has {limits.room_MW:g} MW"

@@ -203,7 +203,7 @@ def _checked(choices: OrderChoices, products: ProductsSpec, *, priced: bool) -> 
         tree = _tree(order, products)
         plain = order if tree is None else _without_missing_tiers(order, tree)
         if tree is not None:
-            built = (replace(plain, leaf_ratio=1.0, pod_ratio=1.0), tree)
+            built = (_like(plain, tree), tree)
             if built in seen:
                 continue
             seen.add(built)
@@ -223,6 +223,12 @@ def _without_missing_tiers(order: Order, tree: Tree) -> Order:
     if tree.tiers < 2:  # noqa: PLR2004 - spines are the second tier
         return replace(order, leaf_ratio=1.0, pod_ratio=1.0, uplink_Gbps=None)
     return order if tree.tiers > 2 else replace(order, pod_ratio=1.0)  # noqa: PLR2004 - cores are the third
+
+
+def _like(order: Order, tree: Tree) -> Order:
+    """Return what is the same of all orders that one tree joins: one switch is one switch in each family."""
+    family = "fat-tree" if tree.leaves == order.planes == 1 and order.family != "tor" else order.family
+    return replace(order, leaf_ratio=1.0, pod_ratio=1.0, family=family)
 
 
 def _left_out(choices: OrderChoices, products: ProductsSpec, orders: list[Order], broken: _Reasons) -> Iterator[str]:

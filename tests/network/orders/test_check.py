@@ -74,6 +74,7 @@ def test_each_rule_has_a_sentence(text: str, sentence: str) -> None:
         ({"cooling": ("air",)}, "gb300-nvl72 is cooled by liquid; the room has air"),
         ({"rack_kW": 100.0}, "gb300-nvl72 takes 132 kW; a rack has 100 kW"),
         ({"suppliers": ("edgecore",)}, "q3400 comes from nvidia; the limits allow edgecore"),
+        ({"room_MW": 14.0}, ""),
     ],
 )
 def test_limits_have_a_sentence(limits: dict[str, Any], sentence: str) -> None:
@@ -87,6 +88,22 @@ def test_a_rack_that_holds_no_server() -> None:
     assert _broken(text, rack_kW=12.0) == ["hgx-b200 takes 14 kW; a rack has 12 kW"]
     flat = small_products(room=DATA["room"] | {"rack": DATA["room"]["rack"] | {"U": 6.0}})
     assert violations(read_order(text, flat), flat) == ["hgx-b200 takes 8 units; a rack has 6"]
+
+
+def test_a_cable_that_does_not_reach() -> None:
+    short = small_products(cables={name: DATA["cables"][name] for name in ("dac-400", "dac-800")})
+    broken = violations(read_order("32 hgx-b200 / thor2 1 x 400G / th5-64 rail-optimised 1:1", short), short)
+    assert len(broken) == 1
+    assert "reach" in broken[0]
+
+
+def test_a_product_without_a_price_where_cost_is_asked() -> None:
+    order = read_order("32 hgx-b200 / thor2 1 x 400G / th5-64 tor 1:1", PRODUCTS)
+    assert violations(order, PRODUCTS) == []
+    broken = violations(order, PRODUCTS, priced=True)
+    assert len(broken) == 1
+    assert "thor2" in broken[0]
+    assert "price_usd" in broken[0]
 
 
 def test_an_order_of_unknown_products() -> None:

@@ -121,6 +121,9 @@ def test_planes_uplinks_and_cables_of_a_file() -> None:
     assert _written(file % "planes: 2, uplinks: 400, ratio: {leaf: 2, pod: 15}") == [
         "1920 hgx-b200 / 2 x 200G / 2 planes / th5-64 rail-optimised 2:1 uplinks 400G"
     ]
+    offered = _offered(file % "cables: [dac-400, dac-800]")
+    assert offered.orders == ()
+    assert "reach" in offered.reasons[0]
 
 
 @pytest.mark.parametrize(
