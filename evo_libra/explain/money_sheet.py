@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from evo_libra.explain.labels import cell, dollars, percent, pieces
-from evo_libra.explain.record import Breakdown, Failures, PartRow, SystemRow
+from evo_libra.explain.record import Breakdown, Failures, OrderLine, PartRow, SystemRow
 from evo_libra.explain.sheet import Row, Section, Table, section
 from evo_libra.explain.system_bill import sum_of
 from evo_libra.quantities import number
@@ -16,6 +16,8 @@ _EACH_USD = ",.10g"
 
 def money_section(found: Breakdown) -> Section:
     """Return the bill of the network, that of the whole system, and what fails."""
+    if found.order:
+        return section("", order_table(found.order), system_table(found.system))
     return section(
         "",
         bill_table(found) if found.bill else parts_table(found),
@@ -64,6 +66,31 @@ def bill_table(found: Breakdown) -> Table:
         folds=("part",),
         strong=tuple((head, 0) for head in heads),
     )
+
+
+def order_table(lines: Sequence[OrderLine]) -> Table:
+    """Return the lines of an order by section, with the sum."""
+    rows: list[Row | None] = []
+    heads = []
+    for name in dict.fromkeys(line.section for line in lines):
+        heads.append(len(rows) + 1)
+        rows += [None, (name, *[""] * 4)]
+        rows += [_order_row(line) for line in lines if line.section == name]
+    cost, power = (sum(getattr(line, key) or 0.0 for line in lines) for key in ("cost_usd", "power_W"))
+    rows += [None, ("the whole order", "", "", dollars(cost), _watts(power))]
+    return Table(
+        title="bill of the order",
+        columns=("line", "pieces", "each [USD]", "cost [USD]", "power [W]"),
+        rows=tuple(rows),
+        folds=("line",),
+        strong=tuple((head, 0) for head in heads),
+    )
+
+
+def _order_row(line: OrderLine) -> Row:
+    each = "-" if line.unit_usd is None else f"{line.unit_usd:{_EACH_USD}}"
+    name = f"  {line.product}, {line.what}"
+    return (name, pieces(line.pieces), each, dollars(line.cost_usd), _watts(line.power_W))
 
 
 def _part_row(part: PartRow) -> Row:

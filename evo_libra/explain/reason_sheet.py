@@ -10,6 +10,7 @@ from evo_libra.explain.neighbours import Neighbour
 from evo_libra.explain.record import DesignRecord, DimensionUse
 from evo_libra.explain.sheet import Section, Table, section
 from evo_libra.explain.time_sheet import streams_table, workload_sections
+from evo_libra.network.fabric import is_order
 from evo_libra.quantities import money_text, number
 
 _NONE = 1e-9
@@ -48,7 +49,9 @@ def explained(record: DesignRecord) -> list[Section]:
 
 def uses_table(design: str, uses: Sequence[DimensionUse]) -> Table:
     """Return how long each dimension is busy, what it could lose, and what more of it saves."""
-    parts = short_design(design).split(" ", maxsplit=1)[0].split("_")
+    parts = [f"{one.block}({one.npus}) {one.technology}" for one in uses]
+    if not is_order(design):
+        parts = short_design(design).split(" ", maxsplit=1)[0].split("_")
     return Table(
         title="dimensions, GB/s per NPU; each row changes one dimension only",
         columns=("dimension", "busy\n[ms]", "of the\ntime [%]", "slack\n[%]", "saves\n[ms per GB/s]", "cost"),

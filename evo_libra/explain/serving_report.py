@@ -48,7 +48,7 @@ def serving_report(problem: Problem, loop: WeightedLoop, step: ServingStep, popu
         tpot_ms=token / _MILLI,
         request_ms=request / _MILLI,
         tokens_per_s=rate,
-        tokens_per_s_per_npu=rate / problem.npus,
+        tokens_per_s_per_npu=rate / float(first.npus[:, 0].prod()),
         **_costs(problem, first),
         prefill_ms=_split(step.phases.prefill, seconds_of),
         decode_ms=_split(step.phases.decode, seconds_of),

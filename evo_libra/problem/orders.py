@@ -130,7 +130,9 @@ class OrderBook:
 
     def place(self, designs: Population) -> IntArray:
         """Return (n,) the orders that designs are; -1 where one is none of them."""
-        return self.structures.find(designs.npus, np.where(designs.npus > 1, designs.technology, designs.technology[:1]))
+        return self.structures.find(
+            designs.npus, np.where(designs.npus > 1, designs.technology, designs.technology[:1])
+        )
 
     def of_order(self, figures: FloatArray) -> FloatArray:
         """Return (t,) figures of orders by their outermost technology; 0 of technologies that are of no order alone."""
@@ -230,7 +232,9 @@ def pools_of(book: OrderBook, capacities: Sequence[float]) -> NpuChoice:
     first = [book.bills[int(np.flatnonzero(book.pool == place)[0])] for place in range(len(book.pools))]
     npus = np.array([count * active for _, count, active in book.pools], dtype=np.float64)
     prices = [bill.usd_of(SYSTEMS) for bill in first]
-    ranges = tuple(Range(one.low / n, one.value / n, one.high / n) for one, n in zip(prices, npus.tolist(), strict=True))
+    ranges = tuple(
+        Range(one.low / n, one.value / n, one.high / n) for one, n in zip(prices, npus.tolist(), strict=True)
+    )
     owner = np.array([book.names.index(one.npu or "") for one in book.catalog.technologies], dtype=np.int64)
     return NpuChoice(
         names=book.names, owner=owner, capacity=np.array(capacities),
@@ -248,5 +252,5 @@ def none_of(book: OrderBook, designs: Population) -> BoolArray:
 def only(book: OrderBook, pools: Sequence[Pool], reasons: Sequence[str]) -> OrderBook:
     """Return the orders of some pools, with further reasons why others are in none."""
     kept = [place for place, order in enumerate(book.orders) if pool_of(order) in pools]
-    rows = {name: tuple(getattr(book, name)[place] for place in kept) for name in ("orders", "trees", "bills")}
-    return replace(book, **rows, reasons=(*book.reasons, *reasons))
+    orders, trees, bills = (tuple(rows[place] for place in kept) for rows in (book.orders, book.trees, book.bills))
+    return replace(book, orders=orders, trees=trees, bills=bills, reasons=(*book.reasons, *reasons))

@@ -46,9 +46,7 @@ class OrderNotation:
         kits = self.book.catalog.technologies
         rate = np.array([one.bandwidth_cap or 0.0 for one in kits])[technology]
         blocks = self.book.blocks[technology]
-        population = Population(
-            npus=npus, block=blocks, technology=technology, bandwidth=np.where(npus > 1, rate, 0.0)
-        )
+        population = Population(npus=npus, block=blocks, technology=technology, bandwidth=np.where(npus > 1, rate, 0.0))
         fabrics = [Fabric((), plans=mine) for mine in plans]
         names: list[str | None] = [self.book.names[place] for place in self.book.pool[structure].tolist()]
         if len(self.book.names) == 1:
@@ -85,11 +83,11 @@ class OrderNotation:
             "npus": [order.active_npus for order in orders],
             "bought_npus": [order.bought_npus for order in orders],
         }
-        return found | plan_columns(population, self.time.tables) | dimension_columns(population, self.book.catalog.names)
+        return (
+            found | plan_columns(population, self.time.tables) | dimension_columns(population, self.book.catalog.names)
+        )
 
 
 def _split(text: str) -> tuple[str, tuple[str, ...]]:
     head, *plans = (part.strip() for part in text.split("|"))
     return head, tuple(plans)
-
-

@@ -77,7 +77,7 @@ class ScaleOut(Levelled, Clos):
         return np.asarray(np.asarray(npus) * self._sharing(inside) <= kit.radix)
 
     def share(self, pattern: Pattern, extent: IntArray, stride: IntArray, npus: IntArray) -> FloatArray:
-        reach, shares = self._reach, _EXCHANGE if pattern is Pattern.ALL_TO_ALL else _SHRINKING
+        reach, shares = self._reach, _exchange if pattern is Pattern.ALL_TO_ALL else _shrinking
         extent, stride, _ = np.broadcast_arrays(extent, stride, npus)
         return np.minimum(*(shares(extent, stride, size, part) for size, part in reach.levels))
 
@@ -90,8 +90,8 @@ class ScaleOut(Levelled, Clos):
         extent, stride, _ = np.broadcast_arrays(extent, stride, npus)
         (leaf, upper), (pod, top) = self._reach.levels
         near, far = (_lying(extent, stride, size) for size in (leaf, pod))
-        parts = (np.full(extent.shape, part) for part in (upper, top))
-        return Levels(near, np.maximum(near, far), *parts, np.zeros(extent.shape))
+        whole = np.ones(extent.shape)
+        return Levels(near, np.maximum(near, far), upper=upper * whole, top=top * whole, uniform=0.0 * whole)
 
     def cut(self, npus: IntArray) -> FloatArray:
         """Return what half of the NPUs have of the highest tier."""

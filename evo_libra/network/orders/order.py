@@ -17,7 +17,7 @@ slice : the scale-up network of a rented slice, and nothing else.
 """
 
 Ratio = float
-"""Links down over links up."""
+"""Bandwidth down over bandwidth up: that of links where both have one rate."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Order:
     ports, Gbps : ports of each NPU in the mode of its NICs, and the rate of each.
     planes : networks that are alike and that nothing joins; an NPU has ports / planes ports in each.
     family, switch : how switches join systems, and which.
-    leaf_ratio : links down over links up of a leaf; pod_ratio : the same of a pod of leaves, where there are cores.
+    leaf_ratio : bandwidth down over bandwidth up of a leaf; pod_ratio : the same of a pod, where there are cores.
     uplink_Gbps : rate of the links above leaves; None for that of the ports.
     """
 

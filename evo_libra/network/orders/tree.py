@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+from evo_libra.errors import InputError
+from evo_libra.network.orders.modes import modes_of, switch_of
+from evo_libra.network.orders.order import Family, Order
+from evo_libra.network.orders.products import ProductsSpec, SwitchModeSpec
+from evo_libra.network.orders.racks import system_of, systems_per_rack
 
 
 @dataclass(frozen=True)
@@ -41,3 +50,198 @@ class Tree:
     def switches(self) -> int:
         """Switches of all tiers."""
         return self.leaves + self.spines + self.cores
+
+
+def tree_of(order: Order, products: ProductsSpec) -> Tree:
+    """Return the network of an order; an InputError where its ports do not exist or three tiers are not enough.
+
+    Leaves hold whole systems where the ports of one fit, and have all uplinks of a full leaf, whatever is plugged in.
+    Each leaf has equally many links to each spine of its plane or pod.
+    """
+    if order.family in ("none", "slice"):
+        return _no_network(order.count)
+    modes, switch = modes_of(order, products), switch_of(order, products)
+    return _tree(
+        _Needs(
+            switch=order.switch or "", family=order.family, count=order.count, npus=order.npus, active=order.active,
+            rails=system_of(order.system, products).rails, planes=order.planes, ports=order.ports // order.planes,
+            rack=systems_per_rack(order.system, products) if order.family == "tor" else order.count,
+            leaf=_ports(order.leaf_ratio, modes.down, modes.up, switch.max_ports),
+            pod=_ports(order.pod_ratio, modes.up, modes.up, switch.max_ports),
+        )
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Ports:
+    """Ports of a switch: those of each mode, of a cage in each mode, and of mixed modes; and links down per link up."""
+
+    down: int
+    up: int
+    down_per_cage: int
+    up_per_cage: int
+    most: int
+    rate: Fraction
+    ratio: Fraction
+
+    def split(self) -> int:
+        """Return the ports down: what the ratio leaves, or a little less where that makes uplinks whole."""
+        cages = Fraction(self.down, self.down_per_cage)
+        by_cages = cages / (Fraction(1, self.down_per_cage) + 1 / (self.ratio * self.up_per_cage))
+        down = math.floor(min(by_cages, self.most * self.ratio / (self.ratio + 1)))
+        whole = down - down % self.ratio.numerator
+        return whole if _NEAR * whole >= (_NEAR - 1) * down else down
+
+    def ups(self, down: int) -> int:
+        """Return the uplinks of some ports down."""
+        return math.ceil(down / self.ratio)
+
+
+@dataclass(frozen=True)
+class _Needs:
+    """All that a network depends on: ports are those of an NPU in each plane, rack the systems of one."""
+
+    switch: str
+    family: Family
+    count: int
+    npus: int
+    active: int
+    rails: int
+    planes: int
+    ports: int
+    rack: int
+    leaf: _Ports
+    pod: _Ports
+
+    @property
+    def by_rail(self) -> int:
+        """Rails whose leaves are apart."""
+        return self.rails if self.family in ("rail-only", "rail-optimised") else 1
+
+    @property
+    def by_tree(self) -> int:
+        """Rails whose trees are apart."""
+        return self.rails if self.family == "rail-only" else 1
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Systems and the leaves of a tree that they have for themselves; spread: over how many a port group is."""
+
+    systems: int
+    leaves: int
+    down: int
+    leaf_systems: int
+    spread: int
+
+
+@dataclass(frozen=True)
+class _Upper:
+    """What is above the leaves of a tree."""
+
+    tiers: int
+    spines: int
+    cores: int
+    pods: int
+    core_links: int
+    pod_groups: int
+    pod_links: int
+
+
+def _ports(ratio: float, down: SwitchModeSpec, up: SwitchModeSpec, most: int | None) -> _Ports:
+    rate = Fraction(up.Gbps) / Fraction(down.Gbps)
+    links = Fraction(ratio).limit_denominator(_FINEST) * rate
+    highest = max(down.ports, up.ports) if most is None or down == up else most
+    return _Ports(down.ports, up.ports, down.per_cage, up.per_cage, highest, rate, links)
+
+
+@lru_cache(maxsize=65536)
+def _tree(needs: _Needs) -> Tree:
+    ends = needs.count * -(-needs.npus // needs.by_tree) * needs.ports
+    trees = needs.planes * needs.by_tree
+    if ends <= needs.leaf.down:
+        return _one_tier(needs, trees, sharing=needs.leaf.down // ends)
+    return _tiers(needs, trees)
+
+
+def _one_tier(needs: _Needs, trees: int, sharing: int) -> Tree:
+    """Return switches that each join a whole rail or plane, or several."""
+    leaves, links = -(-trees // sharing), needs.count * needs.npus * needs.ports * needs.planes
+    return Tree(
+        tiers=1, down=-(-links // leaves), up=0, leaves=leaves, spines=0, cores=0, pods=1, links=links, uplinks=0,
+        core_links=0, leaf_systems=needs.count, pod_systems=needs.count, leaf_share=1.0, pod_share=1.0,
+    )  # fmt: skip
+
+
+def _tiers(needs: _Needs, trees: int) -> Tree:
+    group = _group(needs)
+    up = needs.leaf.ups(group.down)
+    groups = -(-needs.count // group.systems)
+    upper = _upper(needs, group, groups, up)
+    leaf_systems = min(group.leaf_systems, needs.count)
+    pod_systems = min(upper.pod_groups * group.systems, needs.count)
+    # Ports of active NPUs of a system, on one leaf, and in one tree.
+    ends = Fraction(needs.active * needs.ports, needs.by_rail * group.spread)
+    leaf_share = min(float(up * needs.leaf.rate / (leaf_systems * ends)), 1.0)
+    ends = Fraction(needs.active * needs.ports, needs.by_tree)
+    pod_share = float(upper.pod_links * needs.leaf.rate / (pod_systems * ends))
+    leaves = groups * group.leaves
+    return Tree(
+        tiers=upper.tiers, down=group.down, up=up, leaves=leaves * trees, spines=upper.spines * trees,
+        cores=upper.cores * trees, pods=upper.pods, links=needs.count * needs.npus * needs.ports * needs.planes,
+        uplinks=leaves * up * trees, core_links=upper.core_links * trees, leaf_systems=leaf_systems,
+        pod_systems=pod_systems, leaf_share=leaf_share,
+        pod_share=min(pod_share, leaf_share) if upper.tiers > _TWO else leaf_share,
+        uneven=bool(needs.count % leaf_systems or needs.count % pod_systems),
+    )  # fmt: skip
+
+
+def _group(needs: _Needs) -> _Group:
+    """Return systems that share leaves: those of a rack, or those that fill a leaf of each rail."""
+    ends = -(-needs.npus // needs.by_rail) * needs.ports
+    down = needs.leaf.split()
+    if down < 1:
+        raise InputError(f"{needs.switch} has no ports towards NPUs at this ratio")
+    sides = needs.by_rail // needs.by_tree
+    held = down // ends
+    if not held:
+        spread = -(-ends // down)
+        return _Group(1, sides * spread, -(-ends // spread), 1, spread)
+    if needs.family != "tor":
+        return _Group(held, sides, held * ends, held, 1)
+    leaves = -(-needs.rack // held)
+    held = -(-needs.rack // leaves)
+    return _Group(needs.rack, leaves, held * ends, held, 1)
+
+
+def _upper(needs: _Needs, group: _Group, groups: int, up: int) -> _Upper:
+    leaves, ports = groups * group.leaves, needs.pod.up
+    if leaves <= ports:
+        return _Upper(_TWO, _dividing(leaves * up, ports, up), 0, 1, 0, groups, 0)
+    pod_groups = needs.pod.split() // group.leaves
+    pods = -(-groups // max(pod_groups, 1))
+    if not pod_groups or pods > ports:
+        raise InputError(f"three tiers of {needs.switch} have no ports for {needs.count * needs.npus:,} NPUs")
+    rest = (groups - (pods - 1) * pod_groups) * group.leaves
+    spines = (pods - 1) * up + _dividing(rest * up, pod_groups * group.leaves, up)
+    links = needs.pod.ups(pod_groups * group.leaves)
+    return _Upper(3, spines, -(-spines * links // ports), pods, spines * links, pod_groups, up * links)
+
+
+def _dividing(links: int, ports: int, up: int) -> int:
+    """Return the fewest switches of some ports that take the links, of which each leaf has equally many to each."""
+    return next(spines for spines in range(-(-links // ports), up + 1) if up % spines == 0)
+
+
+def _no_network(count: int) -> Tree:
+    return Tree(
+        tiers=0, down=0, up=0, leaves=0, spines=0, cores=0, pods=1, links=0, uplinks=0, core_links=0,
+        leaf_systems=count, pod_systems=count, leaf_share=1.0, pod_share=1.0,
+    )  # fmt: skip
+
+
+_TWO = 2
+_FINEST = 1000
+"""The largest denominator of a ratio."""
+_NEAR = 8
+"""A leaf leaves an eighth of its ports down free, at most, so that its uplinks are a whole number."""

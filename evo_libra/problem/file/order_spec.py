@@ -9,6 +9,7 @@ from pydantic import Field
 from evo_libra.network.orders.choices import OrderChoices
 from evo_libra.problem.file.spec import FabricSpec, ObjectiveName, ProblemSpec, SharedSpec
 
+
 class OrderSpec(SharedSpec, OrderChoices):
     """A problem file that asks for an order: which systems, how many, and which network around them."""
 

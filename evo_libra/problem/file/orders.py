@@ -66,9 +66,7 @@ class OrderLoader:
     def npus(self) -> tuple[Accelerator, ...]:
         """The accelerator of each pool of systems, under the name of the pool."""
         systems = self.book.products.systems
-        return tuple(
-            replace(accelerator(systems[pool[0]].npu), name=name_of(pool)) for pool in self.book.pools
-        )
+        return tuple(replace(accelerator(systems[pool[0]].npu), name=name_of(pool)) for pool in self.book.pools)
 
     @cached_property
     def counts(self) -> tuple[int, ...]:
@@ -78,8 +76,6 @@ class OrderLoader:
     def identity(self) -> dict[str, Any]:
         """Return the products of the orders with all of their figures, which make a problem another one."""
         return {"order": self.spec.model_dump(mode="json"), "products": self.book.products.model_dump(mode="json")}
-
-
 
 
 def _called(pool: Pool) -> str:

@@ -140,6 +140,27 @@ def nearest(table: TrainingTable, npu: int = 0) -> str:
     )
 
 
+def batches_of(training: TrainingSpec, npus: int) -> tuple[int, ...]:
+    """Return the batches of a step that plans of some NPUs may have, the nearest to the stated one first.
+
+    Of a batch that may differ, those that powers of two of replicas divide beside all odd factors of the NPUs: the
+    nearest multiple for each power. Others are divided by fewer plans, and train as fast.
+
+    >>> from evo_libra.problem.file.training_spec import BatchSpec
+    >>> spec = TrainingSpec(sequence=4096, global_batch=BatchSpec(about=15360, within=0.02))
+    >>> batches_of(spec, 8192), batches_of(spec, 8064)
+    ((15360,), (15372, 15120))
+    """
+    given = training.global_batch
+    if isinstance(given, int):
+        return (given,)
+    odd = npus // (npus & -npus)
+    units = [odd << power for power in range(given.about.bit_length()) if npus % (odd << power) == 0]
+    near = {unit * max(round(given.about / unit), 1) for unit in units}
+    found = [batch for batch in near if abs(batch - given.about) <= given.within * given.about]
+    return tuple(sorted(found, key=lambda batch: (abs(batch - given.about), batch))) or (given.about,)
+
+
 def with_precision(setup: Setup, precisions: tuple[str, ...]) -> tuple[Setup, ...]:
     """Return a setup once for each precision."""
     return tuple(replace(setup, precision=precision) for precision in precisions)

@@ -21,7 +21,15 @@ from evo_libra.problem.file.expansion import expansions_of_file
 from evo_libra.problem.file.generator_spec import DecoderGeneratorSpec, RecommenderGeneratorSpec
 from evo_libra.problem.file.mistakes import Gather, ProblemFile
 from evo_libra.problem.file.offload import hosted, named_hosts, offload_mistakes, offload_of
-from evo_libra.problem.file.plans import PlanChoices, choices_of, nearest, table_of, why_none, with_precision
+from evo_libra.problem.file.plans import (
+    PlanChoices,
+    batches_of,
+    choices_of,
+    nearest,
+    table_of,
+    why_none,
+    with_precision,
+)
 from evo_libra.problem.file.spec import WorkloadSpec
 from evo_libra.problem.file.time import time_spec
 from evo_libra.problem.file.training_mistakes import (
@@ -139,9 +147,10 @@ class TrainingLoader:
         if lacking:
             raise InputError(found.mistakes)
         setups = [
-            one
-            for npu in self.accelerators.npus
+            replace(one, global_batch=batch)
+            for npu, count, _ in self.accelerators.rows
             for one in with_precision(self._setup(model, npu, training), choices.precisions)
+            for batch in batches_of(training, count)
         ]
         if choices.open or len(self.accelerators.npus) > 1 or len(setups[0].expansions) > 1:
             found.check()
@@ -162,9 +171,7 @@ class TrainingLoader:
     ) -> TrainingTable:
         known = {npu.name: row for npu, *row in self.accelerators.rows}
         counts, capacities = zip(*(known[setup.accelerator.name] for setup in setups), strict=True)
-        table = table_of(
-            name, choices, setups, npus=counts, training_tokens=training.tokens, capacities=capacities
-        )
+        table = table_of(name, choices, setups, npus=counts, training_tokens=training.tokens, capacities=capacities)
         if self.file.orders is not None:
             self._note_lacking(choices, setups, table, self.file.orders)
             return table
@@ -186,7 +193,9 @@ class TrainingLoader:
             first = next(setup for setup in setups if setup.accelerator.name == npu.name)
             mine = np.array([setup.accelerator.name == npu.name for setup in setups])[table.setup]
             if not mine.any():
-                orders.lacks_plan(place, f"no plan divides what it must; of the first values, {why_none(choices, first, count)}")
+                orders.lacks_plan(
+                    place, f"no plan divides what it must; of the first values, {why_none(choices, first, count)}"
+                )
             elif not (table.memory <= table.capacity)[mine].any():
                 orders.lacks_plan(place, nearest(table, table.npus.index(names[place])))
 
@@ -218,12 +227,12 @@ class TrainingLoader:
             "a generator of kind recommender can")
             for key in ("rows", "pooling") if getattr(model, key) is None
         ]  # fmt: skip
-        if training.global_batch % self.spec.npus:
-            message = f"found {training.global_batch:,}; it must be a multiple of the {self.spec.npus:,} NPUs"
+        if training.stated_batch % self.spec.npus:
+            message = f"found {training.stated_batch:,}; it must be a multiple of the {self.spec.npus:,} NPUs"
             found.mistakes.append(self._mistake(path, ("training", "global_batch"), message))
         found.check()
         setup = RecommenderSetup(
-            model=model, accelerator=npu, global_batch=training.global_batch, precision=str(precision),
+            model=model, accelerator=npu, global_batch=training.stated_batch, precision=str(precision),
             gradient_bytes=_BYTES[training.gradients], overlap_embedding=overlap.embedding,
             overlap_dp=overlap.dp is True,
         )  # fmt: skip
@@ -276,7 +285,8 @@ def _setup(model: Decoder, npu: Accelerator, training: TrainingSpec, host: HostS
         model,
         npu,
         training.sequence or 0,
-        training.global_batch,
+        training.stated_batch,
+        stated_batch=training.stated_batch,
         gradient_bytes=_BYTES[training.gradients],
         fused_attention=training.attention == "fused",
         balanced=training.balanced,

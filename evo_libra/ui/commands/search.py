@@ -293,5 +293,5 @@ def _infeasible(problem: SearchProblem, evaluations: int, *, whole: bool) -> str
     drawn = problem.decode(problem.genome.sample(default_rng(0), _DRAWN))
     nearest = drawn.select([int(problem.evaluate(drawn).violation.argmin())])
     broken = violations(problem, nearest)
-    named = f"; the nearest of {_DRAWN} random designs, {problem.fabrics(nearest)[0]}: {'; '.join(broken)}"
+    named = f"; the nearest of {_DRAWN} random designs, {problem.notation.written(nearest)[0]}: {'; '.join(broken)}"
     return f"no design meets the constraints{looked}{named if broken else ''}; {advice}"

@@ -95,6 +95,11 @@ class PlanTable(WorkloadKind, ABC):
         """(p,) or (1,) tokens of an iteration."""
 
     @property
+    def share_of_batch(self) -> FloatArray:
+        """(p,) or (1,) what the times of plans are multiplied by, as they are of the stated batch."""
+        return np.ones(1)
+
+    @property
     @abstractmethod
     def memory(self) -> FloatArray:
         """(p,) bytes of an accelerator."""
