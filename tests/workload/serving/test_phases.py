@@ -1,4 +1,4 @@
-"""Phases of serving a small model by hand: what its layers send, how often, and the seconds of software beyond bytes."""
+"""Phases of serving a small model by hand: what its layers send, how often, and the seconds beyond bytes."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_pipeline_with_users_for_all_stages_waits_for_the_longest(
 ) -> None:
     # Of 4 stages with 2 layers each. 5 users make rows 2, 2, 1 and 0: 2 x 3 = 6 of them fill no fourth stage; with 3
     # users the fourth has none, either. There all layers follow each other, with one head.
-    full = users == 4  # noqa: PLR2004 - the number of stages
+    full = users == 4
     setup, plan = setup_of(), one_plan(pp=4, micro_batch=users, **FAR)
     decode = phases_of(setup, plan).decode
     one = number(phases_of(setup, one_plan(micro_batch=rows, **FAR)).decode.plain["head"])
