@@ -126,7 +126,8 @@ def _room(
     order: Order, tree: Tree, products: ProductsSpec, limits: Limits, *, priced: bool, without: frozenset[str]
 ) -> Iterator[str]:
     """Yield links that no cable reaches, products without a price, and power that the room does not have."""
-    layout_of(order, tree, products)
+    if tree.tiers:
+        layout_of(order, tree, products)
     if not priced and limits.room_MW is None:
         return
     bill = bill_of(order, products, without=without)
