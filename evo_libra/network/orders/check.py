@@ -14,7 +14,6 @@ from evo_libra.network.orders.modes import Modes, modes_of
 from evo_libra.network.orders.notation import rate_text, ratio_text
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import ProductsSpec, SwitchSpec
-from evo_libra.network.orders.racks import room_of, systems_per_rack
 from evo_libra.network.orders.tree import Tree, tree_of
 
 _SPINES, _CORES = 2, 3
@@ -109,17 +108,15 @@ def _spines(order: Order, tree: Tree, modes: Modes, products: ProductsSpec) -> I
 
 
 def _leaves_in_racks(order: Order, tree: Tree, products: ProductsSpec) -> Iterator[str]:
-    """Yield the racks that have no units for the leaves of their systems."""
-    held = systems_per_rack(order.system, products)
-    if order.family != "tor" or order.switch is None or (tree.tiers < _SPINES and order.count > held):
+    """Yield the system that is a rack without units for its leaves; racks of servers leave units for theirs."""
+    system = products.systems[order.system]
+    if order.family != "tor" or order.switch is None or not system.is_rack or tree.tiers < _SPINES:
         return
-    system, switch = products.systems[order.system], products.switches[order.switch]
-    leaves = ceil(tree.leaves / ceil(order.count / held))
-    units = system.free_U if system.is_rack else room_of(products).rack.U - held * system.height_U
-    needed = leaves * switch.height_U
-    if needed > units:
-        found = f"{counted(leaves, 'leaf', 'leaves')} of {order.switch} {'needs' if leaves == 1 else 'need'} {needed:g}"
-        yield f"a rack with {held} {order.system} has {units:g} units free; {found}"
+    leaves = ceil(tree.leaves / order.count)
+    units = leaves * products.switches[order.switch].height_U
+    if units > system.free_U:
+        found = f"{counted(leaves, 'leaf', 'leaves')} of {order.switch} {'needs' if leaves == 1 else 'need'} {units:g}"
+        yield f"{order.system} has {system.free_U:g} units free; {found}"
 
 
 def _room(

@@ -17,7 +17,8 @@ from evo_libra.network.orders.lengths import Rows, groups_to_middle, rows_of, to
 from evo_libra.network.orders.modes import Modes, modes_of, switch_of
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import ProductsSpec, SwitchSpec
-from evo_libra.network.orders.racks import per_rack, room_of, systems_per_rack
+from evo_libra.network.orders.racks import per_rack, room_of
+from evo_libra.network.orders.tor_racks import systems_of_rack
 from evo_libra.network.orders.tree import Tree
 
 Tier = Literal["leaf", "spine", "core"]
@@ -66,7 +67,7 @@ class Layout:
 
 def layout_of(order: Order, tree: Tree, products: ProductsSpec) -> Layout:
     """Return where all of an order stands; an InputError where no cable reaches, or the room is not known."""
-    held = systems_per_rack(order.system, products)
+    held = systems_of_rack(order, products)
     if not tree.tiers:
         return Layout(-(-order.count // held), 0)
     modes, switch = modes_of(order, products), switch_of(order, products)

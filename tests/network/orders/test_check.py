@@ -57,7 +57,7 @@ def test_orders_that_a_vendor_accepts(text: str) -> None:
         ("32 hgx-b300 / 1 x 800G / th6 tor 1:1", "th6 has order: roadmap; the limits allow buy"),
         ("1 tpu7x-slice-64", "tpu7x-slice has order: rent; the limits allow buy"),
         ("112 gb300-nvl72 / 1 x 800G / q3400 tor 1:1",
-         "a rack with 1 gb300-nvl72 has 0 units free; 1 leaf of q3400 needs 4"),
+         "gb300-nvl72 has 0 units free; 1 leaf of q3400 needs 4"),
         ("32 hgx-b200 / cx7 1 x 400G / qm9700 rail-optimised 1:1 pods 7:1",
          "a ratio of pods of 7:1 needs three tiers; this network has 2 tiers"),
         ("8 hgx-b200 / cx7 1 x 400G / qm9700 fat tree 2:1",

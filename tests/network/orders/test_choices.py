@@ -112,7 +112,7 @@ def test_left_out_products_have_a_reason() -> None:
         "mi999: cx8 with 2 x 400G sends 100 GB/s; a slot of mi999 (pcie5-x16) carries 63 GB/s",
         "qm9700 is a switch of infiniband; cx8-onboard has 2 x 400G with ethernet only",
         "th6 has order: roadmap; the limits allow buy",
-        "tor: a rack with 1 gb300-nvl72 has 0 units free; 1 leaf of q3400 needs 4",
+        "tor: gb300-nvl72 has 0 units free; 1 leaf of q3400 needs 4",
     )
 
 

@@ -107,7 +107,8 @@ def test_a_rail_optimised_leaf_has_half_of_its_links_in_copper() -> None:
 
 
 def test_a_leaf_in_the_rack_is_joined_by_copper() -> None:
-    found = laid(made(), 32, family="tor")
+    # 4 nodes of 10.2 kW and a leaf of 0.7 kW in each rack.
+    found = laid(made(kilowatts=42), 32, family="tor")
     assert links_by_cable(found, "leaf") == {"dac": 256}
     assert {run.metres for run in found.runs if run.tier == "leaf"} == {2.0}
     assert (found.system_racks, found.switch_racks) == (8, 1)
@@ -150,6 +151,13 @@ def test_racks_of_switches_by_units_and_power() -> None:
     # 48 switches of 1 unit and 700 + 32 x 15 W: 34 fit into 41 kW.
     found = laid(made({"sr": _SR}), 128, family="rail-optimised")
     assert (found.system_racks, found.switch_racks) == (32, 2)
+
+
+def test_a_rack_has_units_left_for_its_leaves() -> None:
+    # 6 nodes of 8 units fill 48 units; with a leaf of 1 unit there are 5.
+    small = {"npus": 8, "rails": 8, "kW": 1.0, "height_U": 8}
+    assert laid(made(system=small), 60, family="fat-tree").system_racks == 10
+    assert laid(made(system=small), 60, family="tor").system_racks == 12
 
 
 def test_a_switch_without_a_known_power_has_no_place() -> None:
