@@ -87,11 +87,12 @@ def _cages(order: Order, tree: Tree, modes: Modes, switch: SwitchSpec) -> Iterat
     """Yield a leaf whose ports down and up do not fit its cages, or exceed its most ports."""
     down, up = modes.down, modes.up
     ports = f"{tree.down} ports of {rate_text(down.Gbps)} down and {tree.up} of {rate_text(up.Gbps)} up"
-    cages = ceil(tree.down / down.per_cage) + ceil(tree.up / up.per_cage)
-    most = max(down.ports, up.ports) if switch.max_ports is None else switch.max_ports
+    # Ports down and up of one mode share a cage.
+    cages = 0 if down == up else ceil(tree.down / down.per_cage) + ceil(tree.up / up.per_cage)
+    most = down.ports if down == up else switch.max_ports or max(down.ports, up.ports)
     if cages > switch.cages:
         yield f"a leaf with {ports} needs {cages} cages; {order.switch} has {switch.cages}"
-    if tree.down + tree.up > most:
+    if tree.tiers >= _SPINES and tree.down + tree.up > most:
         yield f"a leaf has {ports}; {order.switch} has {most:,} ports at most"
 
 
