@@ -20,6 +20,14 @@ def products_names() -> list[str]:
     return names_in(_FOLDER)
 
 
+def is_products(name: str, folder: Path = Path()) -> bool:
+    """Return whether a name is the path of a file that says ``kind: products``."""
+    if not name.endswith(ENDINGS):
+        return False
+    data = read_source(folder / name).data
+    return isinstance(data, dict) and data.get("kind") == "products"
+
+
 def load_products(name: str, folder: Path = Path()) -> ProductsSpec:
     """Load a catalogue that comes with the package, or a YAML file: a path that ends in .yaml, relative to a folder.
 

@@ -132,3 +132,5 @@ def _room(
     if limits.room_MW is not None and bill.watts() > limits.room_MW * 1e6:
         found = f"systems, switches and optics take {bill.watts() / 1e6:.4g} MW"
         yield f"{found}; the room has {limits.room_MW:g} MW"
+    if priced:
+        bill.order_usd()
