@@ -10,6 +10,7 @@ from evo_libra.network.orders.bill import bill_of
 from evo_libra.network.orders.check_products import WITHOUT_SWITCHES, product_violations, unknown_products
 from evo_libra.network.orders.layout import layout_of
 from evo_libra.network.orders.limits import NO_LIMITS, Limits, limited_products
+from evo_libra.network.orders.lines import Line
 from evo_libra.network.orders.modes import Modes, modes_of
 from evo_libra.network.orders.notation import rate_text, ratio_text
 from evo_libra.network.orders.order import Order
@@ -133,4 +134,14 @@ def _room(
         found = f"systems, switches and optics take {bill.watts() / 1e6:.4g} MW"
         yield f"{found}; the room has {limits.room_MW:g} MW"
     if priced:
-        bill.order_usd()
+        lacking = {line.product: line for line in bill.lines if line.usd is None}
+        yield from filter(None, map(_refusal, lacking.values()))
+
+
+def _refusal(line: Line) -> str:
+    """Return why a line has no price; nothing where it has one."""
+    try:
+        line.cents()
+    except InputError as error:
+        return str(error)
+    return ""
