@@ -15,6 +15,7 @@ from evo_libra.network.orders.modes import Modes, modes_of
 from evo_libra.network.orders.notation import rate_text, ratio_text
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import ProductsSpec, SwitchSpec
+from evo_libra.network.orders.tor_racks import systems_of_rack
 from evo_libra.network.orders.tree import Tree, tree_of
 
 _SPINES, _CORES = 2, 3
@@ -110,13 +111,16 @@ def _spines(order: Order, tree: Tree, modes: Modes, products: ProductsSpec) -> I
 
 
 def _leaves_in_racks(order: Order, tree: Tree, products: ProductsSpec) -> Iterator[str]:
-    """Yield the system that is a rack without units for its leaves; racks of servers leave units for theirs."""
-    system = products.systems[order.system]
-    if order.family != "tor" or order.switch is None or not system.is_rack or tree.tiers < _SPINES:
+    """Yield why a leaf of `tor` cannot stand in the rack of its systems; racks of servers leave units for theirs."""
+    if order.family != "tor" or order.switch is None:
         return
-    leaves = ceil(tree.leaves / order.count)
+    system, racks = products.systems[order.system], ceil(order.count / systems_of_rack(order, products))
+    if tree.tiers < _SPINES and racks > 1:
+        yield f"one {order.switch} joins all systems of {racks} racks; tor has leaves in each rack"
+        return
+    leaves = ceil(tree.leaves / racks)
     units = leaves * products.switches[order.switch].height_U
-    if units > system.free_U:
+    if system.is_rack and units > system.free_U:
         found = f"{counted(leaves, 'leaf', 'leaves')} of {order.switch} {'needs' if leaves == 1 else 'need'} {units:g}"
         yield f"{order.system} has {system.free_U:g} units free; {found}"
 

@@ -144,8 +144,10 @@ def _tier_rules(order: dict[str, Any], tree: dict[str, Any], catalogue: Catalogu
     system, switch = catalogue["systems"][order["system"]], catalogue["switches"][order["switch"]]
     if (tree["tiers"] < 2 and (order["leaf"] != 1 or order["uplink"])) or (tree["tiers"] < 3 and order["pod"] != 1):
         return {"tier"}
+    if order["family"] == "tor" and tree["tiers"] < 2 and order["count"] > tree["rack"]:
+        return {"leaf"}
     units = tree["leaves"] * order["planes"] * switch.get("height_U", 1)
-    in_system = order["family"] == "tor" and system.get("is_rack") and tree["tiers"] > 1
+    in_system = order["family"] == "tor" and system.get("is_rack")
     return {"leaf"} if in_system and units > system.get("free_U", 0) else set()
 
 

@@ -15,6 +15,7 @@ from evo_libra.network.orders.order import Order
 PRODUCTS = small_products()
 GOOD = (
     "1 gb300-nvl72",
+    "4 hgx-b200 / cx7 1 x 400G / qm9700 tor 1:1",
     "32 hgx-b200 / cx7 1 x 400G / qm9700 rail-optimised 1:1",
     "32 hgx-b200 / thor2 1 x 400G / th5-64 tor 2:1",
     "64 hgx-b300 / 2 x 400G / 2 planes / sn5600 rail-only 1:1",
@@ -58,6 +59,8 @@ def test_orders_that_a_vendor_accepts(text: str) -> None:
         ("1 tpu7x-slice-64", "tpu7x-slice has order: rent; the limits allow buy"),
         ("112 gb300-nvl72 / 1 x 800G / q3400 tor 1:1",
          "gb300-nvl72 has 0 units free; 1 leaf of q3400 needs 4"),
+        ("8 hgx-b200 / cx7 1 x 400G / qm9700 tor 1:1",
+         "one qm9700 joins all systems of 2 racks; tor has leaves in each rack"),
         ("32 hgx-b200 / cx7 1 x 400G / qm9700 rail-optimised 1:1 pods 7:1",
          "a ratio of pods of 7:1 needs three tiers; this network has 2 tiers"),
         ("8 hgx-b200 / cx7 1 x 400G / qm9700 fat tree 2:1",
