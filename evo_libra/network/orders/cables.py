@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 from evo_libra.errors import InputError
 from evo_libra.network.orders.products import CableSpec, Price, ProductsSpec
@@ -38,60 +39,64 @@ class Ends:
         together = not fibre and self.parted and self.nic_ports > 1
         return cable.nic_ports == self.nic_ports and not together
 
-    def lower(self, cable: CableSpec) -> Plug | None:
-        """Return the module at the lower end: at a NIC, or at the lower of two switches."""
-        if self.nic_ports is None:
-            return self.upper(cable)
-        return None if cable.nic_module is None else Plug(cable.nic_module, self.nic_ports)
-
-    def upper(self, cable: CableSpec) -> Plug | None:
-        """Return the module at the upper end."""
-        inside = cable.switch_module is None or self.co_packaged
-        return None if inside else Plug(cable.switch_module or "", self.switch_ports)
+    def plugs(self, cable: CableSpec, products: ProductsSpec) -> tuple[Plug | None, Plug | None]:
+        """Return the modules at the lower end, which is at a NIC or at the lower of two switches, and at the upper."""
+        upper = None if self.co_packaged else _plug(cable.switch_module, self.switch_ports, products)
+        return (upper if self.nic_ports is None else _plug(cable.nic_module, self.nic_ports, products)), upper
 
 
 @dataclass(frozen=True)
 class Plug:
-    """A module in a cage of some ports."""
+    """A module in a cage: the links that it serves there, what one of them costs, and the power of the module."""
 
     module: str
-    ports: int
-
-    def links(self, products: ProductsSpec) -> int:
-        """Return the links that the module serves."""
-        return min(products.modules[self.module].links, self.ports)
+    links: int
+    link_usd: float
+    watts: float
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A cable that fits, with what a link of it costs."""
+    """A cable that fits, with what a link of it costs; links: of one cable."""
 
     name: str
+    links: int
     reach: float
     usd: float
+    lower: Plug | None
+    upper: Plug | None
 
 
-def choices_of(ends: Ends, products: ProductsSpec) -> list[Choice]:
+@lru_cache(maxsize=4096)
+def choices_of(ends: Ends, products: ProductsSpec) -> tuple[Choice, ...]:
     """Return the cables that fit, the cheapest first; those without a price come last."""
-    fitting = {name: cable for name, cable in products.cables.items() if ends.fit(cable)}
-    found = [Choice(name, cable.reach_m, link_usd(ends, cable, products)) for name, cable in fitting.items()]
-    return sorted(found, key=lambda choice: (choice.usd, choice.reach, choice.name))
+    found = (_choice(ends, name, products) for name, cable in products.cables.items() if ends.fit(cable))
+    return tuple(sorted(found, key=lambda choice: (choice.usd, choice.reach, choice.name)))
 
 
-def link_usd(ends: Ends, cable: CableSpec, products: ProductsSpec) -> float:
-    """Return what a link of a cable costs with its modules; infinity where a price is not known."""
-    plugs = [plug for plug in (ends.lower(cable), ends.upper(cable)) if plug is not None]
-    modules = (_usd(products.modules[plug.module].price_usd) / plug.links(products) for plug in plugs)
-    return _usd(cable.price_usd) / cable.links + sum(modules)
+def _choice(ends: Ends, name: str, products: ProductsSpec) -> Choice:
+    """Return a cable with the price of a link; infinity where a price is not known."""
+    cable = products.cables[name]
+    lower, upper = ends.plugs(cable, products)
+    modules = (plug.link_usd for plug in (lower, upper) if plug is not None)
+    return Choice(name, cable.links, cable.reach_m, _usd(cable.price_usd) / cable.links + sum(modules), lower, upper)
 
 
-def shortest(choices: list[Choice], ends: Ends, metres: float) -> str:
+def cheapest(ends: Ends, metres: float, products: ProductsSpec) -> Choice:
     """Return the cheapest cable that reaches; an InputError where none does."""
-    for choice in choices:
+    for choice in choices_of(ends, products):
         if choice.reach >= metres:
-            return choice.name
+            return choice
     where = "two switches" if ends.nic_ports is None else f"a switch and a cage of {ends.nic_ports} ports"
     raise InputError(f"no cable of {ends.Gbps:g} Gb/s reaches {metres:g} m between {where}")
+
+
+def _plug(module: str | None, ports: int, products: ProductsSpec) -> Plug | None:
+    if module is None:
+        return None
+    spec = products.modules[module]
+    links = min(spec.links, ports)
+    return Plug(module, links, _usd(spec.price_usd) / links, spec.power_W)
 
 
 def _usd(price: Price | None) -> float:

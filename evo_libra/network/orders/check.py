@@ -10,11 +10,12 @@ from evo_libra.network.orders.bill import bill_of
 from evo_libra.network.orders.check_products import WITHOUT_SWITCHES, product_violations, unknown_products
 from evo_libra.network.orders.layout import layout_of
 from evo_libra.network.orders.limits import NO_LIMITS, Limits, limited_products
+from evo_libra.network.orders.lines import Line
 from evo_libra.network.orders.modes import Modes, modes_of
 from evo_libra.network.orders.notation import rate_text, ratio_text
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import ProductsSpec, SwitchSpec
-from evo_libra.network.orders.racks import room_of, systems_per_rack
+from evo_libra.network.orders.tor_racks import systems_of_rack
 from evo_libra.network.orders.tree import Tree, tree_of
 
 _SPINES, _CORES = 2, 3
@@ -88,11 +89,12 @@ def _cages(order: Order, tree: Tree, modes: Modes, switch: SwitchSpec) -> Iterat
     """Yield a leaf whose ports down and up do not fit its cages, or exceed its most ports."""
     down, up = modes.down, modes.up
     ports = f"{tree.down} ports of {rate_text(down.Gbps)} down and {tree.up} of {rate_text(up.Gbps)} up"
-    cages = ceil(tree.down / down.per_cage) + ceil(tree.up / up.per_cage)
-    most = max(down.ports, up.ports) if switch.max_ports is None else switch.max_ports
+    # Ports down and up of one mode share a cage.
+    cages = 0 if down == up else ceil(tree.down / down.per_cage) + ceil(tree.up / up.per_cage)
+    most = down.ports if down == up else switch.max_ports or max(down.ports, up.ports)
     if cages > switch.cages:
         yield f"a leaf with {ports} needs {cages} cages; {order.switch} has {switch.cages}"
-    if tree.down + tree.up > most:
+    if tree.tiers >= _SPINES and tree.down + tree.up > most:
         yield f"a leaf has {ports}; {order.switch} has {most:,} ports at most"
 
 
@@ -109,27 +111,41 @@ def _spines(order: Order, tree: Tree, modes: Modes, products: ProductsSpec) -> I
 
 
 def _leaves_in_racks(order: Order, tree: Tree, products: ProductsSpec) -> Iterator[str]:
-    """Yield the racks that have no units for the leaves of their systems."""
-    held = systems_per_rack(order.system, products)
-    if order.family != "tor" or order.switch is None or (tree.tiers < _SPINES and order.count > held):
+    """Yield why a leaf of `tor` cannot stand in the rack of its systems; racks of servers leave units for theirs."""
+    if order.family != "tor" or order.switch is None:
         return
-    system, switch = products.systems[order.system], products.switches[order.switch]
-    leaves = ceil(tree.leaves / ceil(order.count / held))
-    units = system.free_U if system.is_rack else room_of(products).rack.U - held * system.height_U
-    needed = leaves * switch.height_U
-    if needed > units:
-        found = f"{counted(leaves, 'leaf', 'leaves')} of {order.switch} {'needs' if leaves == 1 else 'need'} {needed:g}"
-        yield f"a rack with {held} {order.system} has {units:g} units free; {found}"
+    system, racks = products.systems[order.system], ceil(order.count / systems_of_rack(order, products))
+    if tree.tiers < _SPINES and racks > 1:
+        yield f"one {order.switch} joins all systems of {racks} racks; tor has leaves in each rack"
+        return
+    leaves = ceil(tree.leaves / racks)
+    units = leaves * products.switches[order.switch].height_U
+    if system.is_rack and units > system.free_U:
+        found = f"{counted(leaves, 'leaf', 'leaves')} of {order.switch} {'needs' if leaves == 1 else 'need'} {units:g}"
+        yield f"{order.system} has {system.free_U:g} units free; {found}"
 
 
 def _room(
     order: Order, tree: Tree, products: ProductsSpec, limits: Limits, *, priced: bool, without: frozenset[str]
 ) -> Iterator[str]:
     """Yield links that no cable reaches, products without a price, and power that the room does not have."""
-    layout_of(order, tree, products)
+    if tree.tiers:
+        layout_of(order, tree, products)
     if not priced and limits.room_MW is None:
         return
     bill = bill_of(order, products, without=without)
     if limits.room_MW is not None and bill.watts() > limits.room_MW * 1e6:
         found = f"systems, switches and optics take {bill.watts() / 1e6:.4g} MW"
         yield f"{found}; the room has {limits.room_MW:g} MW"
+    if priced:
+        lacking = {line.product: line for line in bill.lines if line.usd is None}
+        yield from filter(None, map(_refusal, lacking.values()))
+
+
+def _refusal(line: Line) -> str:
+    """Return why a line has no price; nothing where it has one."""
+    try:
+        line.cents()
+    except InputError as error:
+        return str(error)
+    return ""

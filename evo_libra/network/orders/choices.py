@@ -22,31 +22,32 @@ from evo_libra.network.orders.products import NicModeSpec, ProductsSpec
 from evo_libra.network.orders.tree import Tree, tree_of
 
 T = TypeVar("T")
+Listed = Annotated[tuple[T, ...], Field(min_length=1)]
 Ratio = Annotated[float, Field(gt=0, le=MOST)]
-Names = Name | tuple[Name, ...]
+Names = Name | Listed[Name]
 SwitchedFamily = Literal["rail-optimised", "tor", "fat-tree", "rail-only"]
 
 
 class RatioChoices(StrictModel):
     """Links down over links up, of each tier."""
 
-    leaf: Ratio | tuple[Ratio, ...] = Field((1.0, 2.0), description="of leaves")
-    pod: Ratio | tuple[Ratio, ...] = Field((1.0, 7.0), description="of pods, where there are three tiers")
+    leaf: Ratio | Listed[Ratio] = Field((1.0, 2.0), description="of leaves")
+    pod: Ratio | Listed[Ratio] = Field((1.0, 7.0), description="of pods, where there are three tiers")
 
 
 class FabricChoices(StrictModel):
     """The scale-out networks that a file allows; a list is a choice."""
 
     catalog: str = Field("products-2026", description="name of a catalogue of products, or the path of a .yaml file")
-    families: SwitchedFamily | tuple[SwitchedFamily, ...] = Field(
+    families: SwitchedFamily | Listed[SwitchedFamily] = Field(
         ("rail-optimised", "tor", "fat-tree"), description="families; rail-only where it is named"
     )
     switches: Names | None = Field(None, description="switches; all of the catalogue when left out")
     ratio: RatioChoices = Field(default_factory=RatioChoices, description="oversubscription")
-    planes: Count | tuple[Count, ...] | None = Field(
+    planes: Count | Listed[Count] | None = Field(
         None, description="planes; one, and one for each port of a NIC, when left out"
     )
-    uplinks: Rate | tuple[Rate, ...] | None = Field(
+    uplinks: Rate | Listed[Rate] | None = Field(
         None, description="Gb/s of links between switches; those of the NICs when left out"
     )
     cables: Names | None = Field(None, description="cables; all of the catalogue when left out")
@@ -226,27 +227,30 @@ def _without_missing_tiers(order: Order, tree: Tree) -> Order:
 
 
 def _like(order: Order, tree: Tree) -> Order:
-    """Return what is the same of all orders that one tree joins: one switch is one switch in each family."""
-    family = "fat-tree" if tree.leaves == order.planes == 1 and order.family != "tor" else order.family
-    return replace(order, leaf_ratio=1.0, pod_ratio=1.0, family=family)
+    """Return what is the same of all orders that one tree joins: leaves without spines are no matter of rails."""
+    one_tier = tree.tiers == 1 and order.family == "rail-optimised"
+    return replace(order, leaf_ratio=1.0, pod_ratio=1.0, family="fat-tree" if one_tier else order.family)
 
 
 def _left_out(choices: OrderChoices, products: ProductsSpec, orders: list[Order], broken: _Reasons) -> Iterator[str]:
     """Yield the reason of each system, switch and family that a file names and no order has."""
+    joined = any(order.switch for order in orders)
     for name in _listed(choices.systems):
         if not any(order.system == name for order in orders):
             missing = no_count(name, products.systems[name], choices.npus)
-            yield _reason(name, broken) if name in broken else missing
+            yield _reason(name, broken, joined=joined) if name in broken else missing
     for name in _listed(choices.fabric.switches or ()):
         if not any(order.switch == name for order in orders):
-            yield _reason(name, broken)
+            yield _reason(name, broken, joined=joined)
     for family in _listed(choices.fabric.families) if "families" in choices.fabric.model_fields_set else ():
         if not any(order.family == family for order in orders):
-            yield _reason(family, broken)
+            yield _reason(family, broken, joined=joined)
 
 
-def _reason(name: str, broken: _Reasons) -> str:
+def _reason(name: str, broken: _Reasons, *, joined: bool) -> str:
     """Return the rule that most orders of a name break: of the network, where their products break none."""
+    if name not in broken and joined:
+        return f"{name}: its networks are those of another family of the file"
     if name not in broken:
         return f"{name}: no number of several systems makes up the NPUs, so that nothing needs switches"
     counted = broken[name].items()

@@ -25,7 +25,7 @@ class AboutSpec(StrictModel):
         return ceil(self.about * (1 - self.within)), floor(self.about * (1 + self.within))
 
 
-Npus = Count | tuple[Count, ...] | AboutSpec
+Npus = Count | Annotated[tuple[Count, ...], Field(min_length=1)] | AboutSpec
 
 
 @dataclass(frozen=True)

@@ -7,16 +7,16 @@ are in the middle of the systems that they join, and spines and cores in the mid
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from evo_libra.errors import InputError
-from evo_libra.network.orders.cables import Ends, Plug, choices_of, shortest
+from evo_libra.network.orders.cables import Choice, Ends, cheapest
 from evo_libra.network.orders.lengths import Rows, groups_to_middle, rows_of, to_middle
 from evo_libra.network.orders.modes import Modes, modes_of, switch_of
 from evo_libra.network.orders.order import Order
-from evo_libra.network.orders.products import ProductsSpec, SwitchSpec
+from evo_libra.network.orders.products import ProductsSpec
 from evo_libra.network.orders.racks import per_rack, room_of
 from evo_libra.network.orders.tor_racks import systems_of_rack
 from evo_libra.network.orders.tree import Tree
@@ -68,10 +68,37 @@ class Layout:
 def layout_of(order: Order, tree: Tree, products: ProductsSpec) -> Layout:
     """Return where all of an order stands; an InputError where no cable reaches, or the room is not known."""
     held = systems_of_rack(order, products)
+    racks = -(-order.count // held)
     if not tree.tiers:
-        return Layout(-(-order.count // held), 0)
-    modes, switch = modes_of(order, products), switch_of(order, products)
-    return _Cabling(order, tree, products, modes, switch, held, rows_of(room_of(products))).layout()
+        return Layout(racks, 0)
+    room, switch = room_of(products), switch_of(order, products)
+    cabling = _Cabling(order, tree, products, modes_of(order, products), held, rows_of(room), switch.co_packaged)
+    leaf, spine = cabling.leaf(room.in_rack_m), cabling.spine()
+    in_rack = switches_per_rack(order, products, (*leaf, *spine))
+    laid = (*leaf, *spine, *cabling.core(in_rack))
+    apart = tree.switches - (tree.leaves if cabling.in_racks else 0)
+    runs, modules = tuple(one.run for one in laid), tuple(cabling.modules(laid))
+    return Layout(racks, -(-apart // in_rack), runs, modules, order.bought_npus * cabling.modes.nics)
+
+
+def switches_per_rack(order: Order, products: ProductsSpec, laid: Sequence[Laid]) -> int:
+    """Return the switches of an order that a rack takes, with the largest module of some cables in each cage."""
+    switch, name, room = switch_of(order, products), order.switch or "", room_of(products)
+    if switch.cooling == "liquid":
+        return per_rack(name, units=switch.height_U, kilowatts=0.0, room=room)
+    if switch.power_W is None:
+        raise InputError(f"{name} has no power_W, which its place in racks needs")
+    largest = max((one.choice.upper.watts for one in laid if one.choice.upper), default=0.0)
+    kilowatts = (switch.power_W + switch.cages * largest) / _KILO
+    return per_rack(name, units=switch.height_U, kilowatts=kilowatts, room=room)
+
+
+@dataclass(frozen=True)
+class Laid:
+    """Cables of one kind and length, and what they end in."""
+
+    run: Run
+    choice: Choice
 
 
 @dataclass(frozen=True)
@@ -82,93 +109,76 @@ class _Cabling:
     tree: Tree
     products: ProductsSpec
     modes: Modes
-    switch: SwitchSpec
     held: int
     rows: Rows
-
-    def layout(self) -> Layout:
-        lower = (*self.runs("leaf", self.leaf_ways()), *self.runs("spine", self.spine_ways()))
-        in_rack = self.switches_per_rack(lower)
-        runs = (*lower, *self.runs("core", self.core_ways(in_rack)))
-        apart = self.tree.switches - (self.tree.leaves if self.in_racks else 0)
-        nics = self.order.bought_npus * self.modes.nics
-        return Layout(-(-self.order.count // self.held), -(-apart // in_rack), runs, tuple(self.modules(runs)), nics)
+    co_packaged: bool
 
     @property
     def in_racks(self) -> bool:
         """Whether leaves are in the racks of their systems."""
         return self.order.family == "tor" and (self.tree.tiers > 1 or self.order.count <= self.held)
 
-    def leaf_ways(self) -> Mapping[float, int]:
-        """Return the links to leaves by their length: in the rack, or from a group of systems to its middle."""
+    def leaf(self, in_rack_m: float) -> list[Laid]:
+        """Return the cables to leaves: in the rack, or from a group of systems to its middle."""
+        nic, down = self.modes.nic.per_cage, self.modes.down
+        ends = Ends(down.Gbps, down.lane_Gbps, nic, down.per_cage, self.order.planes > 1, self.co_packaged)
         if self.in_racks:
-            return {room_of(self.products).in_rack_m: self.tree.links}
+            return self._laid("leaf", ends, {in_rack_m: self.tree.links})
         groups, rest = divmod(self.order.count, self.tree.leaf_systems)
         ways: Counter[float] = Counter()
         for systems, times in ((self.tree.leaf_systems, groups), (rest, 1)):
             for metres, some in to_middle(systems, self.held, self.rows):
                 ways[metres] += some * times * self.order.npus * self.order.ports
-        return ways
+        return self._laid("leaf", ends, ways)
 
-    def spine_ways(self) -> Mapping[float, int]:
-        """Return the links to spines by their length: from the middle of groups to the middle of the room."""
+    def spine(self) -> list[Laid]:
+        """Return the cables to spines: from the middle of groups to the middle of the room."""
         group = min(self.held, self.order.count) if self.in_racks else self.tree.leaf_systems
         ways = groups_to_middle(self.order.count, group, self.held, self.rows)
-        return _shared(self.tree.uplinks, ways)
+        return self._laid("spine", self._between(), _shared(self.tree.uplinks, ways))
 
-    def core_ways(self, in_rack: int) -> Mapping[float, int]:
-        """Return the links to cores by their length: from the racks of spines to the middle of them."""
-        return _shared(self.tree.core_links, to_middle(self.tree.spines, in_rack, self.rows))
+    def core(self, in_rack: int) -> list[Laid]:
+        """Return the cables to cores: from the racks of spines to the middle of them."""
+        ways = to_middle(self.tree.spines, in_rack, self.rows)
+        return self._laid("core", self._between(), _shared(self.tree.core_links, ways))
 
-    def ends(self, tier: Tier) -> Ends:
-        """Return what a cable below a tier joins."""
-        packaged, modes = self.switch.co_packaged, self.modes
-        if tier != "leaf":
-            return Ends(modes.up.Gbps, modes.up.lane_Gbps, None, modes.up.per_cage, False, packaged)  # noqa: FBT003
-        nic, down = modes.nic.per_cage, modes.down
-        return Ends(down.Gbps, down.lane_Gbps, nic, down.per_cage, self.order.planes > 1, packaged)
+    def _between(self) -> Ends:
+        up = self.modes.up
+        return Ends(up.Gbps, up.lane_Gbps, None, up.per_cage, parted=False, co_packaged=self.co_packaged)
 
-    def runs(self, tier: Tier, ways: Mapping[float, int]) -> Iterator[Run]:
-        """Yield the cables below a tier, the shortest first."""
-        ends = self.ends(tier)
-        choices = choices_of(ends, self.products)
+    def _laid(self, tier: Tier, ends: Ends, ways: Mapping[float, int]) -> list[Laid]:
+        found = []
         for metres, links in sorted(ways.items()):
             if links:
-                cable = shortest(choices, ends, metres)
-                yield Run(tier, cable, metres, links, -(-links // self.products.cables[cable].links))
+                choice = cheapest(ends, metres, self.products)
+                found.append(Laid(Run(tier, choice.name, metres, links, -(-links // choice.links)), choice))
+        return found
 
-    def modules(self, runs: tuple[Run, ...]) -> Iterator[Modules]:
-        """Yield the modules at each end: a switch has those of its own links."""
-        links: Counter[tuple[Tier, Place, Plug]] = Counter()
-        for run in runs:
-            cable, ends = self.products.cables[run.cable], self.ends(run.tier)
-            lower, upper = _PLACES[run.tier]
-            for place, plug in ((lower, ends.lower(cable)), (upper, ends.upper(cable))):
-                if plug is not None:
-                    links[run.tier, place, plug] += run.links
-        for (tier, place, plug), some in links.items():
-            served = plug.links(self.products)
-            yield Modules(tier, place, plug.module, self.pieces(place, some, served))
+    def modules(self, laid: Sequence[Laid]) -> Iterator[Modules]:
+        """Yield the modules at each end: links up from a NIC or a switch are alike, those down are of all kinds."""
+        links: Counter[tuple[Tier, str]] = Counter()
+        for one in laid:
+            links[one.run.tier, one.run.cable] += one.run.links
+        choices = {(one.run.tier, one.run.cable): one.choice for one in laid}
+        for (tier, cable), some in links.items():
+            choice = choices[tier, cable]
+            (lower, alike), (upper, switches) = self._ends(tier)
+            if choice.lower is not None:
+                yield Modules(tier, lower, choice.lower.module, _alike(some, alike, choice.lower.links))
+            if choice.upper is not None:
+                yield Modules(tier, upper, choice.upper.module, _spread(some, switches, choice.upper.links))
 
-    def pieces(self, place: Place, links: int, served: int) -> int:
-        """Return the modules of a place that serve some links each; ports of a NIC's cage have all the same kind."""
-        switches = {"NICs": 1, "leaves": self.tree.leaves, "spines": self.tree.spines, "cores": self.tree.cores}
-        return _plugged(links, switches[place], served)
-
-    def switches_per_rack(self, runs: tuple[Run, ...]) -> int:
-        """Return the switches that a rack takes with the largest module of some cables in each cage."""
-        plugs = {self.ends(run.tier).upper(self.products.cables[run.cable]) for run in runs}
-        largest = max((self.products.modules[plug.module].power_W for plug in plugs if plug), default=0.0)
-        name, power = self.order.switch or "", self.switch.power_W
-        if self.switch.cooling == "liquid":
-            power, largest = 0.0, 0.0
-        if power is None:
-            raise InputError(f"{name} has no power_W, which its place in racks needs")
-        kilowatts = (power + self.switch.cages * largest) / _KILO
-        return per_rack(name, units=self.switch.height_U, kilowatts=kilowatts, room=room_of(self.products))
+    def _ends(self, tier: Tier) -> tuple[tuple[Place, int], tuple[Place, int]]:
+        """Return the places below a tier with the links up that are alike, and in it with the switches there."""
+        tree = self.tree
+        if tier == "leaf":
+            return ("NICs", self.modes.nic.per_cage), ("leaves", tree.leaves)
+        if tier == "spine":
+            return ("leaves", tree.up), ("spines", tree.spines)
+        return ("spines", tree.core_links // tree.spines), ("cores", tree.cores)
 
 
-def _shared(links: int, ways: tuple[tuple[float, int], ...]) -> dict[float, int]:
+def _shared(links: int, ways: tuple[tuple[int, int], ...]) -> dict[float, int]:
     """Return links by their length, as many for each thing that is so far away; the first have what does not divide."""
     things = sum(some for _, some in ways)
     each, rest = divmod(links, things) if things else (0, 0)
@@ -179,13 +189,15 @@ def _shared(links: int, ways: tuple[tuple[float, int], ...]) -> dict[float, int]
     return found
 
 
-def _plugged(links: int, switches: int, served: int) -> int:
+def _alike(links: int, alike: int, served: int) -> int:
+    """Return the modules, each for some links, of cages whose links are alike."""
+    return links // alike * -(-alike // served) + -(-(links % alike) // served)
+
+
+def _spread(links: int, switches: int, served: int) -> int:
     """Return the modules, each for some links, of switches over which links are spread evenly."""
     each, rest = divmod(links, switches)
     return (switches - rest) * -(-each // served) + rest * -(-(each + 1) // served)
 
 
-_PLACES: dict[Tier, tuple[Place, Place]] = {
-    "leaf": ("NICs", "leaves"), "spine": ("leaves", "spines"), "core": ("spines", "cores"),
-}  # fmt: skip
 _KILO = 1000.0

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 
 from evo_libra.network.orders.products import RoomSpec
 
-_DIGITS = 3
+_ROUNDING = 1e-9
+_SHORT, _STEP = 10, 5
 
 
 @dataclass(frozen=True)
@@ -21,14 +23,20 @@ class Rows:
     slack: float
 
     def metres(self, one: int, other: int) -> float:
-        """Return the length of a cable between two racks, which are counted row by row."""
+        """Return the way between two racks, which are counted row by row."""
         (row, column), (row2, column2) = divmod(one, self.racks), divmod(other, self.racks)
-        return round(self.slack + self.width * abs(column - column2) + self.pitch * abs(row - row2), _DIGITS)
+        return self.slack + self.width * abs(column - column2) + self.pitch * abs(row - row2)
 
     def middle(self, racks: int) -> int:
         """Return the rack in the middle of some."""
         rows = -(-racks // self.racks)
         return (rows // 2) * self.racks + min(racks, self.racks) // 2 if rows > 1 else racks // 2
+
+
+def sold(metres: float) -> int:
+    """Return the length of a cable for a way: whole metres up to ten, and multiples of five above."""
+    whole = math.ceil(metres - _ROUNDING)
+    return whole if whole <= _SHORT else -(-whole // _STEP) * _STEP
 
 
 def rows_of(room: RoomSpec) -> Rows:
@@ -37,18 +45,19 @@ def rows_of(room: RoomSpec) -> Rows:
 
 
 @lru_cache(maxsize=65536)
-def to_middle(things: int, per_rack: int, rows: Rows) -> tuple[tuple[float, int], ...]:
+def to_middle(things: int, per_rack: int, rows: Rows) -> tuple[tuple[int, int], ...]:
     """Return how many of some things, which fill racks, are how far from the middle of their racks."""
-    middle, found = rows.middle(-(-things // per_rack)), Counter[float]()
+    middle, found = rows.middle(-(-things // per_rack)), Counter[int]()
     for rack in range(-(-things // per_rack)):
-        found[rows.metres(rack, middle)] += min(per_rack, things - rack * per_rack)
+        found[sold(rows.metres(rack, middle))] += min(per_rack, things - rack * per_rack)
     return tuple(sorted(found.items()))
 
 
 @lru_cache(maxsize=65536)
-def groups_to_middle(things: int, group: int, per_rack: int, rows: Rows) -> tuple[tuple[float, int], ...]:
+def groups_to_middle(things: int, group: int, per_rack: int, rows: Rows) -> tuple[tuple[int, int], ...]:
     """Return how many groups of things, each at the middle of its own, are how far from the middle of all."""
-    middle, found = rows.middle(-(-things // per_rack)), Counter[float]()
+    middle, found = rows.middle(-(-things // per_rack)), Counter[int]()
     for first in range(0, things, group):
-        found[rows.metres((first + min(group, things - first) // 2) // per_rack, middle)] += 1
+        rack = (first + min(group, things - first) // 2) // per_rack
+        found[sold(rows.metres(rack, middle))] += 1
     return tuple(sorted(found.items()))

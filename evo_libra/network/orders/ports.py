@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from evo_libra.errors import InputError
 from evo_libra.network.orders.modes import modes_of, switch_of
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import ProductsSpec, SwitchModeSpec
+
+_Mode = tuple[int, float, int]
+"""Ports, their rate, and those of a cage."""
 
 
 @dataclass(frozen=True)
@@ -60,19 +63,21 @@ class Ports:
 
 def ports_of(order: Order, products: ProductsSpec) -> tuple[Ports, Ports]:
     """Return the ports of leaves, and of the aggregation switches of pods."""
-    modes, most = modes_of(order, products), switch_of(order, products).max_ports
-    name = order.switch or ""
-    return (
-        _ports(name, order.leaf_ratio, modes.down, modes.up, most),
-        _ports(name, order.pod_ratio, modes.up, modes.up, most),
-    )
+    modes, name = modes_of(order, products), order.switch or ""
+    most = switch_of(order, products).max_ports or max(modes.down.ports, modes.up.ports)
+    down, up = _mode(modes.down), _mode(modes.up)
+    return _ports(name, order.leaf_ratio, down, up, most), _ports(name, order.pod_ratio, up, up, most)
 
 
-def _ports(name: str, ratio: float, down: SwitchModeSpec, up: SwitchModeSpec, most: int | None) -> Ports:
-    rate = Fraction(up.Gbps) / Fraction(down.Gbps)
+def _mode(mode: SwitchModeSpec) -> _Mode:
+    return mode.ports, mode.Gbps, mode.per_cage
+
+
+@lru_cache(maxsize=4096)
+def _ports(name: str, ratio: float, down: _Mode, up: _Mode, most: int) -> Ports:
+    rate = Fraction(up[1]) / Fraction(down[1])
     links = Fraction(ratio).limit_denominator(_FINEST) * rate
-    highest = down.ports if down == up else most or max(down.ports, up.ports)
-    return Ports(name, down.ports, up.ports, down.per_cage, up.per_cage, highest, rate, links)
+    return Ports(name, down[0], up[0], down[2], up[2], down[0] if down == up else most, rate, links)
 
 
 _FINEST = 1000

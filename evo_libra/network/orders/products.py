@@ -244,3 +244,7 @@ class ProductsSpec(StrictModel):
     ocs: dict[Name, OcsSpec] = Field(default_factory=dict, description="optical circuit switches, by name")
     room: RoomSpec | None = Field(None, description="the room")
     rules: dict[Name, RuleSpec] = Field(default_factory=dict, description="lines that follow from others, by name")
+
+    def __hash__(self) -> int:
+        """Return the hash of the name, so that caches of what follows from a catalogue find it."""
+        return hash(self.name)

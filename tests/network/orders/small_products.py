@@ -31,6 +31,7 @@ def _cable(kind: str, rate: float, reach: float, usd: float, **figures: Any) -> 
 
 _SERVER = {"npus": 8, "rails": 8, "kW": 14.0, "height_U": 8.0, "price_usd": 400_000.0}
 _RACK = {"npus": 72, "active": [72, 64], "rails": 4, "kW": 132.0, "is_rack": True, "cooling": "liquid"}
+_ON_BOARD = ["nics", "scale-up", "host"]
 _PCIE5, _PCIE6 = {"bus": "pcie5-x16", "GBps": 63.0}, {"bus": "pcie6-x16", "GBps": 126.0}
 
 DATA: dict[str, Any] = {
@@ -39,9 +40,9 @@ DATA: dict[str, Any] = {
     "source": "a test",
     "systems": {
         "hgx-b200": _system(**_SERVER, slots=_PCIE5, nics=["cx7", "thor2"]),
-        "hgx-b300": _system(**_SERVER, slots=_PCIE6, nics=["cx8-onboard"]),
+        "hgx-b300": _system(**_SERVER, includes=_ON_BOARD, slots=_PCIE6, nics=["cx8-onboard"]),
         "gb200-nvl72": _system(**_RACK, slots=_PCIE5, nics=["cx7"], price_usd=3.4e6),
-        "gb300-nvl72": _system(**_RACK, slots=_PCIE6, nics=["cx8-onboard"], price_usd=4e6),
+        "gb300-nvl72": _system(**_RACK, includes=_ON_BOARD, slots=_PCIE6, nics=["cx8-onboard"], price_usd=4e6),
         "mi999": _system(**_SERVER | {"price_usd": None}, slots=_PCIE5, nics=["cx8"], supplier="amd"),
         "tpu7x-slice": _system(npus=[64, 256], rails=4, order="rent"),
     },

@@ -102,6 +102,23 @@ def test_a_ratio_of_a_tier_that_is_not_there_makes_no_second_order() -> None:
     assert _written(small % "4") == one
 
 
+def test_one_switch_is_the_same_network_in_each_family() -> None:
+    file = (
+        "{systems: hgx-b200, nics: thor2, npus: 64, fabric: {families: [rail-optimised, fat-tree], switches: th5-64}}"
+    )
+    offered = _offered(file)
+    assert [written(order, PRODUCTS) for order in offered.orders] == [
+        "8 hgx-b200 / thor2 1 x 400G / th5-64 rail-optimised 1:1"
+    ]
+    assert offered.reasons == ("fat-tree: its networks are those of another family of the file",)
+
+
+def test_orders_do_not_depend_on_what_else_is_offered() -> None:
+    file = "{systems: %s, npus: {about: 2048}}"
+    both = _offered(file % "[hgx-b300, gb300-nvl72]").orders
+    assert both == _offered(file % "hgx-b300").orders + _offered(file % "gb300-nvl72").orders
+
+
 def test_left_out_products_have_a_reason() -> None:
     offered = _offered(
         "{systems: [gb300-nvl72, mi999], npus: {about: 4096}, "
@@ -112,7 +129,7 @@ def test_left_out_products_have_a_reason() -> None:
         "mi999: cx8 with 2 x 400G sends 100 GB/s; a slot of mi999 (pcie5-x16) carries 63 GB/s",
         "qm9700 is a switch of infiniband; cx8-onboard has 2 x 400G with ethernet only",
         "th6 has order: roadmap; the limits allow buy",
-        "tor: a rack with 1 gb300-nvl72 has 0 units free; 1 leaf of q3400 needs 4",
+        "tor: gb300-nvl72 has 0 units free; 1 leaf of q3400 needs 4",
     )
 
 
@@ -160,3 +177,26 @@ def test_a_large_file_is_quick() -> None:
     start = perf_counter()
     orders_of(choices, SOLD)
     assert perf_counter() - start < 6  # 2 s on a machine that does nothing else
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{systems: [], npus: 64}", "systems: found [] (list), a length of at least 1 is needed"),
+        (
+            "{systems: hgx-b200, npus: 64, fabric: {families: rail-optimized}}",
+            (
+                "fabric.families: found 'rail-optimized' (text); allowed: rail-optimised, tor, fat-tree, rail-only; "
+                "did you mean 'rail-optimised'?"
+            ),
+        ),
+        (
+            "{systems: hgx-b200, npus: 64, limits: {month: 2026-13}}",
+            "limits.month: found '2026-13' (text), a month or a year, such as 2026-11 is needed",
+        ),
+    ],
+)
+def test_mistakes_of_a_file(text: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        _choices(text)
+    assert str(caught.value).partition(": ")[2] == message

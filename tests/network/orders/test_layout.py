@@ -12,7 +12,7 @@ from made_up import SAID, catalogue, order_of, switch_of
 
 from evo_libra.errors import InputError
 from evo_libra.network.orders.layout import Layout, layout_of
-from evo_libra.network.orders.lengths import Rows, groups_to_middle, to_middle
+from evo_libra.network.orders.lengths import Rows, groups_to_middle, sold, to_middle
 from evo_libra.network.orders.products import ProductsSpec
 from evo_libra.network.orders.tree import tree_of
 
@@ -78,22 +78,26 @@ def test_a_superpod_of_1024_has_4096_ends_of_400_gbps() -> None:
 
 
 def test_a_leaf_of_a_rail_is_in_the_middle_of_32_nodes_in_8_racks() -> None:
-    # 5 m for both ends and 0.6 m a rack: racks 4, 3, 2, 1, 0, 1, 2, 3 away, with 4 nodes each.
-    assert to_middle(32, 4, _ROWS) == ((5.0, 4), (5.6, 8), (6.2, 8), (6.8, 8), (7.4, 4))
+    # 5 m for both ends and 0.6 m a rack: racks 4, 3, 2, 1, 0, 1, 2, 3 away, with 4 nodes each: 5 to 7.4 m, rounded up.
+    assert (_ROWS.metres(4, 4), _ROWS.metres(0, 4)) == (5.0, pytest.approx(7.4))
+    assert to_middle(32, 4, _ROWS) == ((5, 4), (6, 8), (7, 16), (8, 4))
+
+
+def test_cables_are_sold_in_whole_metres_and_above_ten_in_steps_of_five() -> None:
+    assert [sold(metres) for metres in (2.0, 5.6, 7.0000000001, 10.0, 10.1, 48.2, 50.1)] == [2, 6, 7, 10, 15, 50, 55]
 
 
 def test_rows_are_three_metres_apart() -> None:
-    # 40 racks in two rows of 20: the middle is rack 10 of the second row.
+    # 40 racks in two rows of 20: the middle is rack 10 of the second row; rack 0 of the first is 5 + 6 + 3 m away.
+    assert (_ROWS.middle(40), _ROWS.metres(0, 30)) == (30, 14.0)
     ways = dict(to_middle(40, 1, _ROWS))
-    assert max(ways) == pytest.approx(5 + 0.6 * 10 + 3)
-    assert (min(ways), ways[5.0]) == (5.0, 1)
-    assert sum(ways.values()) == 40
+    assert (ways[5], max(ways), sum(ways.values())) == (1, 15, 40)
 
 
 def test_groups_are_counted_from_their_own_middles() -> None:
     # 4 groups of 32 nodes in 8 racks each: middles at racks 4 and 12 of the first row, and 0 and 8 of the second. The
-    # middle of all is rack 10 of the second row: 3 + 3.6 m, 3 + 1.2 m, 6 m and 1.2 m away.
-    assert groups_to_middle(128, 32, 4, _ROWS) == ((6.2, 1), (9.2, 1), (11.0, 1), (11.6, 1))
+    # middle of all is rack 10 of the second row: 3 + 3.6 m, 3 + 1.2 m, 6 m and 1.2 m away, and 5 m for both ends.
+    assert groups_to_middle(128, 32, 4, _ROWS) == ((7, 1), (10, 1), (15, 2))
 
 
 def test_a_rail_optimised_leaf_has_half_of_its_links_in_copper() -> None:
@@ -103,7 +107,7 @@ def test_a_rail_optimised_leaf_has_half_of_its_links_in_copper() -> None:
     assert links_by_cable(found, "spine") == {"sr": 256}
     # A leaf has 18 links of SR: 9 twin modules in each of 8.
     assert modules_at(found) == {"single NICs": 144, "twin leaves": 8 * 9 + 8 * 16, "twin spines": 4 * 32}
-    assert [run.pieces for run in found.runs if run.cable == "aec"] == [run.links // 2 for run in found.runs][:4]
+    assert all(run.pieces == run.links // 2 for run in found.runs if run.cable == "aec")
 
 
 def test_a_leaf_in_the_rack_is_joined_by_copper() -> None:
@@ -123,7 +127,7 @@ def test_far_switches_have_the_cheapest_cable_that_reaches() -> None:
 
 
 def test_no_cable_that_reaches_is_refused() -> None:
-    with pytest.raises(InputError, match=r"no cable of 400 Gb/s reaches 5.6 m between a switch and a cage of 1 ports"):
+    with pytest.raises(InputError, match=r"no cable of 400 Gb/s reaches 6 m between a switch and a cage of 1 ports"):
         laid(made({"dac": _CABLES["dac"] | {"reach_m": 5}}), 32, family="rail-optimised")
 
 

@@ -157,7 +157,9 @@ def test_three_tiers_are_refused_where_they_are_not_enough() -> None:
 
 def test_a_mode_that_the_switch_does_not_have_is_refused() -> None:
     products = catalogue(system=_HGX, nic=_CARD, switch=switch_of(64, 800))
-    with pytest.raises(InputError, match="switch has no ports of 400 Gb/s that card takes; its modes: 64 x 800G"):
+    with pytest.raises(
+        InputError, match="switch has no infiniband ports of 400 Gb/s that card takes; its modes: 64 x 800G"
+    ):
         tree_of(order_of(products, 64, family="fat-tree"), products)
 
 
