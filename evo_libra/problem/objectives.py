@@ -192,7 +192,7 @@ _TABLE = (
     ),
     Measure(
         Objective("order-cost", "order_cost_usd", 1.0, "order cost [USD]"),
-        "price of a whole order: systems, network, racks, spares, licences and all other lines of its bill; orders only",
+        "price of a whole order: systems, network, racks, spares, licences, all lines of its bill; orders only",
         "cost", system_cost, paid=True, needs=frozenset({NPU_PRICE, ORDER}),
     ),
     Measure(

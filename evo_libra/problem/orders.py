@@ -25,6 +25,9 @@ from evo_libra.problem.space import Structures
 from evo_libra.problem.system import SystemRow
 from evo_libra.units import seconds
 
+FOLDED = 0.01
+"""Relative difference of designs of which a front has one: less than the error of times and prices."""
+
 Pool = tuple[str, int, int]
 """Systems that are bought together: product, how many, and NPUs of each in use."""
 
@@ -36,8 +39,8 @@ NETWORK, SYSTEMS = "network", "systems"
 class OrderBook:
     """The orders that a problem may choose from.
 
-    Each order is a structure of the space, whose outermost technology no other order has. Each pool of systems counts as
-    an accelerator of its own, since plans depend on how many NPUs there are.
+    Each order is a structure of the space, whose outermost technology no other order has. Each pool of systems counts
+    as an accelerator of its own, since plans depend on how many NPUs there are.
 
     Attributes
     ----------
@@ -192,8 +195,8 @@ def _scale_out(products: ProductsSpec, order: Order, tree: Tree, bill: OrderBill
     switch = products.switches[order.switch]
     radix = max(mode.ports for mode in switch.modes)
     whole = Part(
-        name=written(order, products), kind="switch", price=bill.usd_of(NETWORK), power=bill.watts_of(NETWORK), ports=radix,
-        latency=seconds(switch.latency_ns), source=switch.source, year=switch.year,
+        name=written(order, products), kind="switch", price=bill.usd_of(NETWORK), power=bill.watts_of(NETWORK),
+        ports=radix, latency=seconds(switch.latency_ns), source=switch.source, year=switch.year,
     )  # fmt: skip
     reach = Reach(tree.tiers, tree.leaf_systems, tree.pod_systems, tree.leaf_share, tree.pod_share)
     return ScaleOutKit(

@@ -54,7 +54,7 @@ def broken_rules(problem: Problem, designs: Population) -> Iterator[str]:
 
 
 def rules_of(problem: Problem) -> tuple[Rule, ...]:
-    """Return the rules of a problem: an order is one of those that its file allows, and a design keeps to all others."""
+    """Return the rules of a problem: an order is one that its file allows, and a design keeps to all others."""
     return RULES if problem.book is None else (Rule(_no_order, _unknown_order),)
 
 

@@ -136,7 +136,7 @@ class Block(ABC):
         """Return the block as it is built of a kit with (n,) NPUs inside each of its NPUs, for groups in (n,) of it."""
         return self
 
-    def kin(self, kit: Kit) -> object:  # noqa: ARG002 - sited blocks ask for it
+    def kin(self, kit: Kit) -> object:
         """Return what of a kit groups depend on: kits of equal ones give groups the same."""
         return None
 

@@ -1,13 +1,14 @@
 """The scale-out network of an order, whose switches, groups and price the order knows.
 
 One dimension of systems around the NPUs of each. The order says how many systems are under a leaf and in a pod, and
-which part of its bandwidth an NPU has beyond each; see `evo_libra.network.orders.tree`. With a kit of loose parts, which
-says none of that, it is a single switch.
+which part of its bandwidth an NPU has beyond each; see `evo_libra.network.orders.tree`. With a kit of loose parts,
+which says none of that, it is a single switch.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
@@ -55,9 +56,9 @@ class ScaleOutKit(Kit):
 class ScaleOut(Levelled, Clos):
     """Leaves, pods and cores of an order; messages shrink under leaves first, in pods next, and between pods last.
 
-    Where leaves cut the groups of a kind evenly, a group has the most that fat trees give it. Where they do not, at most
-    two spans of groups cross the ends of a leaf, and each group of these has a ring of which one link leaves there. So
-    more systems under a leaf are never slower.
+    Where leaves cut the groups of a kind evenly, a group has the most that fat trees give it. Where they do not, at
+    most two spans of groups cross the ends of a leaf, and each group of these has a ring of which one link leaves
+    there. So more systems under a leaf are never slower.
     """
 
     def __init__(self) -> None:
@@ -97,7 +98,7 @@ class ScaleOut(Levelled, Clos):
         """Return what half of the NPUs have of the highest tier."""
         return switched_cut(npus)
 
-    def hops(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Hops:  # noqa: ARG002 - others need it
+    def hops(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Hops:
         """Return the way to the highest tier and back."""
         tiers = np.full(np.shape(npus), float(_reach_of(kit).tiers))
         return 2 * tiers, 2 * tiers - 1

@@ -200,6 +200,7 @@ class RoomSpec(StrictModel):
     racks_per_row: Count = Field(20, description="racks of a row")
     row_pitch_m: Rate = Field(3.0, description="from row to row")
     slack_m: Amount = Field(5.0, description="of a cable, up, down and coiled, both ends together")
+    in_rack_m: Rate = Field(2.0, description="of a cable between a system and a leaf in its rack")
     source: str = Field(min_length=1, description="where the figures come from")
     year: int = Field(ge=1990, le=2100, description="of the figures")
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
 from evo_libra.errors import InputError
-from evo_libra.network.orders.modes import modes_of, switch_of
 from evo_libra.network.orders.order import Family, Order
-from evo_libra.network.orders.products import ProductsSpec, SwitchModeSpec
-from evo_libra.network.orders.racks import system_of, systems_per_rack
+from evo_libra.network.orders.ports import Ports, ports_of
+from evo_libra.network.orders.products import ProductsSpec
+from evo_libra.network.orders.racks import system_of
+from evo_libra.network.orders.tor_racks import systems_of_rack
 
 
 @dataclass(frozen=True)
@@ -60,41 +60,14 @@ def tree_of(order: Order, products: ProductsSpec) -> Tree:
     """
     if order.family in ("none", "slice"):
         return _no_network(order.count)
-    modes, switch = modes_of(order, products), switch_of(order, products)
+    leaf, pod = ports_of(order, products)
     return _tree(
         _Needs(
             switch=order.switch or "", family=order.family, count=order.count, npus=order.npus, active=order.active,
             rails=system_of(order.system, products).rails, planes=order.planes, ports=order.ports // order.planes,
-            rack=systems_per_rack(order.system, products) if order.family == "tor" else order.count,
-            leaf=_ports(order.leaf_ratio, modes.down, modes.up, switch.max_ports),
-            pod=_ports(order.pod_ratio, modes.up, modes.up, switch.max_ports),
+            rack=systems_of_rack(order, products) if order.family == "tor" else order.count, leaf=leaf, pod=pod,
         )
     )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class _Ports:
-    """Ports of a switch: those of each mode, of a cage in each mode, and of mixed modes; and links down per link up."""
-
-    down: int
-    up: int
-    down_per_cage: int
-    up_per_cage: int
-    most: int
-    rate: Fraction
-    ratio: Fraction
-
-    def split(self) -> int:
-        """Return the ports down: what the ratio leaves, or a little less where that makes uplinks whole."""
-        cages = Fraction(self.down, self.down_per_cage)
-        by_cages = cages / (Fraction(1, self.down_per_cage) + 1 / (self.ratio * self.up_per_cage))
-        down = math.floor(min(by_cages, self.most * self.ratio / (self.ratio + 1)))
-        whole = down - down % self.ratio.numerator
-        return whole if _NEAR * whole >= (_NEAR - 1) * down else down
-
-    def ups(self, down: int) -> int:
-        """Return the uplinks of some ports down."""
-        return math.ceil(down / self.ratio)
 
 
 @dataclass(frozen=True)
@@ -110,8 +83,8 @@ class _Needs:
     planes: int
     ports: int
     rack: int
-    leaf: _Ports
-    pod: _Ports
+    leaf: Ports
+    pod: Ports
 
     @property
     def by_rail(self) -> int:
@@ -146,13 +119,6 @@ class _Upper:
     core_links: int
     pod_groups: int
     pod_links: int
-
-
-def _ports(ratio: float, down: SwitchModeSpec, up: SwitchModeSpec, most: int | None) -> _Ports:
-    rate = Fraction(up.Gbps) / Fraction(down.Gbps)
-    links = Fraction(ratio).limit_denominator(_FINEST) * rate
-    highest = max(down.ports, up.ports) if most is None or down == up else most
-    return _Ports(down.ports, up.ports, down.per_cage, up.per_cage, highest, rate, links)
 
 
 @lru_cache(maxsize=65536)
@@ -199,9 +165,7 @@ def _tiers(needs: _Needs, trees: int) -> Tree:
 def _group(needs: _Needs) -> _Group:
     """Return systems that share leaves: those of a rack, or those that fill a leaf of each rail."""
     ends = -(-needs.npus // needs.by_rail) * needs.ports
-    down = needs.leaf.split()
-    if down < 1:
-        raise InputError(f"{needs.switch} has no ports towards NPUs at this ratio")
+    down = needs.leaf.split
     sides = needs.by_rail // needs.by_tree
     held = down // ends
     if not held:
@@ -218,7 +182,7 @@ def _upper(needs: _Needs, group: _Group, groups: int, up: int) -> _Upper:
     leaves, ports = groups * group.leaves, needs.pod.up
     if leaves <= ports:
         return _Upper(_TWO, _dividing(leaves * up, ports, up), 0, 1, 0, groups, 0)
-    pod_groups = needs.pod.split() // group.leaves
+    pod_groups = needs.pod.split // group.leaves
     pods = -(-groups // max(pod_groups, 1))
     if not pod_groups or pods > ports:
         raise InputError(f"three tiers of {needs.switch} have no ports for {needs.count * needs.npus:,} NPUs")
@@ -241,7 +205,3 @@ def _no_network(count: int) -> Tree:
 
 
 _TWO = 2
-_FINEST = 1000
-"""The largest denominator of a ratio."""
-_NEAR = 8
-"""A leaf leaves an eighth of its ports down free, at most, so that its uplinks are a whole number."""

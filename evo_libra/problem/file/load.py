@@ -147,7 +147,7 @@ class _Loader:
         return Problem(
             name=self.spec.name, npus=self.spec.npus, catalog=catalog, structures=book.structures, choices=book.choices,
             time=time, objectives=tuple(MEASURES[name].objective for name in dict.fromkeys(self.spec.objectives)),
-            constraints=constraints, settings=SearchSettings(**self.spec.search.model_dump()),
+            constraints=constraints, settings=orders.settings(),
             spec=self._identity(catalog) | orders.identity(), grown=None, optimal=False,
             sources=FigureSources(tco=tco, training=training, npu=npu, system=system, scenarios=scenarios),
             notes=self._notes(catalog), book=book,

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.network.orders.bill import bill_of
 from evo_libra.network.orders.catalog import load_products
-from evo_libra.network.orders.choices import orders_of
+from evo_libra.network.orders.choices import offered_products, orders_of
 from evo_libra.network.orders.tree import tree_of
 from evo_libra.problem.file.workloads import WorkloadLoader
-from evo_libra.problem.orders import OrderBook, Pool, name_of, only
+from evo_libra.problem.orders import FOLDED, OrderBook, Pool, name_of, only
+from evo_libra.problem.protocol import SearchSettings
 
 if TYPE_CHECKING:
     from evo_libra.network.catalog.accelerator import Accelerator
@@ -53,8 +54,8 @@ class OrderLoader:
     @cached_property
     def book(self) -> OrderBook:
         """The orders that the file allows; an `InputError` says why there is none."""
-        products = load_products(self.spec.fabric.catalog, self.file.folder)
-        offered = orders_of(self.spec, products)
+        whole = load_products(self.spec.fabric.catalog, self.file.folder)
+        products, offered = offered_products(self.spec, whole), orders_of(self.spec, whole, priced=True)
         if not offered.orders:
             raise self.file.fail(("systems",), "; ".join(offered.reasons) or "no order is allowed")
         without = frozenset(self.spec.without)
@@ -72,6 +73,11 @@ class OrderLoader:
     def counts(self) -> tuple[int, ...]:
         """NPUs in use of each pool."""
         return tuple(count * active for _, count, active in self.book.pools)
+
+    def settings(self) -> SearchSettings:
+        """Return the settings of a search, where rows that differ by less than the error of times are one."""
+        found = SearchSettings(**self.spec.search.model_dump())
+        return found if found.epsilon is not None else replace(found, epsilon=FOLDED)
 
     def identity(self) -> dict[str, Any]:
         """Return the products of the orders with all of their figures, which make a problem another one."""

@@ -84,8 +84,8 @@ class TrainingSpec(StrictModel):
     )
     global_batch: PositiveInt | BatchSpec = Field(
         description="sequences or samples of a step, of all replicas together; in a file that asks for an order also "
-        "`{about: 2048, within: 0.02}`, as not every number of NPUs divides a batch: times are then those of the tokens "
-        "of the stated one"
+        "`{about: 2048, within: 0.02}`, as not every number of NPUs divides a batch; times are then those of the "
+        "tokens of the stated batch"
     )
     micro_batch: PositiveInt | Literal["any"] | Some[PositiveInt] = Field(1, description="sequences of a microbatch")
     precision: Precision | Some[Precision] = Field(

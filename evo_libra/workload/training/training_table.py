@@ -23,7 +23,8 @@ from evo_libra.workload.training.training_step import TrainingStep, training_ste
 OF_PLANS = ("tp", "cp", "pp", "vp", "ep", "micro_batch", "zero", "recompute", "sequence_parallel", "overlap_tp",
             "overlap_pp", "overlap_dp", "optimizer", "expansion")  # fmt: skip
 """Options of a plan that may be open; precision and order beside them."""
-_OF_KIND = ("zero", "recompute", "sequence_parallel", "overlap_tp", "overlap_pp", "overlap_dp", "optimizer", "expansion")
+_OF_KIND = OF_PLANS[OF_PLANS.index("zero") :]
+"""Options beside degrees that decide which traffic a step has."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,8 +33,11 @@ def order_of(products: ProductsSpec, count: int, **figures: Any) -> Order:
     """Return an order of some boxes; a ratio may be a pair."""
     box, mode = products.systems["box"], products.nics["card"].modes[0]
     ratios = {key: float(Fraction(*figures[key])) for key in figures if isinstance(figures[key], list)}
-    known: dict[str, Any] = {"npus": box.sizes[0], "active": box.sizes[0], "ports": mode.ports, "Gbps": mode.Gbps}
-    return Order(system="box", count=count, nic="card", switch="switch", **known | figures | ratios)
+    known: dict[str, Any] = {
+        "npus": box.sizes[0], "active": box.sizes[0], "nic": "card", "ports": mode.ports, "Gbps": mode.Gbps,
+        "switch": "switch",
+    }  # fmt: skip
+    return Order(system="box", count=count, **known | figures | ratios)
 
 
 def switch_of(ports: int, rate: float = 400, per_cage: int = 1) -> dict[str, Any]:

@@ -76,7 +76,11 @@ DATA: dict[str, Any] = {
             "ethernet", 64, [(64, 800.0, 1), (128, 400.0, 2), (256, 200.0, 4)], supplier="nvidia", efficiency=0.95
         ),
         "th5-64": _switch(
-            "ethernet", 64, [(64, 800.0, 1), (128, 400.0, 2), (512, 100.0, 8)], max_ports=320, supplier="edgecore"
+            "ethernet",
+            64,
+            [(64, 800.0, 1), (128, 400.0, 2), (256, 200.0, 4), (512, 100.0, 8)],
+            max_ports=320,
+            supplier="edgecore",
         ),
         "th6": _switch("ethernet", 64, [(128, 800.0, 2)], price_usd=None, order="roadmap", supplier="arista"),
     },

@@ -97,10 +97,19 @@ def test_ports_of_a_leaf_by_ratio(ports: int, ratio: float, down: int, up: int) 
     assert found.leaf_share == min(up / down, 1.0)
 
 
+def test_ports_of_mixed_modes_fit_into_cages() -> None:
+    # 64 cages for 200G down, four each, and 400G up, two each, at 2:1 in bandwidth, 4:1 in links: 170 and 43 ports take
+    # 43 + 22 = 65 cages, 168 and 42 take 42 + 21 = 63.
+    modes = [{"ports": 256, "Gbps": 200, "per_cage": 4}, {"ports": 128, "Gbps": 400, "per_cage": 2}]
+    products = catalogue(system=_HGX, nic={"ports": 1, "Gbps": 200}, switch={"cages": 64, "modes": modes})
+    found = tree_of(order_of(products, 400, family="rail-optimised", leaf_ratio=2.0, uplink_Gbps=400), products)
+    assert (found.down, found.up, found.leaf_share) == (168, 42, 0.5)
+
+
 def test_filled_leaves_and_leaves_of_racks_differ() -> None:
     # 24,576 GPUs on 64 ports: 768 filled leaves of 32; with a leaf a rack of 16, 1,536.
     assert tree(3072, family="fat-tree").leaves == 768
-    products = catalogue(system=_HGX, nic=_CARD, switch=switch_of(64), kilowatts=20)
+    products = catalogue(system=_HGX, nic=_CARD, switch=switch_of(64), kilowatts=21)
     found = tree_of(order_of(products, 3072, family="tor"), products)
     assert (found.leaves, found.down, found.up, found.leaf_systems) == (1536, 16, 16, 2)
 
