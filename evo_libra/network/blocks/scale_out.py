@@ -7,7 +7,9 @@ which says none of that, it is a single switch.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -53,12 +55,22 @@ class ScaleOutKit(Kit):
     reach: Reach = ONE_SWITCH
 
 
+@cache
+def divisors_of(number: int) -> tuple[int, ...]:
+    """Return the divisors of a number.
+
+    >>> divisors_of(12)
+    (1, 2, 3, 4, 6, 12)
+    """
+    return tuple(one for one in range(1, number + 1) if number % one == 0)
+
+
 class ScaleOut(Levelled, Clos):
     """Leaves, pods and cores of an order; messages shrink under leaves first, in pods next, and between pods last.
 
-    Where leaves cut the groups of a kind evenly, a group has the most that fat trees give it. Where they do not, at
-    most two spans of groups cross the ends of a leaf, and each group of these has a ring of which one link leaves
-    there. So more systems under a leaf are never slower.
+    Groups are placed in blocks of members that fill leaves, as few of which as possible send out of them. Where leaves
+    cut the groups of a kind evenly, a group has the most that fat trees give it. Systems of a leaf that no block fills
+    share what blocks leave of its uplinks.
     """
 
     def __init__(self) -> None:
@@ -78,13 +90,16 @@ class ScaleOut(Levelled, Clos):
         return np.asarray(np.asarray(npus) * self._sharing(inside) <= kit.radix)
 
     def share(self, pattern: Pattern, extent: IntArray, stride: IntArray, npus: IntArray) -> FloatArray:
-        reach, shares = self._reach, _exchange if pattern is Pattern.ALL_TO_ALL else _shrinking
-        extent, stride, _ = np.broadcast_arrays(extent, stride, npus)
-        return np.minimum(*(shares(extent, stride, size, part) for size, part in reach.levels))
+        flow = EXCHANGE if pattern is Pattern.ALL_TO_ALL else SHRINKING
+        return self._least(flow, extent, stride, npus)
 
     def next_share(self, extent: IntArray, stride: IntArray, npus: IntArray) -> FloatArray:
+        return self._least(NEXT, extent, stride, npus)
+
+    def _least(self, flow: Flow, extent: IntArray, stride: IntArray, npus: IntArray) -> FloatArray:
+        """Return the lower share of those that leaves and pods leave groups."""
         extent, stride, _ = np.broadcast_arrays(extent, stride, npus)
-        return np.minimum(*(_next(extent, stride, size, part) for size, part in self._reach.levels))
+        return np.minimum(*(flow.share(extent, stride, size, part) for size, part in self._reach.levels))
 
     def levels(self, extent: IntArray, stride: IntArray, npus: IntArray) -> Levels:
         """Return how groups lie; one that leaves or pods cut unevenly has one member under each leaf."""
@@ -135,35 +150,51 @@ def _lying(extent: IntArray, stride: IntArray, size: int) -> IntArray:
     return np.where(_inside(extent, stride, size), extent, even)
 
 
-def _shrinking(extent: IntArray, stride: IntArray, size: int, part: float) -> FloatArray:
-    """Return the share of groups whose messages shrink: all of their bandwidth, or what units let out of it."""
-    groups = np.maximum(extent / _members(extent, stride, size) - 1.0, _LEAST)
-    even = part * (extent - 1.0) / groups
-    odd = part * size / np.minimum(_ENDS * stride, size)
-    return _within(extent, stride, size, np.where(_evenly(extent, stride, size), even, odd))
+@dataclass(frozen=True)
+class Flow:
+    """Traffic among the members of groups.
+
+    Attributes
+    ----------
+    leaving : part of its bandwidth that a member sends out of some members together, of groups of (n,) members.
+    cut : bandwidths of members that a group sends over an end of a unit that cuts it anywhere, at most.
+    """
+
+    leaving: Callable[[IntArray, int], FloatArray]
+    cut: Callable[[IntArray], FloatArray]
+
+    def share(self, extent: IntArray, stride: IntArray, size: int, part: float) -> FloatArray:
+        """Return the share of groups, a stride apart, where units of some systems let a part of their bandwidth out."""
+        sent = np.minimum(np.minimum(_ENDS * stride, size) * self.cut(extent), float(size))
+        for members in sorted({each for one in np.unique(extent).tolist() for each in divisors_of(one)}):
+            block = stride * members
+            fits = (extent % members == 0) & (block <= size)
+            filled = size // block * block
+            total = filled * self.leaving(extent, members) + (size - filled)
+            sent = np.where(fits, np.minimum(sent, total), sent)
+        inside = (extent == 1) | (sent <= 0)
+        return np.where(inside, 1.0, np.minimum(part * size / np.where(inside, 1.0, sent), 1.0))
 
 
-def _exchange(extent: IntArray, stride: IntArray, size: int, part: float) -> FloatArray:
-    """Return the share of groups in an all-to-all: (e - e0) / e of a message leaves a unit."""
-    members = _members(extent, stride, size)
-    known = np.where(_evenly(extent, stride, size), members, np.maximum(members // 2, 1))
-    several = part * (extent - 1.0) / np.maximum(extent - known, _LEAST)
-    # Of a group that two units cut, a members send to e - a others: at most e^2 / 4 of e - 1 each.
-    few = 4.0 * part * size * (extent - 1.0) / (_ENDS * stride * extent.astype(np.float64) ** 2)
-    return _within(extent, stride, size, np.where(extent * stride <= size, few, several))
+SHRINKING = Flow(
+    leaving=lambda extent, members: np.asarray((extent / members - 1.0) / np.maximum(extent - 1, 1)),
+    cut=lambda extent: np.ones(extent.shape),
+)
+"""Messages that shrink on their way: (e / m - 1) / (e - 1) leave m members, and one link of a ring leaves a unit."""
 
+EXCHANGE = Flow(
+    leaving=lambda extent, members: np.asarray((extent - members) / np.maximum(extent - 1, 1)),
+    cut=lambda extent: np.asarray(extent**2 / (4.0 * np.maximum(extent - 1, 1))),
+)
+"""An all-to-all: (e - m) / (e - 1) leave m members; a of them send to e - a others, at most to half of the group."""
 
-def _next(extent: IntArray, stride: IntArray, size: int, part: float) -> FloatArray:
-    """Return the share of messages to the next member: those of the last members in a unit leave it."""
-    return _within(extent, stride, size, part * size / np.minimum(stride, size))
-
-
-def _within(extent: IntArray, stride: IntArray, size: int, leaving: FloatArray) -> FloatArray:
-    return np.where(_inside(extent, stride, size), 1.0, np.minimum(leaving, 1.0))
-
+NEXT = Flow(
+    leaving=lambda extent, members: np.where(extent > members, 1.0 / members, 0.0),
+    cut=lambda extent: np.ones(extent.shape),
+)
+"""Messages to the next member: those of one member in m leave them."""
 
 _ENDS = 2
 """A unit has two ends that a span of groups can cross."""
-_LEAST = 1e-300
 
 BLOCKS = (ScaleOut(),)

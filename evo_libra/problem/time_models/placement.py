@@ -49,7 +49,7 @@ def by_block(
 
     `kin` is that of the kits, by `kin_of`.
     """
-    alike = kin[kit_index].ravel()
+    alike, inside = kin[kit_index].ravel(), None
     found = np.ones(kit_index.size)
     counted = ((placed.extent > 1) & (kit_index >= 0)).ravel()
     for k in np.unique(alike[counted]).tolist():
@@ -57,7 +57,8 @@ def by_block(
         mine, block = np.flatnonzero(counted & (alike == k)), BLOCKS[kit.block]
         extent, stride, size = (array.ravel()[mine] for array in (placed.extent, placed.stride, npus))
         if block.sited and isinstance(kit, Kit):
-            block = block.at(kit, inner_npus(npus).ravel()[mine])
+            inside = inner_npus(npus).ravel() if inside is None else inside
+            block = block.at(kit, inside[mine])
         found[mine] = of(block, extent, stride, size)
     return found.reshape(kit_index.shape)
 
