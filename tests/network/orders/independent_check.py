@@ -7,7 +7,6 @@ planes, layer, mode, rack, tier, cages, leaf, reach.
 from __future__ import annotations
 
 import re
-from math import ceil, floor
 from typing import Any
 
 Catalogue = dict[str, Any]
