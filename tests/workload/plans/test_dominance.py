@@ -84,6 +84,8 @@ def test_plans_that_are_left_out_bound_nothing() -> None:
     ([1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7], [1.0, 9.0] * 4, [1, 0] * 4),
     # Relative to the largest: 1 of 2 s is more than 10 of 100 units.
     ([1.0, 2.0] * 4, [100.0, 100.0, 100.0, 100.0, 90.0, 90.0, 90.0, 90.0], [1, 0] * 4),
+    # What is 0 somewhere differs the most; of several the first one counts.
+    ([0.0, 1.0] * 4, [0.0] * 4 + [9.0] * 4, [1, 0] * 4),
 ])  # fmt: skip
 def test_clusters_have_like_coefficients(compute: list[float], size: list[float], labels: list[int]) -> None:
     found = clustered(table(compute, size), np.zeros(len(compute), dtype=np.int64), np.arange(len(compute)))
@@ -92,8 +94,8 @@ def test_clusters_have_like_coefficients(compute: list[float], size: list[float]
 
 def test_clusters_see_the_longest_chain_of_races() -> None:
     # In the race one in two plans sends 9 units 2 times, more than what they differ in outside.
-    one_in_two = [[0.0] * 8, [9.0, 0.0] * 4]
-    some = race([2.0] * 8, *zip(([0.0] * 8, [0.0] * 8), one_in_two, strict=True))
+    one_in_two = [[0.0] * 8, [9.0, 0.0] * 4, [0.0] * 8]
+    some = race([2.0] * 8, *zip([[0.0] * 8] * 3, one_in_two, strict=True))
     time = table([1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7], [1.0] * 8, some)
     assert clustered(time, np.zeros(8, dtype=np.int64), np.arange(8)).tolist() == [0, 1] * 4
 
