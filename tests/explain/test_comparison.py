@@ -184,6 +184,8 @@ def test_parts_of_the_time_of_a_workload() -> None:
     assert list(parts_of_time(workload("a"))) == parts
     assert list(parts_of_time(workload("a", rest=-4.0))) == [*parts, TimePart("overlap and rest", -4.0)]
     assert list(parts_of_time(workload("a", rest=1e-9))) == parts
+    idle = replace(workload("a"), time_ms=0.0, compute_ms=0.0, collectives=(), messages=())
+    assert list(parts_of_time(idle)) == [TimePart("compute", 0.0)]
 
 
 def test_times_are_weighted_by_workload() -> None:
