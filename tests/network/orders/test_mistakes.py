@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from evo_libra.errors import InputError
+from evo_libra.files.kinds import refusal_of_data
+from evo_libra.files.source import read_source
 from evo_libra.network.orders import catalog
 from evo_libra.network.orders.catalog import is_products, load_products
 from evo_libra.network.orders.products import ProductsSpec
@@ -224,3 +226,12 @@ def test_the_file_of_the_package_has_lines_of_its_own_mistakes(tmp_path: Path) -
     line = next(n for n, each in enumerate(text.splitlines(), 1) if "nics: [connectx-6]" in each)
     assert f"ours.yaml:{line}:" in str(error.value)
     assert "did you mean 'connectx-6'" in str(error.value)
+
+
+def test_a_catalogue_is_no_problem_file(tmp_path: Path) -> None:
+    (tmp_path / "ours.yaml").write_text(written(OWN) + "\n")
+    data = read_source(tmp_path / "ours.yaml").data
+    assert refusal_of_data(data, ["npus", "fabric", "workloads"]) == (
+        "this is a catalogue; use it as `fabric.catalog` of a problem file"
+    )
+    assert refusal_of_data(data, ProductsSpec.model_fields) == ""
