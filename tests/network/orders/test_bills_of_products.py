@@ -6,7 +6,9 @@ import pytest
 
 from evo_libra.network.orders.bill import bill_of
 from evo_libra.network.orders.catalog import load_products
+from evo_libra.network.orders.check import violations
 from evo_libra.network.orders.notation import read_order
+from evo_libra.network.orders.tree import tree_of
 
 PRODUCTS = load_products("products-2026")
 ORDERS = {
@@ -65,3 +67,15 @@ def test_co_packaged_switches_have_modules_at_nics_alone() -> None:
     order = read_order("16 gb300-nvl72 / 1 x 800G / q3450-ld rail-optimised 1:1", PRODUCTS)
     modules = {line.product for line in bill_of(order, PRODUCTS).lines if line.product in PRODUCTS.modules}
     assert modules == {"osfp-800-dr4"}
+
+
+def test_products_build_the_networks_that_were_published() -> None:
+    # Eight planes of 100 Gb/s for 131,072 NPUs (arXiv 2605.04333): 512 + 256 switches of 512 ports in each plane.
+    planes = read_order("16384 hgx-b300 / 8 x 100G / 8 planes / th5-512 rail-optimised 1:1", PRODUCTS)
+    # A pod of HPN (SIGCOMM 2024): 15,360 GPUs, 128 ports of 200 Gb/s down and 60 of 400 Gb/s up, 240 + 120 switches.
+    pod = read_order("1920 hgx-h100 / 2 x 200G / 2 planes / th5-64 rail-optimised 16:15 uplinks 400G", PRODUCTS)
+    # DGX SuperPOD of 1,024 GPUs (docs.nvidia.com): 32 + 16 switches.
+    superpod = read_order("128 hgx-h100 / 1 x 400G / qm9700 rail-optimised 1:1", PRODUCTS)
+    trees = [tree_of(order, PRODUCTS) for order in (planes, pod, superpod)]
+    assert [(tree.leaves, tree.spines, tree.cores) for tree in trees] == [(4096, 2048, 0), (240, 120, 0), (32, 16, 0)]
+    assert [violations(order, PRODUCTS) for order in (planes, pod, superpod)] == [[], [], []]
