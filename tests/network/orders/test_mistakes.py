@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -235,3 +236,21 @@ def test_a_catalogue_is_no_problem_file(tmp_path: Path) -> None:
         "this is a catalogue; use it as `fabric.catalog` of a problem file"
     )
     assert refusal_of_data(data, ProductsSpec.model_fields) == ""
+
+
+def paths(data: Any, path: str = "") -> Iterator[str]:
+    """Yield the path of each key and item."""
+    entries = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    for key, item in entries:
+        yield f"{path}{key}"
+        yield from paths(item, f"{path}{key}/")
+
+
+@pytest.mark.parametrize("value", [0, -1, "x", None, [], {}], ids=str)
+def test_any_value_loads_or_is_a_mistake_with_its_place(tmp_path: Path, value: Any) -> None:
+    for path in paths(OWN):
+        (tmp_path / "ours.yaml").write_text(written(changed(path, value)) + "\n")
+        try:
+            load_products("ours.yaml", tmp_path)
+        except InputError as error:
+            assert all(str(mistake).startswith(str(tmp_path / "ours.yaml:")) for mistake in error.mistakes), path
