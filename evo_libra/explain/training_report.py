@@ -6,7 +6,7 @@ import numpy as np
 
 from evo_libra.arrays import GIGA, FloatArray, Population
 from evo_libra.explain.time_record import Memory, OptimizerStream, Training
-from evo_libra.problem.figure_values import system_watts
+from evo_libra.problem.figures import system_watts
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.time_models.loops import WeightedLoop, channel_of
 from evo_libra.workload.plans.plans import NPU

@@ -18,7 +18,7 @@ from evo_libra.collective import PushPull
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.network.catalog.hosts import host_of
 from evo_libra.network.catalog.parts import load_parts_spec
-from evo_libra.problem.figure_values import system_cost
+from evo_libra.problem.figures import system_cost
 from evo_libra.problem.file.offload import offload_of
 from evo_libra.problem.file.registry import load_problem
 from evo_libra.problem.file.training_spec import OptimizerSpec

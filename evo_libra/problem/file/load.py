@@ -17,7 +17,7 @@ from evo_libra.network.blocks import Kit
 from evo_libra.network.catalog.technologies import Catalog, Technology
 from evo_libra.problem.constraint_parser import parse_constraint
 from evo_libra.problem.constraints import Constraint
-from evo_libra.problem.figure_sources import FigureSources
+from evo_libra.problem.evaluator import FigureSources
 from evo_libra.problem.figures import TotalCostOfOwnership, TrainingFigures
 from evo_libra.problem.file.fabric import FabricLoader, technologies_of
 from evo_libra.problem.file.faults import FaultsLoader

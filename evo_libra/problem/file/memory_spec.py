@@ -10,9 +10,9 @@ from evo_libra.files.late import Late
 from evo_libra.files.source import StrictModel
 
 if TYPE_CHECKING:
-    from evo_libra.problem.file.expansion_spec import ExpansionSpec
+    from evo_libra.problem.file.hardware_spec import ExpansionSpec
 else:
-    ExpansionSpec = Annotated[Any, Late("evo_libra.problem.file.expansion_spec", "ExpansionSpec")]
+    ExpansionSpec = Annotated[Any, Late("evo_libra.problem.file.hardware_spec", "ExpansionSpec")]
 
 
 class MemorySpec(StrictModel):

@@ -14,13 +14,12 @@ from evo_libra.errors import InputError
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.network.catalog.accelerators import load_accelerators
-from evo_libra.problem.file.expansion import expansions_of_file
 from evo_libra.problem.file.mistakes import Gather, ProblemFile
-from evo_libra.problem.file.plans import values_of
+from evo_libra.problem.file.offload import expansions_of_file
+from evo_libra.problem.file.plans import layer_key_mistakes, values_of
 from evo_libra.problem.file.serving_spec import ServingSpec
 from evo_libra.problem.file.spec import WorkloadSpec
 from evo_libra.problem.file.training import TrainingLoader
-from evo_libra.problem.file.training_mistakes import layer_key_mistakes
 from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.plans.placement import ORDER
 from evo_libra.workload.serving.ends import EmbeddingAndHeadTraffic
