@@ -41,7 +41,7 @@ PLACES = {
     "rates of hosts": "evo_libra.network.catalog.hosts.RATES",
     "blocks": "evo_libra.network.blocks.registry.BLOCKS",
     "patterns": "evo_libra.collective.Pattern",
-    "models": "evo_libra.workload.layers.language_models.load_models",
+    "models": "evo_libra.workload.layers.generators.load_models",
     "objectives": "evo_libra.problem.objectives.PLAIN",
     "statistics": "evo_libra.problem.statistics.STATISTICS",
     "units": "evo_libra.problem.constraint_parser.units_of",

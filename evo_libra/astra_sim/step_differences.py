@@ -10,7 +10,7 @@ from evo_libra.collective import Collective
 from evo_libra.workload.plans.plan_rules import plan_values
 from evo_libra.workload.plans.plans import Plans
 from evo_libra.workload.training.races import CONTEXT, DATA, TENSOR
-from evo_libra.workload.training.stage_layers import layers_of_stages
+from evo_libra.workload.training.stage import layers_of_stages
 from evo_libra.workload.training.training_setup import Setup
 
 

@@ -11,7 +11,7 @@ from evo_libra.problem.problem import Problem
 from evo_libra.problem.time_models.loops import WeightedLoop, channel_of
 from evo_libra.workload.plans.plans import NPU
 from evo_libra.workload.serving.serving_step import ServingStep
-from evo_libra.workload.training.iteration import stream_units
+from evo_libra.workload.training.planned_step import stream_units
 from evo_libra.workload.training.races import SecondsOf, Traffic
 from evo_libra.workload.training.training_step import TrainingStep
 

@@ -14,9 +14,8 @@ from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.problem.file.offload import places_of
 from evo_libra.problem.file.spec import WorkloadSpec
 from evo_libra.problem.file.training_spec import TrainingSpec
-from evo_libra.workload.plans.open_plans import OpenPlans, plan_table
 from evo_libra.workload.plans.plan_rules import plan_mistakes
-from evo_libra.workload.plans.plan_space import PlanSpace
+from evo_libra.workload.plans.plan_space import OpenPlans, PlanSpace, plan_table
 from evo_libra.workload.plans.plans import DEGREES, PLACEMENTS, RECOMPUTE, Plans, one_plan
 from evo_libra.workload.training.advice import fitting_option
 from evo_libra.workload.training.memory import memory_on_npu

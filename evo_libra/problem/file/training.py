@@ -35,7 +35,7 @@ from evo_libra.problem.file.spec import WorkloadSpec
 from evo_libra.problem.file.time import time_spec
 from evo_libra.problem.file.training_spec import DecoderGeneratorSpec, RecommenderGeneratorSpec, TrainingSpec
 from evo_libra.problem.time_models.loops import WeightedLoop
-from evo_libra.workload.layers.language_models import load_models
+from evo_libra.workload.layers.generators import load_models
 from evo_libra.workload.models.decoder import Decoder, decoder_of, load_decoders
 from evo_libra.workload.models.hugging_face import Configuration, read_configuration
 from evo_libra.workload.models.recommender import Recommender, load_recommenders, recommender_of, trainable_recommenders

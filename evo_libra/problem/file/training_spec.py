@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 from evo_libra.files.fields import PositiveInt, Some
 from evo_libra.files.source import StrictModel
 from evo_libra.network.catalog.hosts import HostSpec, Positive
-from evo_libra.workload.layers.language_models import DlrmSpec, MoeSpec, TableSpec, TransformerSpec
+from evo_libra.workload.layers.generators import DlrmSpec, MoeSpec, TableSpec, TransformerSpec
 from evo_libra.workload.models.decoder_spec import DecoderSpec
 from evo_libra.workload.models.recommender import RecommenderSpec
 from evo_libra.workload.models.stacks import STACKS

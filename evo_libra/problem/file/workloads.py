@@ -27,16 +27,18 @@ from evo_libra.problem.time_models.loops import (
     weighted_step,
     weighted_traces,
 )
-from evo_libra.workload.layers.generators import dlrm, moe, transformer
-from evo_libra.workload.layers.iteration_time import Merging
-from evo_libra.workload.layers.language_models import (
+from evo_libra.workload.layers.generators import (
     MODELS_FILE,
     DlrmSpec,
     MoeSpec,
     TableSpec,
     TransformerSpec,
+    dlrm,
     load_models,
+    moe,
+    transformer,
 )
+from evo_libra.workload.layers.iteration_time import Merging
 from evo_libra.workload.layers.text_file import read_astra_sim_text
 from evo_libra.workload.layers.workload import IterationSize, Workload, WorkloadKind, scale_compute
 from evo_libra.workload.parallelism import ALL, complete_degrees, parts_of
