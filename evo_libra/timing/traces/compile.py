@@ -11,8 +11,7 @@ from evo_libra.arrays import IntArray
 from evo_libra.chakra.groups import Groups
 from evo_libra.collective import SizedCollective
 from evo_libra.timing.machine import Machine
-from evo_libra.timing.traces.communicators import Meetings, Peer, find_meetings, peers_of
-from evo_libra.timing.traces.equivalence_classes import Partition, partition
+from evo_libra.timing.traces.communicators import Meetings, Partition, Peer, find_meetings, partition, peers_of
 from evo_libra.timing.traces.operations import MESSAGES, Action, Resource, Script, TraceOperation
 from evo_libra.timing.traces.process_groups import ProcessGroups
 from evo_libra.timing.traces.program import Communicator, TraceProgram
