@@ -24,7 +24,7 @@ from typing import Any, Literal, get_args, get_origin
 from key_tables import key_tables
 from layout import either, table
 
-from evo_libra.files.late import CompleteSchema
+from evo_libra.files.fields import CompleteSchema
 from evo_libra.problem.file.registry import load_python_problem, packaged_modules
 from evo_libra.problem.needs import FAULTS, NPU_PRICE, WATTS
 

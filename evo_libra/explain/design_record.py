@@ -17,10 +17,9 @@ from evo_libra.explain.neighbours import neighbours, objectives_of, shadow_price
 from evo_libra.explain.reasons import compared_with, difference
 from evo_libra.explain.record import Breakdown, DesignRecord, DimensionUse
 from evo_libra.network.transport import approximation
-from evo_libra.problem.designs import violations
+from evo_libra.problem.designs import violations, warnings_of
 from evo_libra.problem.link_limits import beyond_links
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.quirks import warnings_of
 
 if TYPE_CHECKING:
     from evo_libra.explain.candidates import Candidates

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from evo_libra.files.late import Late
+from evo_libra.files.fields import Late
 from evo_libra.files.source import StrictModel
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, field_serializer
 
-from evo_libra.files.fields import Degree, NotNegative, PositiveFloat, PositiveInt
-from evo_libra.files.late import Late
+from evo_libra.files.fields import Degree, Late, NotNegative, PositiveFloat, PositiveInt
 from evo_libra.files.source import StrictModel
 from evo_libra.network.catalog.link_layers import TransportName
 from evo_libra.network.catalog.parts_spec import DomainSize

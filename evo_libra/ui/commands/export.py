@@ -123,7 +123,7 @@ def _export_folder(
     from rich.text import Text
 
     from evo_libra.astra_sim.export import export_design
-    from evo_libra.problem.quirks import warnings_of
+    from evo_libra.problem.designs import warnings_of
 
     searched, notation = found.problem, found.design
     timed = _exported_problem(searched, found.origin, time, assignments)
