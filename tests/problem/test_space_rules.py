@@ -27,6 +27,9 @@ CASES = [
      "dimension 1 is a second one of optics-400g; the file allows one dimension for each technology"),
     (PARTS, (), "SW(4)@nvlink4:450_SW(16)@optics-400g:50",
      "dimension 0 has 4 NPUs; a domain of nvlink4 has 8 NPUs; `fabric.domains` asks for others"),
+    # A domain of 2 NPUs is one, too.
+    (PARTS, (), "SW(2)@nvlink4:450_SW(32)@optics-400g:50",
+     "dimension 0 has 2 NPUs; a domain of nvlink4 has 8 NPUs; `fabric.domains` asks for others"),
     (PARTS, ("fabric.domains={nvlink4: [4, 16]}",), "SW(4)@nvlink4:225_SW(4)@nvlink4:225_SW(4)@optics-400g:50",
      "dimension 1 is a second one of nvlink4, and a domain of it is sold as one"),
     (PRICES, ("fabric.blocks=[ring]",), "RI(8)@package:100_SW(8)@pod:50",

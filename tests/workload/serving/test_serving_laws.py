@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from random_serving import DENSE, FREE, LATENT, ROUTED, SEEDS, Seconds, random_plans, setup_of
+from random_serving import FREE, SEEDS, Seconds, random_plans, setup_of
+from sample_decoders import DENSE, LATENT, ROUTED
 
 from evo_libra.arrays import FloatArray
 from evo_libra.network.catalog.accelerators import accelerator

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_serving import DENSE, FREE, ROUTED, SEEDS, random_plans, setup_of
+from random_serving import FREE, SEEDS, random_plans, setup_of
+from sample_decoders import DENSE, ROUTED
 
 from evo_libra.arrays import FloatArray
 from evo_libra.network.catalog.accelerators import accelerator

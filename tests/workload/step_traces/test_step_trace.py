@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sample_decoders
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,21 +25,12 @@ from evo_libra.workload.trace_nodes import ListedGroup
 from evo_libra.workload.training.training_setup import Setup
 from evo_libra.workload.training.training_step import TrainingStep, training_step
 
-DENSE = Decoder(
-    name="dense", layers=12, hidden=2048, heads=16, kv_heads=8, head_width=128, feed_forward=5632, gated=True,
-    vocabulary=32000,
-)  # fmt: skip
-ROUTED = DENSE.model_copy(
-    update={
-        "name": "routed",
-        "experts": Experts(count=16, per_token=2, feed_forward=1408, shared_feed_forward=0, dense_layers=0),
-    }
-)
+SMALL = {"layers": 12, "hidden": 2048, "heads": 16, "feed_forward": 5632, "vocabulary": 32000}
+DENSE = sample_decoders.DENSE.model_copy(update=SMALL)
+EXPERTS = Experts(count=16, per_token=2, feed_forward=1408, shared_feed_forward=0, dense_layers=0)
+ROUTED = DENSE.model_copy(update={"name": "routed", "experts": EXPERTS})
 SHARED = DENSE.model_copy(
-    update={
-        "name": "shared",
-        "experts": Experts(count=16, per_token=2, feed_forward=1408, shared_feed_forward=1408, dense_layers=0),
-    }
+    update={"name": "shared", "experts": EXPERTS.model_copy(update={"shared_feed_forward": 1408})}
 )
 BATCH = 24
 GROUPS = ("tp", "cp", "ep", "cp+dp", "edp")

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_steps import DENSE, FREE, GROUPS, Seconds, random_plans, seconds_of, setup_of
+from random_steps import FREE, GROUPS, Seconds, random_plans, seconds_of, setup_of
+from sample_decoders import DENSE
 
 from evo_libra.arrays import FloatArray
 from evo_libra.network.catalog.accelerators import accelerator

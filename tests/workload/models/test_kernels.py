@@ -1,0 +1,83 @@
+"""Times of kernels on a made-up accelerator of round numbers: each formula worked by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from evo_libra.network.catalog.accelerator import Accelerator, AttentionConstants, DecodeConstants, GemmConstants
+from evo_libra.workload.models.kernels import Kernels, Product, scaled
+
+NPU = Accelerator(
+    name="round", peak={"bf16": 100e12, "fp8": 200e12}, memory_capacity=80e9, memory_bandwidth=1e12,
+    gemm={
+        "bf16": GemmConstants(plateau=0.8, fixed_us=3.0),
+        "fp8": GemmConstants(plateau=0.5, fixed_us=4.0, quantisation=5.0),
+    },
+    decode=DecodeConstants(bandwidth=0.5, fixed_us=1.0),
+    attention=AttentionConstants(plateau=0.6, half_tokens=1000.0, backward=0.5),
+    ports={}, port_bandwidth={}, bus={}, power=None, price=None, sources={},
+)  # fmt: skip
+KERNELS = Kernels(NPU, gemm_factor=0.5, memory_factor=0.25, gradient_bytes=4)
+"""Products run at 100e12 x 0.8 x 0.5 = 40e12 FLOP/s, element-wise kernels move 1e12 x 0.25 = 0.25e12 B/s."""
+
+
+def times(product: Product) -> list[float]:
+    return [float(np.ravel(one)[0]) for one in (product.forward, product.inputs, product.weights)]
+
+
+def test_a_large_product_takes_its_flop() -> None:
+    # T = 2 m n k / rate + fixed, for the product and both of its gradients: 2 x 4000^3 / 40e12 = 3.2 ms, and 3 us.
+    found = KERNELS.product(4000.0, 4000.0, 4000.0, "bf16")
+    assert times(found) == pytest.approx([3.203e-3] * 3, rel=1e-12)
+    assert float(found.backward) == pytest.approx(6.406e-3, rel=1e-12)
+
+
+def test_a_thin_product_takes_its_bytes() -> None:
+    # m 1, n 2000, k 3000: forwards 2 m k + 2 k n + 2 m n = 6e3 + 12e6 + 4e3 bytes; the gradient of the input as many;
+    # the gradient of the weight reads both and adds to 6e6 gradients of 4 bytes: 6e3 + 4e3 + 48e6.
+    found = KERNELS.product(1.0, 2000.0, 3000.0, "bf16")
+    bytes_ = np.array([12.01e6, 12.01e6, 48.01e6])
+    assert times(found) == pytest.approx((bytes_ / 0.25e12 + 3e-6).tolist(), rel=1e-12)
+
+
+def test_a_product_in_8_bits_quantises_its_inputs() -> None:
+    # As before with operands of 1 byte and outputs of 2: 3e3 + 6e6 + 2 x 2e3, and 2e3 + 6e6 + 2 x 3e3 backwards, and
+    # 3e3 + 2e3 + 48e6. Quantising moves 5 bytes for each element: 5 x 3e3 and 5 x 2e3, at 1e12 B/s.
+    found = KERNELS.product(1.0, 2000.0, 3000.0, "fp8")
+    bytes_, quantised = np.array([6.007e6, 6.008e6, 48.005e6]), np.array([15e3, 10e3, 0.0]) / 1e12
+    assert times(found) == pytest.approx((bytes_ / 0.25e12 + quantised + 4e-6).tolist(), rel=1e-12)
+
+
+def test_a_forward_pass_reads_weights_of_their_own_precision() -> None:
+    # Weights of half a byte: 6e3 + 0.5 x 6e6 + 4e3 forwards; the gradient of the input has those of the product, 2.
+    found = Kernels(NPU, 0.5, 0.25, 4, weight_bytes=0.5).product(1.0, 2000.0, 3000.0, "bf16")
+    assert times(found)[:2] == pytest.approx([3.01e6 / 0.25e12 + 3e-6, 12.01e6 / 0.25e12 + 3e-6], rel=1e-12)
+
+
+def test_fused_attention_computes_scores_again() -> None:
+    # Rate 100e12 x 0.6 x 3000 / (3000 + 1000) = 45e12; 45e9 FLOP take 1 ms. Backwards 2.5 times at half the rate: 5 ms
+    # (Dao 2023, FlashAttention-2, section 2.3: 5 products for 2).
+    forward, backward = KERNELS.fused_attention(45e9, 3000)
+    assert [float(forward), float(backward)] == pytest.approx([1.003e-3, 5.003e-3], rel=1e-12)
+
+
+def test_unfused_attention_writes_its_scores() -> None:
+    # Batched products run at 0.75 x 40e12 = 30e12; 30e9 FLOP take 1 ms, twice as long backwards. A million scores move
+    # 9 bytes forwards (4 scaled, masked and normalised, 5 dropped out) and 11 backwards: 36 and 44 us.
+    # Two products forwards, four backwards, each with 3 us.
+    forward, backward = KERNELS.unfused_attention(30e9, 1e6)
+    assert [float(forward), float(backward)] == pytest.approx([1e-3 + 36e-6 + 6e-6, 2e-3 + 44e-6 + 12e-6], rel=1e-12)
+
+
+@pytest.mark.parametrize(("work", "moved", "seconds"), [(30e9, 1e6, 1e-3), (30e6, 1e9, 4e-3)])
+def test_batched_products_take_the_longer_of_flop_and_bytes(work: float, moved: float, seconds: float) -> None:
+    assert float(KERNELS.batched(work, moved)) == pytest.approx(seconds + 3e-6, rel=1e-12)
+
+
+def test_products_add_up_and_multiply() -> None:
+    one, two = (Product(np.array([a]), np.array([10.0 * a]), np.array([100.0 * a])) for a in (1.0, 2.0))
+    assert times(one + two) == [3.0, 30.0, 300.0]
+    assert times(two * 3.0) == [6.0, 60.0, 600.0]
+    assert scaled(one.forward, 1.0) is one.forward
+    assert scaled(one.forward, np.array([1.0])) is not one.forward
