@@ -46,7 +46,7 @@ def schema(kind: Literal["problem", "order", "experiment"] = "problem") -> int:
     kind:
         Which of them.
     """
-    from evo_libra.files.late import CompleteSchema
+    from evo_libra.files.fields import CompleteSchema
 
     if kind == "experiment":
         from evo_libra.experiment.file.schema import ExperimentSpec

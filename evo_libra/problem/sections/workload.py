@@ -1,4 +1,4 @@
-"""Genes of the parallelisation plans: one for each option that workloads leave open."""
+"""Genes of what runs on a network: plans of parallelisation, and the open choices of how collectives run."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from evo_libra.problem.sections.section import Draft, Rules, Section, Segment
 
 if TYPE_CHECKING:
     from evo_libra.workload.plans.plan_table import PlanTable
+
 
 _LISTED = 5_000_000
 """Combinations of options up to which the nearest plan of each is kept once it is known."""
@@ -173,3 +174,31 @@ class PlanGenes:
 
 
 _TIED = 4
+
+
+class CollectiveSection(Section):
+    """One gene for each open choice: chunks, scheduler, the algorithm of each dimension."""
+
+    segment: ClassVar = Segment.COLLECTIVES
+
+    @staticmethod
+    def of(rules: Rules) -> CollectiveSection | None:
+        """Return the section of a problem; None where designs have no schedules."""
+        return CollectiveSection(rules) if rules.time.schedules.scheduled else None
+
+    def genes(self) -> Sequence[Gene]:
+        names = self.rules.time.schedules.genes(len(self.rules.choices))
+        return [Gene(name, 0.0, float(highest), ordered=name == "chunks") for name, highest in names]
+
+    def decode(self, genes: FloatArray, draft: Draft) -> Draft:
+        schedule = self.rules.time.schedules.schedule(genes.astype(np.int64), draft.networks.block)
+        return draft.decided(schedule=schedule)
+
+    def recognise(self, designs: Population, draft: Draft) -> Draft:
+        return replace(draft, schedule=designs.schedule)
+
+    def encode(self, draft: Draft) -> FloatArray | IntArray:
+        return self.rules.time.schedules.genes_of(draft.schedule, draft.networks.block)
+
+    def covers(self, genes: FloatArray | IntArray, designs: Population) -> BoolArray:
+        return self.rules.time.schedules.covers(genes, designs.npus)
