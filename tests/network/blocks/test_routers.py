@@ -157,8 +157,8 @@ def test_lines_carry_what_routers_send_to_each_other(npus: int, radix: int) -> N
 
 
 @pytest.mark.parametrize(("npus", "inside", "extent", "stride", "expected"), [
-    # A dragonfly of 9 groups of 4 routers of 2 NPUs: all of it, a group, those of a router, every second one of a group,
-    # one of each group, three that are no grid; and 9 places of 8 NPUs each, of the same network.
+    # A dragonfly of 9 groups of 4 routers of 2 NPUs: all of it, a group, those of a router, every second one of a
+    # group, one of each group, three that are no grid; and 9 places of 8 NPUs each, of the same network.
     (72, 1, 72, 1, (2, 8, True)), (72, 1, 8, 1, (2, 8, False)), (72, 1, 2, 1, (2, 2, False)),
     (72, 1, 4, 2, (1, 4, False)), (72, 1, 9, 8, (1, 1, False)), (72, 1, 3, 1, (1, 1, False)),
     (9, 8, 9, 1, (1, 1, False)), (36, 2, 4, 1, (1, 4, False)),
