@@ -9,6 +9,7 @@ import pytest
 
 from evo_libra.explain.advice import Advice, Against, Certainty, advice, advised, short_advised
 from evo_libra.explain.candidates import candidates_of
+from evo_libra.explain.recommend import PriceStep, recommend, recommendation_rows
 from evo_libra.explain.record import PartCost
 from evo_libra.explain.references import ReferencePoint
 from evo_libra.front.front import Front
@@ -57,6 +58,18 @@ def test_each_design_to_take_has_its_figures() -> None:
         "Proven of the space below: no design of its cost is more than 4.76 % faster.",
         "on the front in 100 of 200 price scenarios",
     )
+
+
+def test_figures_of_the_steps_of_a_recommendation() -> None:
+    found = candidates_of(FRONT)
+    (knee, _) = recommendation_rows(found, recommend(found))
+    # To #1: 2 MUSD for 18 of 100 ms; from #3: 0.1 MUSD for 300 of 400 ms.
+    assert knee.faster_step == PriceStep(id=1, usd=2e6, ms=18.0, percent=18.0, usd_per_ms=2e6 / 18)
+    assert knee.slower_step == PriceStep(id=3, usd=1e5, ms=300.0, percent=75.0, usd_per_ms=1e5 / 300)
+    assert (knee.id, knee.figures, knee.runner_up) == (2, {"time_ms": 100.0, "cost_usd": 1e6}, 1)
+    # Without scenarios there are none to count.
+    sure = advice(FRONT, found, sure=SURE)
+    assert advised(FRONT, sure)[0].parts[-1] == "on the front in 0 of 0 price scenarios"
 
 
 def test_a_line_for_each_design() -> None:

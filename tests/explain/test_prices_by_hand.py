@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from small_problems import DESIGN, small
+from small_problems import DESIGN, PARTS, small
 
 from evo_libra.errors import InputError
 from evo_libra.explain.break_even import bandwidth_crossings
@@ -79,6 +79,30 @@ def test_spares_are_paid_in_every_scenario(tmp_path: Path) -> None:
     problem = small(tmp_path, faults, "objectives=[time, cost, goodput]", parts=True)
     found = price_front(front((f"{DESIGN} spares=4", 1.0, 9000.0)), problem, 2, 0)
     assert found.frame["cost_value_usd"].to_list() == pytest.approx([9000.0])
+
+
+@pytest.mark.parametrize(("npu", "host", "uncertain"), [
+    # One price of all that is a range is enough: of an accelerator of two, or of what is around them.
+    (("[{base: h100-80gb, name: a, price_usd: [2000, 4000], source: quote 2026}, "
+      "{base: h100-80gb, name: b, price_usd: 3000, source: quote 2026}]"), "1000", True),
+    ("{base: h100-80gb, price_usd: 3000, source: quote 2026}", "[900, 1100]", True),
+    ("{base: h100-80gb, price_usd: 3000, source: quote 2026}", "1000", False),
+])  # fmt: skip
+def test_any_price_that_is_a_range_can_be_drawn(tmp_path: Path, npu: str, host: str, *, uncertain: bool) -> None:
+    (tmp_path / "fixed.yaml").write_text(PARTS.replace("{low: 20, value: 30, high: 80}", "30").replace(
+        "{low: 900, value: 1000, high: 1300}", "1000"))  # fmt: skip
+    problem = small(
+        tmp_path, "fabric.catalog=fixed.yaml", f"npu={npu}", "objectives=[time, system-cost]",
+        f"system={{host: {{npus: 4, price_usd: {host}, power_W: 1, source: quote 2026}}, "
+        "storage: {capacity_TB: 5, price_usd: 30, power_W: 1.5, source: quote 2026}}", parts=True,
+    )  # fmt: skip
+    designs = [f"{DESIGN} npu={name}" for name in ("a", "b")] if npu.startswith("[") else [DESIGN]
+    some = front(*((design, 1.0, 1.0) for design in designs))
+    if uncertain:
+        assert kept_with_prices(some, problem, 2, 0).shape == (len(designs),)
+    else:
+        with pytest.raises(InputError, match="no price of 'small' is a range"):
+            kept_with_prices(some, problem, 2, 0)
 
 
 def test_prices_of_any_fraction_are_not_drawn(tmp_path: Path) -> None:

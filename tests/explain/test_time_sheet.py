@@ -250,12 +250,12 @@ def test_collectives_by_dimension() -> None:
     assert table.rows == (("weight gradient", "4 all-reduce (dp)", "15", "3", "9"),)
     assert table.strong == ((0, 4),)
     (entry,) = workload().collectives
-    message = replace(entry, phase="trace", collective="", group="", beyond_bandwidth_ms=1.0)
+    message = replace(entry, phase="trace", collective="", group="", time_ms=6.0, beyond_bandwidth_ms=1.0)
     table = communication_table(workload(messages=(message,)), [0, 2])
     assert table.title == (
         "time by collective and message, and bytes over bandwidth of each dimension [s]; bold is the bottleneck"
     )
-    assert table.rows[1] == ("trace", "4 send over dim 2", "15", "3", "9")
+    assert table.rows[1] == ("trace", "4 send over dim 2", "0.006", "3", "9")
     assert table.strong == ((0, 4), (1, 4))
     assert "[ms]" in communication_table(workload(collectives=()), [0, 2]).title
 

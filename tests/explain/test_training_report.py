@@ -125,6 +125,13 @@ def test_plans_one_step_away() -> None:
         assert (one.fits_memory, one.fits_network, one.most_memory) == (True, True, "")
 
 
+def test_half_of_a_degree_and_twice_another_one() -> None:
+    # From tp 4: half of it and two stages, with the same microbatch and ZeRO. tp 8 and half a stage are none.
+    found = [(one.change, one.plan) for one in others("tp4 dp2 mb2 zero1").changes if "," in one.change]
+    assert found == [("tp 2, pp 2", "tp2 pp2 dp2 mb2 zero1")]
+    assert [one.change for one in others("dp8 mb1 zero0").changes] == ["tp 2", "pp 2", "micro_batch 2", "zero 1"]
+
+
 def test_faster_plans_are_counted_and_the_fastest_is_named() -> None:
     problem = tiny()
     every = {plan: seconds(problem, plan) for plan in problem.time.tables[0].texts}

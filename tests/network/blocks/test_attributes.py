@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from evo_libra.collective import Collective, Pattern
-from evo_libra.network.blocks import Kit, Part, Range
+from evo_libra.network.blocks import Block, Kit, Part, Range
+from evo_libra.network.blocks.blast import STATED
 from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.network.blocks.routers import Plane, dragonfly, hyperx
 
@@ -119,6 +120,20 @@ def test_inner_dimensions(
     each = (found.npus, found.extent, found.stride, found.share)
     assert all(values.dtype == np.int64 for values in each[:3])
     assert [values[:, 0].tolist() for values in each] == [pytest.approx(list(values)) for values in expected]
+
+
+@pytest.mark.parametrize(("name", "npus", "uplink", "switch"), [
+    # Without a word of its block, every switch cuts NPUs off. 8 NPUs with ports of 4 are on 6 switches with 8 uplinks;
+    # FRED-A has more switches, 3 for two ports, than uplinks, 2 x 4 / 8 for one, which then carry all of a network.
+    ("switch", 4, 0.0, 1.0), ("switch", 8, 0.75, 1.0), ("switch", 16, 20 / 32, 1.0), ("fred-c", 8, 3 / 2 / 8, 1.0),
+    ("fred-a", 8, 1.0, 1.0),
+])  # fmt: skip
+def test_failures_where_a_block_says_nothing(name: str, npus: int, uplink: float, switch: float) -> None:
+    found = Block.blast(BY_NAME[name], np.array([npus]), kit(4), np.array([1]))
+    assert found.slowed[STATED.index("uplink")].tolist() == pytest.approx([uplink])
+    assert found.slowed[STATED.index("switch")].tolist() == [0.0]
+    assert found.many[STATED.index("switch")].tolist() == [switch]
+    assert found.one[STATED.index("link")].tolist() == [1.0]
 
 
 @pytest.mark.parametrize(("name", "extent", "stride", "npus", "shrinking", "every"), [

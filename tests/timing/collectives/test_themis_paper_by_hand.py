@@ -34,7 +34,7 @@ def test_steps_have_a_fixed_latency(block: int, npus: int, steps: int) -> None:
 
 
 def ns(collective: Collective, size: float, on: Fabrics = SQUARE, **given: object) -> float:
-    return float(paper_time(collective, size, on, **given).item())  # type: ignore[arg-type]
+    return float(paper_time(collective, size, on, **given).item())
 
 
 @pytest.mark.parametrize(("collective", "size", "chunks", "greedy", "expected"), [
