@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from evo_libra.explain.labels import cell, change, dollars, noun, percent, pieces, short_design, value_text
 from evo_libra.explain.neighbours import Neighbour
-from evo_libra.explain.record import Breakdown, DesignRecord, DimensionUse, Failures, PartRow, SystemRow
+from evo_libra.explain.record import Breakdown, DesignRecord, DimensionUse, Failures, OrderLine, PartRow, SystemRow
 from evo_libra.explain.sheet import Row, Section, Table, section
 from evo_libra.explain.system_bill import sum_of
 from evo_libra.explain.time_sheet import streams_table, workload_sections
