@@ -6,10 +6,13 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from evo_libra.errors import InputError
+from evo_libra.files.source import key_path
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.network.orders.bill import bill_of
 from evo_libra.network.orders.catalog import load_products
-from evo_libra.network.orders.choices import offered_products, orders_of
+from evo_libra.network.orders.choices import OrdersOffered, offered_products, orders_of
+from evo_libra.network.orders.products import ProductsSpec
 from evo_libra.network.orders.tree import tree_of
 from evo_libra.problem.file.workloads import WorkloadLoader
 from evo_libra.problem.orders import FOLDED, OrderBook, Pool, name_of, only
@@ -55,13 +58,23 @@ class OrderLoader:
     def book(self) -> OrderBook:
         """The orders that the file allows; an `InputError` says why there is none."""
         whole = load_products(self.spec.fabric.catalog, self.file.folder)
-        products, offered = offered_products(self.spec, whole), orders_of(self.spec, whole, priced=True)
+        offered = self._offered(whole)
+        products = offered_products(self.spec, whole)
         if not offered.orders:
             raise self.file.fail(("systems",), "; ".join(offered.reasons) or "no order is allowed")
         without = frozenset(self.spec.without)
         bills = tuple(bill_of(order, products, without=without) for order in offered.orders)
         trees = tuple(tree_of(order, products) for order in offered.orders)
-        return OrderBook(products, offered.orders, trees, bills, tuple(offered.reasons))
+        return OrderBook(products, offered.orders, trees, bills, tuple(offered.reasons), self.spec.limits)
+
+    def _offered(self, products: ProductsSpec) -> OrdersOffered:
+        """Return the orders of a catalogue that the file allows; an `InputError` places names that are not there."""
+        try:
+            return orders_of(self.spec, products, priced=True)
+        except InputError as error:
+            raise InputError(
+                self.file.source.mistake(key_path(one.key), one.message) for one in error.mistakes
+            ) from None
 
     @cached_property
     def npus(self) -> tuple[Accelerator, ...]:
