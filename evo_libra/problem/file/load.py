@@ -23,7 +23,7 @@ from evo_libra.problem.figures import TotalCostOfOwnership, TrainingFigures
 from evo_libra.problem.file.fabric import FabricLoader, technologies_of
 from evo_libra.problem.file.faults import FaultsLoader
 from evo_libra.problem.file.mistakes import ProblemFile, Stages
-from evo_libra.problem.file.spec import MAX_DIMENSIONS, PinSpec
+from evo_libra.problem.file.spec import MAX_DIMENSIONS, PinSpec, asks_for_order
 from evo_libra.problem.file.time import (
     check_keys,
     check_shares,
@@ -71,6 +71,8 @@ def problem_of(source: Source, folder: Path, *, open_box: bool = False) -> Probl
     except ConflictError:
         raise
     except InputError as error:
+        if asks_for_order(source.data):
+            raise
         raise _with_all_mistakes(error, source, folder, open_box=open_box) from None
 
 
