@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from evo_libra.arrays import Population
 from evo_libra.explain.record import OrderLine, SystemRow
-from evo_libra.network.orders.bill import Line, OrderBill
+from evo_libra.network.orders.bill import OrderBill
+from evo_libra.network.orders.lines import Line
 from evo_libra.problem.problem import Problem
 
 KILO = 1e3

@@ -95,7 +95,7 @@ def _beaten(front: Front, rows: Sequence[SystemRow]) -> str:
     # Of the designs that are no worse in anything, the one that is least better in what it is most better in.
     behind = mine[:, None, :] - values[None]
     behind = np.where((behind >= -_ROUNDING).all(axis=2, keepdims=True), behind, np.inf)
-    row, design = np.unravel_index(int(behind.max(axis=2).argmin()), behind.shape[:2])
+    row, design = map(int, np.unravel_index(int(behind.max(axis=2).argmin()), behind.shape[:2]))
     worse = 100.0 * np.expm1(np.maximum(behind[row, design], 0.0))
     words = [f"{change(float(w))} % {noun(column)}" for w, column in zip(worse, columns, strict=True)]
     return (

@@ -255,5 +255,7 @@ def none_of(book: OrderBook, designs: Population) -> BoolArray:
 def only(book: OrderBook, pools: Sequence[Pool], reasons: Sequence[str]) -> OrderBook:
     """Return the orders of some pools, with further reasons why others are in none."""
     kept = [place for place, order in enumerate(book.orders) if pool_of(order) in pools]
-    orders, trees, bills = (tuple(rows[place] for place in kept) for rows in (book.orders, book.trees, book.bills))
-    return replace(book, orders=orders, trees=trees, bills=bills, reasons=(*book.reasons, *reasons))
+    return replace(
+        book, orders=tuple(book.orders[place] for place in kept), trees=tuple(book.trees[place] for place in kept),
+        bills=tuple(book.bills[place] for place in kept), reasons=(*book.reasons, *reasons),
+    )  # fmt: skip

@@ -183,11 +183,9 @@ def _fabrics(choices: FabricChoices, mode: NicModeSpec, products: ProductsSpec) 
     planes = dict.fromkeys(_listed((1, mode.ports) if choices.planes is None else choices.planes))
     switches = tuple(products.switches) if choices.switches is None else _listed(choices.switches)
     uplinks = [None if rate == mode.Gbps else rate for rate in _listed(choices.uplinks or mode.Gbps)]
-    families, ratio = _listed(choices.families), choices.ratio
-    yield from (
-        _Fabric(*parts)
-        for parts in product(planes, families, switches, _listed(ratio.leaf), _listed(ratio.pod), uplinks)
-    )
+    ratios = _listed(choices.ratio.leaf), _listed(choices.ratio.pod)
+    parts = (planes, _listed(choices.families), switches, *ratios, uplinks)
+    yield from map(_Fabric._make, product(*parts))
 
 
 def _checked(choices: OrderChoices, products: ProductsSpec, *, priced: bool) -> Iterator[tuple[Order, _Broken | None]]:

@@ -16,7 +16,7 @@ from evo_libra.files.integrity import opened
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import Source, key_path, validate
 from evo_libra.problem.file.spec import ProblemSpec, WorkloadSpec, asks_for_order
-from evo_libra.workload.layers.language_models import DlrmSpec, MoeSpec, TableSpec, TransformerSpec
+from evo_libra.workload.layers.generators import DlrmSpec, MoeSpec, TableSpec, TransformerSpec
 
 if TYPE_CHECKING:
     from evo_libra.problem.file.order_spec import OrderSpec

@@ -107,13 +107,17 @@ class TrainingTable(PlanTable):
             self.plans.sequence_parallel
         )
 
+    @cached_property
+    def _flags(self) -> list[str]:
+        """What plans may hide or not."""
+        return [name for name in ("tp", "pp", "dp") if _differ(getattr(self.plans, f"overlap_{name}"))]
+
     def text(self, n: int) -> str:
         place = int(self.plans.expansion[n])
         parts = [plan_text(self.plans.select(np.array([n])))]
         if self._split_open:
             parts.append("sp" if self.plans.sequence_parallel[n] else "nosp")
-        flags = [name for name in ("tp", "pp", "dp") if _differ(getattr(self.plans, f"overlap_{name}"))]
-        parts += [f"overlap-{name}" for name in flags if getattr(self.plans, f"overlap_{name}")[n]]
+        parts += [f"overlap-{name}" for name in self._flags if getattr(self.plans, f"overlap_{name}")[n]]
         parts += [order_text(self.orders[self.order[n]])] if len(self.orders) > 1 else []
         parts += [self.setups[self.setup[n]].precision] if len(self.precisions) > 1 else []
         parts += [f"batch{self.setups[self.setup[n]].global_batch}"] if len(self.batches) > 1 else []

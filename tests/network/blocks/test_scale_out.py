@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from evo_libra.collective import Pattern
 from evo_libra.network.blocks.conformance import sample_kit
-from evo_libra.network.blocks.fat_tree import FatTree
+from evo_libra.network.blocks.fat_tree import BLOCKS as FAT_TREES
 from evo_libra.network.blocks.scale_out import BLOCKS, ONE_SWITCH, Reach, ScaleOutKit
 
 BLOCK = BLOCKS[0]
@@ -86,17 +86,11 @@ powers = st.integers(0, 6).map(lambda power: 2**power)
 @given(powers, powers, st.sampled_from(list(Pattern)))
 def test_even_leaves_are_a_fat_tree(extent: int, stride: int, pattern: Pattern) -> None:
     """With 32 ports down and 16 up of 48, as a fat tree of 2:1 has them of each rail."""
-    tree = next(one for one in _fat_trees() if one.ratios == (2, 1) and not one.joined)
+    tree = next(one for one in FAT_TREES if one.ratios == (2, 1) and not one.joined)
     kit = replace(sample_kit(tree, radix=48), block=0)
     group = np.array([extent]), np.array([stride]), np.array([4096])
     mine = share(TWO_TO_ONE, pattern, extent, stride, npus=4096)
     assert mine == pytest.approx(float(tree.at(kit, np.array([8])).share(pattern, *group)[0]), rel=1e-12)
-
-
-def _fat_trees() -> list[FatTree]:
-    from evo_libra.network.blocks.fat_tree import BLOCKS as TREES
-
-    return list(TREES)
 
 
 @given(st.integers(2, 300), st.integers(1, 100), st.integers(1, 128), st.sampled_from(list(Pattern)))

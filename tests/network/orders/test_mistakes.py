@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evo_libra.errors import InputError
+from evo_libra.files.kinds import refusal_of_data
+from evo_libra.files.source import read_source
 from evo_libra.network.orders import catalog
 from evo_libra.network.orders.catalog import is_products, load_products
 from evo_libra.network.orders.products import ProductsSpec
@@ -224,3 +227,30 @@ def test_the_file_of_the_package_has_lines_of_its_own_mistakes(tmp_path: Path) -
     line = next(n for n, each in enumerate(text.splitlines(), 1) if "nics: [connectx-6]" in each)
     assert f"ours.yaml:{line}:" in str(error.value)
     assert "did you mean 'connectx-6'" in str(error.value)
+
+
+def test_a_catalogue_is_no_problem_file(tmp_path: Path) -> None:
+    (tmp_path / "ours.yaml").write_text(written(OWN) + "\n")
+    data = read_source(tmp_path / "ours.yaml").data
+    assert refusal_of_data(data, ["npus", "fabric", "workloads"]) == (
+        "this is a catalogue; use it as `fabric.catalog` of a problem file"
+    )
+    assert refusal_of_data(data, ProductsSpec.model_fields) == ""
+
+
+def paths(data: Any, path: str = "") -> Iterator[str]:
+    """Yield the path of each key and item."""
+    entries = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    for key, item in entries:
+        yield f"{path}{key}"
+        yield from paths(item, f"{path}{key}/")
+
+
+@pytest.mark.parametrize("value", [0, -1, "x", None, [], {}], ids=str)
+def test_any_value_loads_or_is_a_mistake_with_its_place(tmp_path: Path, value: Any) -> None:
+    for path in paths(OWN):
+        (tmp_path / "ours.yaml").write_text(written(changed(path, value)) + "\n")
+        try:
+            load_products("ours.yaml", tmp_path)
+        except InputError as error:
+            assert all(str(mistake).startswith(str(tmp_path / "ours.yaml:")) for mistake in error.mistakes), path
