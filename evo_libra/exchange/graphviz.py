@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from evo_libra.errors import InputError
 from evo_libra.exchange.devices import device_name, named_cables, wired
-from evo_libra.exchange.writer import Chosen, Writer, Written
+from evo_libra.exchange.formats import Chosen, Writer, Written
 from evo_libra.explain.drawn_network import DrawnDimension, DrawnNetwork, bandwidth_text, drawn_network
 from evo_libra.network.blocks import ITEMS
 
@@ -70,7 +70,9 @@ def full_dot(chosen: Chosen) -> str:
     switches = range(1, len(wired(chosen).switch_tier) + 1)
     # NPUs below each other: a page is longer than it is wide.
     lines = ["graph fabric {", "  rankdir=LR;", "  ranksep=4;", "  node [shape=box];"]
-    lines += [f"  {_quoted([device_name('NPU', number + 1)])};" for number in range(chosen.problem.npus)]
+    lines += [
+        f"  {_quoted([device_name('NPU', number + 1)])};" for number in range(int(chosen.population.npus[:, 0].prod()))
+    ]
     lines += [f"  {_quoted([device_name('switch', number)])} [shape=ellipse];" for number in switches]
     for (one, other, what), count in counts.items():
         label = f"{count} x {what}" if count > 1 else what

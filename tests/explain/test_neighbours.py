@@ -9,9 +9,9 @@ import pytest
 
 from evo_libra import load_problem, search
 from evo_libra.explain.candidates import candidates_of
+from evo_libra.explain.design_record import beaten_by, position_on_front
 from evo_libra.explain.neighbours import neighbours, shadow_price, slack
 from evo_libra.explain.plan_alternatives import plan_alternatives
-from evo_libra.explain.position_on_front import beaten_by, position_on_front
 from evo_libra.front.front import Front
 from evo_libra.problem.problem import Problem
 

@@ -1,4 +1,4 @@
-"""The part of a problem file's schema that is about training steps."""
+"""The part of a problem file's schema that is about models of one's own and their training steps."""
 
 from __future__ import annotations
 
@@ -9,8 +9,32 @@ from pydantic import AfterValidator, Field
 from evo_libra.files.fields import PositiveInt, Some
 from evo_libra.files.source import StrictModel
 from evo_libra.network.catalog.hosts import HostSpec, Positive
+from evo_libra.workload.layers.generators import DlrmSpec, MoeSpec, TableSpec, TransformerSpec
+from evo_libra.workload.models.decoder_spec import DecoderSpec
+from evo_libra.workload.models.recommender import RecommenderSpec
 from evo_libra.workload.models.stacks import STACKS
 from evo_libra.workload.plans.plans import PLACEMENTS, RECOMPUTE
+
+
+class DecoderGeneratorSpec(DecoderSpec):
+    """Hyper-parameters of a language model that is trained as a whole."""
+
+    kind: Literal["decoder"]
+    source: str = Field("", description="where the figures come from")
+
+
+class RecommenderGeneratorSpec(RecommenderSpec):
+    """Hyper-parameters of a recommendation model that is trained as a whole."""
+
+    kind: Literal["recommender"]
+    source: str = Field("", description="where the figures come from")
+
+
+Generator = Annotated[
+    TransformerSpec | MoeSpec | DlrmSpec | TableSpec | DecoderGeneratorSpec | RecommenderGeneratorSpec,
+    Field(discriminator="kind"),
+]
+
 
 GroupOrder = tuple[Literal["tp", "cp", "dp", "pp"], ...]
 
@@ -69,13 +93,24 @@ class OptimizerSpec(StrictModel):
     )
 
 
+class BatchSpec(StrictModel):
+    """A batch that may differ a little from the stated one."""
+
+    about: PositiveInt = Field(description="sequences of a step")
+    within: Annotated[float, Field(gt=0, le=0.25)] = Field(0.02, description="by which share it may differ")
+
+
 class TrainingSpec(StrictModel):
     """How a model is trained: what a training step is, and how the accelerators share it out."""
 
     sequence: PositiveInt | None = Field(
         None, description="tokens of a sequence; needed by language models, of no use to recommendation models"
     )
-    global_batch: PositiveInt = Field(description="sequences or samples of a step, of all replicas together")
+    global_batch: PositiveInt | BatchSpec = Field(
+        description="sequences or samples of a step, of all replicas together; in a file that asks for an order also "
+        "`{about: 2048, within: 0.02}`, as not every number of NPUs divides a batch; times are then those of the "
+        "tokens of the stated batch"
+    )
     micro_batch: PositiveInt | Literal["any"] | Some[PositiveInt] = Field(1, description="sequences of a microbatch")
     precision: Precision | Some[Precision] = Field(
         "bf16", description="of linear layers; the NPU needs kernel constants"
@@ -114,3 +149,8 @@ class TrainingSpec(StrictModel):
     tokens: Annotated[float, Field(gt=0, le=1e18)] | None = Field(
         None, description="tokens of the whole training, for its days and its energy"
     )
+
+    @property
+    def stated_batch(self) -> int:
+        """The batch that times are of."""
+        return self.global_batch.about if isinstance(self.global_batch, BatchSpec) else self.global_batch
