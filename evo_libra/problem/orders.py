@@ -14,6 +14,7 @@ from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.network.blocks.scale_out import Reach, ScaleOutKit
 from evo_libra.network.catalog.technologies import Catalog
 from evo_libra.network.orders.bill import OrderBill
+from evo_libra.network.orders.limits import NO_LIMITS, Limits
 from evo_libra.network.orders.notation import written
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import ProductsSpec
@@ -47,6 +48,7 @@ class OrderBook:
     products : the catalogue.
     orders, trees, bills : of each structure.
     reasons : a sentence for each product of the file that is in no order.
+    limits : what the buyer accepts.
     """
 
     products: ProductsSpec
@@ -54,6 +56,7 @@ class OrderBook:
     trees: tuple[Tree, ...]
     bills: tuple[OrderBill, ...]
     reasons: tuple[str, ...] = ()
+    limits: Limits = NO_LIMITS
 
     def __len__(self) -> int:
         return len(self.orders)

@@ -58,7 +58,7 @@ class OrderNotation:
         order = read_order(text, self.book.products)
         if order in self.book.orders:
             return self.book.orders.index(order)
-        broken = violations(order, self.book.products)
+        broken = violations(order, self.book.products, self.book.limits)
         if broken:
             raise InputError(f"the order '{text}' cannot be bought: {broken[0]}")
         raise InputError(f"the order '{text}' is none of the {len(self.book):,} that the file allows")

@@ -69,10 +69,15 @@ def _systems(order: Order, products: ProductsSpec) -> Iterator[Line]:
     system, offer = system_of(order.system, products), offer_of("systems", order.system, products)
     watts = None if system.kW is None else system.kW * _KILO
     what = f"systems of {order.npus} NPUs"
-    yield Line("systems", order.system, what, order.count, offer.usd, watts, offer.source)
+    yield Line(
+        section="systems", product=order.system, what=what, pieces=order.count, usd=offer.usd, watts=watts,
+        source=offer.source,
+    )  # fmt: skip
     if spare := order.bought_npus - order.active_npus:
         what = f"spare NPUs, in the price of the systems: {order.npus - order.active} of {order.npus} in each"
-        yield Line("spares", system.npu, what, spare, _NOTHING, 0.0, offer.source)
+        yield Line(
+            section="spares", product=system.npu, what=what, pieces=spare, usd=_NOTHING, watts=0.0, source=offer.source
+        )
 
 
 @dataclass(frozen=True)
@@ -111,7 +116,9 @@ class _Network:
 
     def _line(self, group: Group, name: str, what: str, pieces: float, watts: float | None) -> Line:
         offer = offer_of(group, name, self.products)
-        return Line("network", name, what, pieces, offer.usd, watts, offer.source)
+        return Line(
+            section="network", product=name, what=what, pieces=pieces, usd=offer.usd, watts=watts, source=offer.source
+        )
 
 
 def _kind(cable: CableSpec) -> str:
@@ -127,14 +134,19 @@ def _racks(counted: Counted) -> Iterator[Line]:
     """Yield the racks that are not in the price of systems."""
     if pieces := counted.racks():
         offer = offer_of("rack", "rack", counted.products)
-        yield Line("racks", "rack", "racks with PDUs", pieces, offer.usd, 0.0, offer.source)
+        yield Line(
+            section="racks", product="rack", what="racks with PDUs", pieces=pieces, usd=offer.usd, watts=0.0,
+            source=offer.source,
+        )  # fmt: skip
 
 
 def _licences(order: Order, tree: Tree, products: ProductsSpec) -> Iterator[Line]:
     switch = products.switches.get(order.switch or "")
     if switch is not None and switch.license_usd and tree.switches:
-        usd, source = range_of(switch.license_usd), f"{switch.source}, {switch.year}"
-        yield Line("licences", order.switch or "", "licences of switches", tree.switches, usd, 0.0, source)
+        yield Line(
+            section="licences", product=order.switch or "", what="licences of switches", pieces=tree.switches,
+            usd=range_of(switch.license_usd), watts=0.0, source=f"{switch.source}, {switch.year}",
+        )  # fmt: skip
 
 
 _ABOVE: dict[Tier, str] = {"leaf": "leaves", "spine": "spines", "core": "cores"}

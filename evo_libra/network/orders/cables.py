@@ -79,7 +79,8 @@ def _choice(ends: Ends, name: str, products: ProductsSpec) -> Choice:
     cable = products.cables[name]
     lower, upper = ends.plugs(cable, products)
     modules = (plug.link_usd for plug in (lower, upper) if plug is not None)
-    return Choice(name, cable.links, cable.reach_m, _usd(cable.price_usd) / cable.links + sum(modules), lower, upper)
+    usd = _usd(cable.price_usd) / cable.links + sum(modules)
+    return Choice(name, links=cable.links, reach=cable.reach_m, usd=usd, lower=lower, upper=upper)
 
 
 def cheapest(ends: Ends, metres: float, products: ProductsSpec) -> Choice:

@@ -67,12 +67,17 @@ class Layout:
 
 def layout_of(order: Order, tree: Tree, products: ProductsSpec) -> Layout:
     """Return where all of an order stands; an InputError where no cable reaches, or the room is not known."""
+    if order.family == "slice":
+        return Layout(0, 0)
     held = systems_of_rack(order, products)
     racks = -(-order.count // held)
     if not tree.tiers:
         return Layout(racks, 0)
     room, switch = room_of(products), switch_of(order, products)
-    cabling = _Cabling(order, tree, products, modes_of(order, products), held, rows_of(room), switch.co_packaged)
+    cabling = _Cabling(
+        order, tree, products, modes=modes_of(order, products), held=held, rows=rows_of(room),
+        co_packaged=switch.co_packaged,
+    )  # fmt: skip
     leaf, spine = cabling.leaf(room.in_rack_m), cabling.spine()
     in_rack = switches_per_rack(order, products, (*leaf, *spine))
     laid = (*leaf, *spine, *cabling.core(in_rack))
@@ -121,7 +126,8 @@ class _Cabling:
     def leaf(self, in_rack_m: float) -> list[Laid]:
         """Return the cables to leaves: in the rack, or from a group of systems to its middle."""
         nic, down = self.modes.nic.per_cage, self.modes.down
-        ends = Ends(down.Gbps, down.lane_Gbps, nic, down.per_cage, self.order.planes > 1, self.co_packaged)
+        parted = self.order.planes > 1
+        ends = Ends(down.Gbps, down.lane_Gbps, nic, down.per_cage, parted=parted, co_packaged=self.co_packaged)
         if self.in_racks:
             return self._laid("leaf", ends, {in_rack_m: self.tree.links})
         groups, rest = divmod(self.order.count, self.tree.leaf_systems)

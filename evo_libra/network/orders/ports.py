@@ -54,9 +54,7 @@ class Ports:
         return math.ceil(down / self.ratio)
 
     def _fits(self, down: int) -> bool:
-        """Return whether cages take some ports down and their uplinks; those of one mode share cages."""
-        if self.rate == 1:
-            return down + self.ups(down) <= self.down
+        """Return whether cages take some ports down and their uplinks; a cage has either."""
         cages = -(-down // self.down_per_cage) - (-self.ups(down) // self.up_per_cage)
         return cages <= self.down // self.down_per_cage and down + self.ups(down) <= self.most
 
@@ -77,7 +75,10 @@ def _mode(mode: SwitchModeSpec) -> _Mode:
 def _ports(name: str, ratio: float, down: _Mode, up: _Mode, most: int) -> Ports:
     rate = Fraction(up[1]) / Fraction(down[1])
     links = Fraction(ratio).limit_denominator(_FINEST) * rate
-    return Ports(name, down[0], up[0], down[2], up[2], down[0] if down == up else most, rate, links)
+    most = down[0] if down == up else most
+    return Ports(
+        switch=name, down=down[0], up=up[0], down_per_cage=down[2], up_per_cage=up[2], most=most, rate=rate, ratio=links
+    )
 
 
 _FINEST = 1000

@@ -59,15 +59,20 @@ class Counted:
         """Return a share of a section's price; a product without a price leaves it without one."""
         lines = [line for line in self.lines if line.section == section]
         usd = usd_of(lines) if all(line.usd is not None for line in lines) else None
-        source = offer_of_rule(name, self.products).source
-        return Line(rule.section, name, rule.meaning, units, usd, 0.0, source, name)
+        return Line(
+            section=rule.section, product=name, what=rule.meaning, pieces=units, usd=usd, watts=0.0,
+            source=offer_of_rule(name, self.products).source, rule=name,
+        )  # fmt: skip
 
     def _line(self, name: str, rule: RuleSpec, product: str, units: float) -> Line:
         group = _GROUPS.get(rule.per)
         offer = offer_of_rule(name, self.products)
         if rule.usd is None and group is not None:
             offer = offer_of(group, product, self.products)
-        return Line(rule.section, product, rule.meaning, units, offer.usd, rule.power_W, offer.source, name)
+        return Line(
+            section=rule.section, product=product, what=rule.meaning, pieces=units, usd=offer.usd,
+            watts=rule.power_W, source=offer.source, rule=name,
+        )  # fmt: skip
 
     def _pieces(self, name: str, rule: RuleSpec) -> Mapping[str, float]:
         """Return how many a rule counts of each product; of the rule itself where it counts no product."""

@@ -181,7 +181,10 @@ def _group(needs: _Needs) -> _Group:
 def _upper(needs: _Needs, group: _Group, groups: int, up: int) -> _Upper:
     leaves, ports = groups * group.leaves, needs.pod.up
     if leaves <= ports:
-        return _Upper(_TWO, _dividing(leaves * up, ports, up), 0, 1, 0, groups, 0)
+        return _Upper(
+            tiers=_TWO, spines=_dividing(leaves * up, ports, up), cores=0, pods=1, core_links=0, pod_groups=groups,
+            pod_links=0,
+        )  # fmt: skip
     pod_groups = needs.pod.split // group.leaves
     pods = -(-groups // max(pod_groups, 1))
     if not pod_groups or pods > ports:
@@ -189,7 +192,10 @@ def _upper(needs: _Needs, group: _Group, groups: int, up: int) -> _Upper:
     rest = (groups - (pods - 1) * pod_groups) * group.leaves
     spines = (pods - 1) * up + _dividing(rest * up, pod_groups * group.leaves, up)
     links = needs.pod.ups(pod_groups * group.leaves)
-    return _Upper(3, spines, -(-spines * links // ports), pods, spines * links, pod_groups, up * links)
+    return _Upper(
+        tiers=3, spines=spines, cores=-(-spines * links // ports), pods=pods, core_links=spines * links,
+        pod_groups=pod_groups, pod_links=up * links,
+    )  # fmt: skip
 
 
 def _dividing(links: int, ports: int, up: int) -> int:

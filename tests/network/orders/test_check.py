@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from small_products import DATA, small_products
 
+from evo_libra.network.orders.bill import bill_of
 from evo_libra.network.orders.check import violations
 from evo_libra.network.orders.limits import Limits
 from evo_libra.network.orders.notation import read_order
@@ -84,6 +85,25 @@ def test_each_rule_has_a_sentence(text: str, sentence: str) -> None:
 def test_limits_have_a_sentence(limits: dict[str, Any], sentence: str) -> None:
     broken = _broken("112 gb300-nvl72 / 1 x 800G / q3400 rail-optimised 1:1", **limits)
     assert broken == [sentence]
+
+
+def test_what_a_limit_allows_is_met_exactly() -> None:
+    assert _broken("112 gb300-nvl72 / 1 x 800G / q3400 rail-optimised 1:1", rack_kW=132.0) == []
+    slots = {"slots": {"bus": "pcie5-x16", "GBps": 50.0}, "includes": ["nics", "scale-up", "host"]}
+    systems = DATA["systems"] | {"hgx-b200": DATA["systems"]["hgx-b200"] | slots}
+    rack = DATA["room"]["rack"] | {"U": 8.0, "kW": 14.0}
+    tight = small_products(systems=systems, room=DATA["room"] | {"rack": rack})
+    order = read_order("32 hgx-b200 / thor2 1 x 400G / th5-64 rail-optimised 1:1", tight)
+    watts = bill_of(order, tight).watts()
+    assert violations(order, tight, Limits(room_MW=watts / 1e6)) == []
+
+
+@pytest.mark.parametrize(("slots", "is_refused"), [(None, True), (1.0, True), (2.0, False)])
+def test_an_npu_has_as_many_nics_as_slots(slots: float | None, *, is_refused: bool) -> None:
+    found = None if slots is None else {"per_npu": slots, "bus": "pcie5-x16", "GBps": 63.0}
+    products = small_products(systems={"hgx-b200": DATA["systems"]["hgx-b200"] | {"slots": found}})
+    broken = violations(read_order("32 hgx-b200 / cx7 2 x 400G / qm9700 fat tree 1:1", products), products)
+    assert broken[:1] == ["cx7 has no mode of 2 x 400G; allowed: 1 x 400G, 2 x 200G"] * is_refused
 
 
 def test_a_rack_that_holds_no_server() -> None:

@@ -173,6 +173,8 @@ def test_a_system_without_a_network_stands_in_racks() -> None:
     products = made()
     order = order_of(products, 1, family="none", nic=None, switch=None, ports=0, Gbps=0.0)
     assert layout_of(order, tree_of(order, products), products) == Layout(1, 0)
+    rented = order_of(products, 1, family="slice", nic=None, switch=None, ports=0, Gbps=0.0)
+    assert layout_of(rented, tree_of(rented, products), products) == Layout(0, 0)
 
 
 _FAMILIES = st.sampled_from(["rail-only", "rail-optimised", "tor", "fat-tree"])
