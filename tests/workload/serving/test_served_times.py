@@ -93,3 +93,10 @@ def test_replicas_that_answer_receive_one_cache_after_the_other() -> None:
     # others sends 8 / 7.
     found, of = figures(ServingPlans(one_plan(dp=8, micro_batch=8), np.array([7])), 1e-6, pools=True)
     assert found[0] == pytest.approx(8 * of["transfer"], rel=1e-12)
+
+
+def test_a_replica_of_more_npus_receives_in_a_part_of_the_time() -> None:
+    # 14 replicas of 2 NPUs process prompts for one of 4, each of which receives half of what one of the 2 sends.
+    own = ServingPlans(one_plan(tp=4, dp=8, micro_batch=8), np.array([14]), one_plan(tp=2, dp=16))
+    found, of = figures(own, 1e-6, pools=True)
+    assert found[0] == pytest.approx(8 / 2 * of["transfer"], rel=1e-12)
