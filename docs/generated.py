@@ -24,7 +24,7 @@ from typing import Any, Literal, get_args, get_origin
 from key_tables import key_tables
 from layout import either, table
 
-from evo_libra.files.late import CompleteSchema
+from evo_libra.files.fields import CompleteSchema
 from evo_libra.problem.file.registry import load_python_problem, packaged_modules
 from evo_libra.problem.needs import FAULTS, NPU_PRICE, WATTS
 
@@ -41,7 +41,7 @@ PLACES = {
     "rates of hosts": "evo_libra.network.catalog.hosts.RATES",
     "blocks": "evo_libra.network.blocks.registry.BLOCKS",
     "patterns": "evo_libra.collective.Pattern",
-    "models": "evo_libra.workload.layers.language_models.load_models",
+    "models": "evo_libra.workload.layers.generators.load_models",
     "objectives": "evo_libra.problem.objectives.PLAIN",
     "statistics": "evo_libra.problem.statistics.STATISTICS",
     "units": "evo_libra.problem.constraint_parser.units_of",

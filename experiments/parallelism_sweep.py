@@ -15,7 +15,7 @@ from runs import Best, best_or_exit, times
 
 from evo_libra.explain.explain import explain
 from evo_libra.pictures.plots.axes import COLOURS
-from evo_libra.workload.layers.language_models import load_models
+from evo_libra.workload.layers.generators import load_models
 
 NPUS, REFERENCE = 4096, 128
 BATCH = int(load_models()["msft-1t-libra"].model_dump()["batch"])

@@ -15,8 +15,8 @@ from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.front.archive import non_dominated
 from evo_libra.front.indicators import hypervolume
 from evo_libra.problem.protocol import Gene
-from evo_libra.problem.sections.plan import PlanSection
 from evo_libra.problem.sections.section import Draft, Sections
+from evo_libra.problem.sections.workload import PlanSection
 
 NAMES = ("llama3-405b-16k", "deepseek-v3-2k", "mixed-models-4k")
 SEEDS = (0, 1, 2, 3, 4)

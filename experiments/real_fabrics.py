@@ -25,10 +25,10 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from evo_libra import Problem, load_problem, search
 from evo_libra.arrays import FloatArray, Population
 from evo_libra.front.indicators import hypervolume
-from evo_libra.optimality import networks, whole_designs
+from evo_libra.optimality import whole_designs
 from evo_libra.optimality.bounds import bound_variants
 from evo_libra.optimality.ideal_bandwidth import ideal_of
-from evo_libra.optimality.networks import count_networks
+from evo_libra.optimality.whole_designs import count_networks
 from evo_libra.optimality.whole_front import whole_front
 from evo_libra.pictures.plots.axes import COLOURS
 
@@ -91,7 +91,7 @@ def combination_of(design: str) -> str:
 
 def exact(effect: str, problem: Problem, known: FloatArray | None = None) -> Case:
     """Return the exact front of a problem; `known` figures of its designs spare work."""
-    with patch.object(networks, "MAX_NETWORKS", _MANY), patch.object(whole_designs, "MAX_NETWORKS", _MANY):
+    with patch.object(whole_designs, "MAX_NETWORKS", _MANY):
         found, count = whole_front(problem, known), count_networks(problem)
     assert found is not None, "the problems of this study have few enough designs"  # noqa: S101 - they are not others
     assert count is not None, "the same"  # noqa: S101

@@ -11,7 +11,7 @@ from common import markdown, picture
 from evo_libra import load_problem, search
 from evo_libra.front.front import Front
 from evo_libra.pictures.plots.axes import COLOURS
-from evo_libra.plugins.repurpose.baselines import contiguous, direct, shuffled
+from evo_libra.plugins.repurpose.assignment import contiguous, direct, shuffled
 from evo_libra.plugins.repurpose.partition import Partition
 
 ERRORS = (0.02, 0.05, 0.1, 0.2)

@@ -12,7 +12,7 @@ import pytest
 from generated import GENERATORS, PLACES, expanded, help_of, named
 from layout import cell
 
-from evo_libra.files.late import CompleteSchema
+from evo_libra.files.fields import CompleteSchema
 from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.network.catalog.parts import load_parts, load_parts_spec
 from evo_libra.problem.objectives import PLAIN

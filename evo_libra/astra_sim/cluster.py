@@ -12,7 +12,6 @@ from evo_libra.arrays import IntArray, Population
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError
 from evo_libra.network.blocks.registry import BLOCKS
-from evo_libra.timing.algorithms import link_bandwidth, runnable
 from evo_libra.timing.collectives.phase import Implementation
 from evo_libra.timing.collectives.system import System
 from evo_libra.timing.fidelity import Fidelity
@@ -20,7 +19,7 @@ from evo_libra.timing.input_files.network_file import NetworkFile
 from evo_libra.timing.input_files.system_file import SystemFile
 from evo_libra.timing.machine import ComputeModel
 from evo_libra.timing.names import CollectiveAlgorithm, Scheduler
-from evo_libra.timing.phase_dimensions import OPTICAL, PHASE_BLOCK
+from evo_libra.timing.phase_dimensions import OPTICAL, PHASE_BLOCK, link_bandwidth, runnable
 from evo_libra.workload.parallelism import ALL, Layout, lay_groups, members_of, parts_of
 from evo_libra.workload.trace_nodes import DimensionGroup, GroupPlace, ListedGroup
 

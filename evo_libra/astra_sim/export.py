@@ -19,8 +19,8 @@ from evo_libra.chakra.groups import read_groups, write_groups
 from evo_libra.chakra.trace import Kind
 from evo_libra.errors import InputError, unusable
 from evo_libra.files.source import read_source
+from evo_libra.problem.designs import warnings_of
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.quirks import warnings_of
 from evo_libra.problem.time_models.loops import WeightedLoop
 from evo_libra.timing.input_files.network_file import memory_text, network_text, parse_network
 from evo_libra.timing.input_files.system_file import parse_system, read_machine, system_text

@@ -14,12 +14,12 @@ from evo_libra.collective import Collective
 from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.network.fabric import Dimension, Fabric
 from evo_libra.problem.file.spec import MAX_DIMENSIONS
-from evo_libra.timing.algorithms import DIRECT
 from evo_libra.timing.collectives.phase import Implementation
 from evo_libra.timing.fidelity import NATURAL
 from evo_libra.timing.input_files.network_file import NetworkFile
 from evo_libra.timing.input_files.system_file import SystemFile
 from evo_libra.timing.names import ALGORITHMS, Scheduler
+from evo_libra.timing.phase_dimensions import DIRECT
 
 
 @dataclass(frozen=True)

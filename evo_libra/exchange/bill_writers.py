@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import polars as pl
 
-from evo_libra.exchange.writer import Chosen, Writer, Written
+from evo_libra.exchange.formats import Chosen, Writer, Written
 from evo_libra.explain.bill_table import COLUMNS, bill_table, table_csv
 from evo_libra.installed import require
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from evo_libra.errors import InputError
+from evo_libra.exchange.formats import Draft, Reader, without_none
 from evo_libra.exchange.keys import Keys
-from evo_libra.exchange.reader import Draft, Reader, without_none
 from evo_libra.files.source import Source
 from evo_libra.network.catalog.accelerators import load_accelerators
 from evo_libra.units import bytes_of_gib

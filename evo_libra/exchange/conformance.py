@@ -13,8 +13,7 @@ from itertools import chain
 from typing import Any
 
 from evo_libra.errors import InputError
-from evo_libra.exchange.reader import Reader
-from evo_libra.exchange.writer import Chosen, Writer
+from evo_libra.exchange.formats import Chosen, Reader, Writer
 from evo_libra.files.source import parse_source
 
 _PIECES = ("", "0", "-1", "null", "true", "[]", "{}", '"', "1e999", "x", "\n", ":", "--", "$", "9" * 30, "auto", "1.5")

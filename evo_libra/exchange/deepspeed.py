@@ -6,10 +6,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from evo_libra.exchange.formats import Chosen, Draft, Reader, TrainedPlan, Writer, Written, trained_plan, without_none
 from evo_libra.exchange.keys import Keys
-from evo_libra.exchange.reader import Draft, Reader, without_none
 from evo_libra.exchange.samples import DEEPSPEED_AUTO
-from evo_libra.exchange.writer import Chosen, TrainedPlan, Writer, Written, trained_plan
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import Source
 from evo_libra.workload.plans.plans import HOST, NONE, NVME, PLACEMENTS, RECOMPUTE

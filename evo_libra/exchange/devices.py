@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evo_libra.errors import InputError
-from evo_libra.exchange.writer import Chosen
+from evo_libra.exchange.formats import Chosen
 from evo_libra.network.bill import parts_in
 from evo_libra.network.blocks import ITEMS
 from evo_libra.network.cabling.cables import Cables, cables

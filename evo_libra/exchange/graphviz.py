@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from evo_libra.errors import InputError
 from evo_libra.exchange.devices import device_name, named_cables, wired
-from evo_libra.exchange.writer import Chosen, Writer, Written
+from evo_libra.exchange.formats import Chosen, Writer, Written
 from evo_libra.explain.drawn_network import DrawnDimension, DrawnNetwork, bandwidth_text, drawn_network
 from evo_libra.network.blocks import ITEMS
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from evo_libra.exchange.formats import Draft, Reader, without_none
 from evo_libra.exchange.keys import Keys
-from evo_libra.exchange.reader import Draft, Reader, without_none
 from evo_libra.files.source import Source
 from evo_libra.workload.models.hugging_face import configuration_of
 

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 from evo_libra.exchange.arguments import parse_arguments
+from evo_libra.exchange.formats import Draft, Reader, without_none
 from evo_libra.exchange.keys import Keys
-from evo_libra.exchange.reader import Draft, Reader, without_none
 from evo_libra.exchange.samples import MEGATRON_GPT3, MEGATRON_LLAMA3
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import Source

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from evo_libra.exchange.formats import Chosen, TrainedPlan, Writer, Written, trained_plan
 from evo_libra.exchange.megatron import (
     APART,
     BACKEND,
@@ -22,7 +23,6 @@ from evo_libra.exchange.megatron import (
     STRATEGY,
     USUAL,
 )
-from evo_libra.exchange.writer import Chosen, TrainedPlan, Writer, Written, trained_plan
 from evo_libra.workload.plans.placement import ORDER
 from evo_libra.workload.plans.plans import FULL, HOST, NPU, PLACEMENTS, SELECTIVE
 

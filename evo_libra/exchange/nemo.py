@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from evo_libra.errors import InputError
+from evo_libra.exchange.formats import Draft, Reader
 from evo_libra.exchange.keys import Keys
 from evo_libra.exchange.megatron import DISPATCHER, OPTIONS, Names, draft_of, generator_of, training_of
-from evo_libra.exchange.reader import Draft, Reader
 from evo_libra.exchange.samples import NEMO_GPT3, NEMO_LLAMA
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import Source

@@ -11,7 +11,7 @@ from typing import Any
 
 from evo_libra.errors import InputError
 from evo_libra.exchange.devices import device_name, named_cables
-from evo_libra.exchange.writer import Chosen, Writer, Written
+from evo_libra.exchange.formats import Chosen, Writer, Written
 from evo_libra.explain.bill_table import bill_table, table_csv
 from evo_libra.problem.system import bought_npus
 

@@ -8,10 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from evo_libra.errors import InputError, Mistake
+from evo_libra.exchange.formats import Draft, Reader
 from evo_libra.exchange.gpu_node import MOST_GPUS, MOST_LINKS, GpuNode
-from evo_libra.exchange.nccl_tests import large_messages, read_nccl_tests
-from evo_libra.exchange.nccl_topology import read_nccl_topology
-from evo_libra.exchange.reader import Draft, Reader
+from evo_libra.exchange.nccl import large_messages, read_nccl_tests, read_nccl_topology
 from evo_libra.exchange.samples import (
     MATRIX_A800,
     NCCL_ALL_GATHER,

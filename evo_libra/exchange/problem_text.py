@@ -10,9 +10,9 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from evo_libra.errors import InputError, printable
+from evo_libra.exchange.formats import PARTS, Draft
 from evo_libra.exchange.gpu_node import GpuNode
 from evo_libra.exchange.node_fabric import CATALOG, OPTICS, NodeFabric, fabric_of, npu_of
-from evo_libra.exchange.reader import PARTS, Draft
 
 _NPU = "h100-80gb"
 _FABRICS = {

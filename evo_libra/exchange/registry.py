@@ -17,8 +17,7 @@ from evo_libra.exchange import (
     netbox,
     nodes,
 )
-from evo_libra.exchange.reader import Draft, Reader
-from evo_libra.exchange.writer import Chosen, Writer, Written
+from evo_libra.exchange.formats import Chosen, Draft, Reader, Writer, Written
 from evo_libra.files.source import parse_source
 from evo_libra.installed import entry_points_of
 

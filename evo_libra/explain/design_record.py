@@ -1,4 +1,4 @@
-"""The one function that makes the record of a design, whichever command, screen or page shows it."""
+"""The record of a design, whichever command, screen or page shows it, and its position on a front."""
 
 from __future__ import annotations
 
@@ -6,19 +6,53 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from evo_libra.arrays import Population
+from evo_libra.explain.candidates import Candidates
 from evo_libra.explain.difference import busy_times
 from evo_libra.explain.explain import breakdown_of
+from evo_libra.explain.labels import noun
 from evo_libra.explain.neighbours import neighbours, objectives_of, shadow_price, slack
+from evo_libra.explain.reasons import compared_with, difference
 from evo_libra.explain.record import Breakdown, DesignRecord, DimensionUse
 from evo_libra.network.transport import approximation
-from evo_libra.problem.designs import violations
+from evo_libra.problem.designs import violations, warnings_of
 from evo_libra.problem.link_limits import beyond_links
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.quirks import warnings_of
 
 if TYPE_CHECKING:
     from evo_libra.explain.candidates import Candidates
+
+
+def position_on_front(found: Candidates, row: int) -> list[str]:
+    """Return why nothing on the front beats a design of it: what the next better one in each objective is worse in."""
+    sentences = []
+    for column in found.objectives:
+        values = found.figures[column]
+        better = np.flatnonzero(values < values[row])
+        word, of = {"time_ms": ("faster", ""), "cost_usd": ("cheaper", "")}.get(
+            column, ("better", f" in {noun(column)}")
+        )
+        if len(better):
+            nearest = int(better[values[better].argmax()])
+            sentences.append(f"#{found.ids[nearest]}, the next {word} design{of}, is {difference(found, nearest, row)}")
+        else:
+            sentences.append(f"no design on the front is {word}{of}")
+    return sentences
+
+
+def beaten_by(found: Candidates, figures: Mapping[str, float]) -> list[str]:
+    """Return what on a front is as good as some figures in every objective and better in one; that nothing is."""
+    mine = np.array([[figures[column]] for column in found.objectives])
+    better = np.flatnonzero((found.values <= mine).all(axis=0) & (found.values < mine).any(axis=0))
+    if not len(better):
+        return ["nothing on the front is as good in every objective"]
+    best = int(better[(found.values[:, better] / mine).prod(axis=0).argmin()])
+    own = {column: figures[column] for column in found.objectives}
+    count = f"{len(better):,} of {len(found.ids):,} designs on the front are better"
+    return [f"{count}; #{found.ids[best]} is {compared_with(found.of(best), own)}"]
+
 
 _NONE = 1e-9
 
@@ -56,7 +90,6 @@ def design_record(
 
 
 def _position(front: Candidates, row: int | None, objectives: Mapping[str, float]) -> tuple[str, ...]:
-    from evo_libra.explain.position_on_front import beaten_by, position_on_front  # noqa: PLC0415 - a design alone does without Polars
 
     return tuple(beaten_by(front, objectives) if row is None else position_on_front(front, row))
 

@@ -101,13 +101,13 @@ def _alternatives(problem: Problem, population: Population, place: int | None) -
 
 
 def _training(problem: Problem, loop: WeightedLoop, population: Population) -> Training:
-    from evo_libra.explain.training_report import training_report  # noqa: PLC0415 - tables of layers do not need it
+    from evo_libra.explain.step_report import training_report  # noqa: PLC0415 - tables of layers do not need it
 
     return training_report(problem, loop, cast("TrainingStep", loop.workload), population)
 
 
 def _serving(problem: Problem, loop: WeightedLoop, population: Population) -> Serving:
-    from evo_libra.explain.serving_report import serving_report  # noqa: PLC0415 - it simulates requests, few do
+    from evo_libra.explain.step_report import serving_report  # noqa: PLC0415 - it simulates requests, few do
 
     return serving_report(problem, loop, cast("ServingStep", loop.workload), population)
 

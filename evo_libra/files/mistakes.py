@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel, RootModel, ValidationError
 
 from evo_libra.errors import new_name, printable, suggestion, unknown
-from evo_libra.files.late import Late
+from evo_libra.files.fields import Late
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from pydantic import BaseModel, ValidationError
 
 from evo_libra.errors import InputError, Mistake, counted, printable, unusable
+from evo_libra.files.fields import STRICT
 from evo_libra.files.integrity import opened
 from evo_libra.files.kinds import USE, refusal_of_bytes, refusal_of_data, refusal_of_folder
-from evo_libra.files.late import STRICT
 from evo_libra.files.mistakes import Data, KeyPath, mistakes_of, short, shown
 from evo_libra.files.yaml_reader import MAX_BYTES, MAX_DEPTH, UNREADABLE, Position, format_key, read_yaml
 

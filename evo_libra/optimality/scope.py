@@ -9,8 +9,7 @@ import numpy as np
 
 from evo_libra.arrays import GIGA
 from evo_libra.errors import counted
-from evo_libra.optimality.networks import count_networks
-from evo_libra.optimality.whole_designs import count_schedules, spares_of
+from evo_libra.optimality.whole_designs import count_networks, count_schedules, spares_of
 from evo_libra.problem.plans import plans_that_fit
 from evo_libra.problem.problem import Problem
 

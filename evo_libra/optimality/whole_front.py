@@ -17,8 +17,15 @@ import numpy as np
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.front.archive import non_dominated, pareto_filter
 from evo_libra.optimality.bounds import held
-from evo_libra.optimality.networks import networks_of
-from evo_libra.optimality.whole_designs import Designs, bound_of, effort_of, plans_of, schedules_of, spares_of
+from evo_libra.optimality.whole_designs import (
+    Designs,
+    bound_of,
+    effort_of,
+    networks_of,
+    plans_of,
+    schedules_of,
+    spares_of,
+)
 from evo_libra.problem.allocate import TrafficTable
 from evo_libra.problem.constraints import BANDWIDTH
 from evo_libra.problem.objectives import MEASURES, values

@@ -16,9 +16,8 @@ import numpy as np
 from evo_libra.arrays import TILE, FloatArray, IntArray, columns, compile_function, no_plans
 from evo_libra.problem.pricing.per_bandwidth import PerBandwidth
 from evo_libra.problem.protocol import COST, TIME, Evaluation, Objective
-from evo_libra.problem.sections.bandwidth import SearchedBandwidths
+from evo_libra.problem.sections.network import BlockSection, SearchedBandwidths, StructureSection
 from evo_libra.problem.sections.section import Sections
-from evo_libra.problem.sections.topology import BlockSection, StructureSection
 from evo_libra.problem.time_models.libra import NO_BANDWIDTH, LibraTime
 
 WORTH_COMPILING = 10_000_000

@@ -10,7 +10,9 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.network.blocks.registry import BLOCKS
-from evo_libra.problem.figure_values import (
+from evo_libra.problem.figures import (
+    Figures,
+    TotalCostOfOwnership,
     energy_per_token,
     known,
     memory,
@@ -20,7 +22,6 @@ from evo_libra.problem.figure_values import (
     usd_per_token,
     users,
 )
-from evo_libra.problem.figures import Figures, TotalCostOfOwnership
 from evo_libra.problem.needs import FAULTS, NPU_PRICE, NPU_WATTS, TCO, TOKENS, TRAINING, USERS, WATTS
 from evo_libra.problem.statistics import STATISTICS, Statistic
 

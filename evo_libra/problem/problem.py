@@ -13,11 +13,9 @@ from evo_libra.arrays import TILE, FloatArray, IntArray, Population
 from evo_libra.errors import InputError
 from evo_libra.network.catalog.technologies import Catalog
 from evo_libra.network.fabric import Fabric
-from evo_libra.problem.allocate import TrafficTable
-from evo_libra.problem.budgets import useful_budgets
+from evo_libra.problem.allocate import TrafficTable, useful_budgets
 from evo_libra.problem.constraints import Constraint
-from evo_libra.problem.evaluator import Evaluator
-from evo_libra.problem.figure_sources import NO_SOURCES, FigureSources
+from evo_libra.problem.evaluator import NO_SOURCES, Evaluator, FigureSources
 from evo_libra.problem.figures import Figures
 from evo_libra.problem.fused import FusedEvaluation
 from evo_libra.problem.needs import NPU_PRICE
@@ -25,12 +23,9 @@ from evo_libra.problem.objectives import MEASURES
 from evo_libra.problem.pricing.catalog import pricing_of
 from evo_libra.problem.pricing.pricing import DimensionChoice, Pricing
 from evo_libra.problem.protocol import Evaluation, Genome, Objective, SearchSettings
-from evo_libra.problem.sections.bandwidth import bandwidth_section
-from evo_libra.problem.sections.collectives import CollectiveSection
-from evo_libra.problem.sections.plan import PlanSection
+from evo_libra.problem.sections.network import BlockSection, SparesSection, StructureSection, bandwidth_section
 from evo_libra.problem.sections.section import Draft, Rules, Sections
-from evo_libra.problem.sections.spares import SparesSection
-from evo_libra.problem.sections.topology import BlockSection, StructureSection
+from evo_libra.problem.sections.workload import CollectiveSection, PlanSection
 from evo_libra.problem.space import CountedStructures, Space
 from evo_libra.problem.space_rules import unbuildable_dimensions
 from evo_libra.problem.steps import StructureSteps

@@ -12,7 +12,7 @@ from evo_libra.explain.candidates import candidates_of
 from evo_libra.explain.difference import parts_of_time
 from evo_libra.explain.drawn_network import drawn_network
 from evo_libra.explain.labels import cell, groups_text, noun, value_text
-from evo_libra.explain.money_sheet import money_section
+from evo_libra.explain.reason_sheet import money_section
 from evo_libra.explain.sheet import Table
 from evo_libra.pictures.networks.captions import pieces_text
 from evo_libra.quantities import time_text, time_unit

@@ -17,7 +17,6 @@ from evo_libra.errors import InputError
 from evo_libra.network.blocks import Kit
 from evo_libra.network.blocks.fred import LEAF
 from evo_libra.network.blocks.registry import BLOCKS
-from evo_libra.timing.algorithms import RING_ALGORITHM, runnable
 from evo_libra.timing.collectives.collective_time import collective_time
 from evo_libra.timing.collectives.phase import IMPLEMENTATIONS, UPPER, Overheads
 from evo_libra.timing.collectives.queues import TooLongError
@@ -27,11 +26,13 @@ from evo_libra.timing.collectives.themis_paper import Fabrics, paper_time
 from evo_libra.timing.names import ALGORITHMS, Policy, Scheduler
 from evo_libra.timing.phase_dimensions import (
     PHASE_BLOCK,
+    RING_ALGORITHM,
     SITED,
     PhaseDimensions,
     leaves,
     levels_of,
     message_latency,
+    runnable,
 )
 from evo_libra.timing.schedule_choices import ScheduleChoices, schedule_of
 from evo_libra.units import bytes_per_ns

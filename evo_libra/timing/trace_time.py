@@ -13,11 +13,10 @@ from evo_libra.chakra.groups import Groups, read_groups
 from evo_libra.chakra.read import read_traces
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError, Mistake
-from evo_libra.timing.traces.compile import compile_program
+from evo_libra.timing.traces.compile import Traces, compile_program
 from evo_libra.timing.traces.operations import Action
 from evo_libra.timing.traces.program import TraceProgram
 from evo_libra.timing.traces.replay import replay_population
-from evo_libra.timing.traces.scripts import Traces
 from evo_libra.units import roofline_ns
 from evo_libra.workload.layers.iteration_time import Linear, Merging, Message, Stream, stream_of, units_of
 from evo_libra.workload.layers.workload import IterationSize, Sent, WorkloadKind, most_of_one

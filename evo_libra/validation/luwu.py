@@ -18,7 +18,7 @@ from evo_libra.collective import PushPull
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.network.catalog.hosts import host_of
 from evo_libra.network.catalog.parts import load_parts_spec
-from evo_libra.problem.figure_values import system_cost
+from evo_libra.problem.figures import system_cost
 from evo_libra.problem.file.offload import offload_of
 from evo_libra.problem.file.registry import load_problem
 from evo_libra.problem.file.training_spec import OptimizerSpec
@@ -26,7 +26,7 @@ from evo_libra.problem.problem import Problem
 from evo_libra.validation.source import PublishedRow, PublishedSource, published
 from evo_libra.workload.models.decoder import Decoder, load_decoders
 from evo_libra.workload.plans.placement import per_byte
-from evo_libra.workload.plans.placement_rules import placement_allowed
+from evo_libra.workload.plans.plan_rules import placement_allowed
 from evo_libra.workload.plans.plans import FULL, NETWORK, NPU, NVME, Plans, one_plan
 from evo_libra.workload.training.memory import memory
 from evo_libra.workload.training.offload import Offload, ParameterServer, offload_streams

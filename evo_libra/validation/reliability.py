@@ -13,8 +13,8 @@ from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.network.catalog.failures import FAILING, HOST, NPU, SOFTWARE, YEAR, Failures
 from evo_libra.network.catalog.parts import load_parts
 from evo_libra.network.faults import fault_figures, sparing
-from evo_libra.problem.fault_table import summed
 from evo_libra.problem.faults import Faults
+from evo_libra.problem.network_faults import summed
 from evo_libra.validation.fabrics import part
 from evo_libra.validation.rail_only import GPUS, TWO_TIERS, optics
 from evo_libra.validation.source import PublishedRow, PublishedSource

@@ -16,9 +16,9 @@ from evo_libra.workload.models.decoder import Decoder, decoder
 from evo_libra.workload.plans.placement import per_byte
 from evo_libra.workload.plans.plans import one_plan
 from evo_libra.workload.serving.phases import phases_of
-from evo_libra.workload.serving.served_times import ServedTimes, served_times
 from evo_libra.workload.serving.serving_plans import ServingPlans
 from evo_libra.workload.serving.serving_setup import ServingSetup
+from evo_libra.workload.serving.serving_step import ServedTimes, served_times
 from evo_libra.workload.serving.stacks import SERVING_STACKS
 from evo_libra.workload.training.races import PerByte
 

@@ -10,7 +10,7 @@ from command import call, call_json, run
 
 from evo_libra.experiment.store.folder import RunFolder
 from evo_libra.explain.labels import value_text
-from evo_libra.explain.money_sheet import bill_table, parts_table
+from evo_libra.explain.reason_sheet import bill_table, parts_table
 from evo_libra.explain.record import DesignRecord
 from evo_libra.report.details import detail_of
 from evo_libra.ui.tables.addresses import Addressed, addressed

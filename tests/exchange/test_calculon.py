@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evo_libra.errors import InputError
-from evo_libra.exchange.reader import Draft
+from evo_libra.exchange.formats import Draft
 from evo_libra.exchange.registry import read_text_as
 
 EXECUTION = {

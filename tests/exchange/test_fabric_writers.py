@@ -15,10 +15,10 @@ from openpyxl import load_workbook
 
 from evo_libra import load_problem
 from evo_libra.errors import InputError
+from evo_libra.exchange.formats import Chosen
 from evo_libra.exchange.graphviz import FULL
 from evo_libra.exchange.netbox import CABLES, INTERFACES
 from evo_libra.exchange.registry import write_as
-from evo_libra.exchange.writer import Chosen
 from evo_libra.network.cabling import cables
 
 SMALL = ("roce-128", "mixtral-8x7b-256", "wafer-20", "opt-175b-offload")

@@ -6,8 +6,7 @@ import pytest
 
 from evo_libra.errors import InputError
 from evo_libra.exchange.gpu_node import GpuNode
-from evo_libra.exchange.nccl_tests import NcclRow, large_messages, read_nccl_tests
-from evo_libra.exchange.nccl_topology import read_nccl_topology
+from evo_libra.exchange.nccl import NcclRow, large_messages, read_nccl_tests, read_nccl_topology
 from evo_libra.exchange.nodes import read_gpu_matrix
 from evo_libra.exchange.registry import read_text_as
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evo_libra.exchange.reader import Draft
+from evo_libra.exchange.formats import Draft
 from evo_libra.exchange.registry import read_text_as
 
 SIZES = "num_layers: 12, hidden_size: 96, num_attention_heads: 4, encoder_seq_length: 64"

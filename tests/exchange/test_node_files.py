@@ -9,8 +9,7 @@ from node_samples import matrix, survives, table, topology
 
 from evo_libra.errors import InputError
 from evo_libra.exchange.gpu_node import node_design
-from evo_libra.exchange.nccl_tests import read_nccl_tests
-from evo_libra.exchange.nccl_topology import read_nccl_topology
+from evo_libra.exchange.nccl import read_nccl_tests, read_nccl_topology
 from evo_libra.exchange.nodes import read_gpu_matrix
 
 MUTANTS = 2000

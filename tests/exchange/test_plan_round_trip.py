@@ -10,10 +10,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from evo_libra import load_problem
+from evo_libra.exchange.formats import Chosen, Draft, trained_plan
 from evo_libra.exchange.problem_text import made_of
-from evo_libra.exchange.reader import Draft
 from evo_libra.exchange.registry import read_text_as, write_as
-from evo_libra.exchange.writer import Chosen, trained_plan
 
 DESIGN = "SW(8)@nvlink4:450_CL(8)@optics-400g:50"
 NPUS, NPU = 64, "h100-80gb"

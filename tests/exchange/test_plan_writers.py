@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from evo_libra.exchange import deepspeed, megatron_writer
+from evo_libra.exchange.formats import Written
 from evo_libra.exchange.hugging_face import READERS
 from evo_libra.exchange.registry import read_text_as
-from evo_libra.exchange.writer import Written
 from evo_libra.workload.plans.placement import ORDER
 from evo_libra.workload.plans.plans import FULL, HOST, NETWORK, NONE, NPU, NVME, SELECTIVE
 

@@ -16,8 +16,8 @@ from node_samples import matrix, table, topology
 from evo_libra.errors import InputError
 from evo_libra.exchange import samples
 from evo_libra.exchange.conformance import faults
+from evo_libra.exchange.formats import Draft, Reader
 from evo_libra.exchange.problem_text import made_of, problem_text
-from evo_libra.exchange.reader import Draft, Reader
 from evo_libra.exchange.registry import PACKAGED, read_text_as, readers
 from evo_libra.files.source import parse_source
 from evo_libra.problem.file.registry import load_problem

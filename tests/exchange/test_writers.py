@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 
 from evo_libra.errors import InputError
 from evo_libra.exchange.conformance import faults_of_writer
+from evo_libra.exchange.formats import Chosen, TrainedPlan, Writer, Written, trained_plan
 from evo_libra.exchange.problem_text import made_of
 from evo_libra.exchange.registry import PACKAGED_WRITERS, read_text_as, write_as, writers
-from evo_libra.exchange.writer import Chosen, TrainedPlan, Writer, Written, trained_plan
 from evo_libra.explain.system_bill import sum_of, system_bill
 from evo_libra.files.source import parse_source
 from evo_libra.problem.file.registry import load_problem

@@ -9,7 +9,7 @@ import pytest
 from pydantic import Field, ValidationError
 
 from evo_libra.errors import InputError
-from evo_libra.files.late import CompleteSchema, Late
+from evo_libra.files.fields import CompleteSchema, Late
 from evo_libra.files.source import StrictModel, parse_source, validate
 
 

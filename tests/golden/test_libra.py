@@ -25,9 +25,8 @@ from evo_libra.validation.libra import (
     time_ns,
     workload_of,
 )
-from evo_libra.workload.layers.generators import dlrm, transformer
+from evo_libra.workload.layers.generators import MODELS_FILE, dlrm, load_models, transformer
 from evo_libra.workload.layers.iteration_time import iteration_time
-from evo_libra.workload.layers.language_models import MODELS_FILE, load_models
 from evo_libra.workload.layers.text_file import parse_astra_sim_text
 from evo_libra.workload.layers.workload import Workload
 from evo_libra.workload.parallelism import lay_groups

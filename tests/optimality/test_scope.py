@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from evo_libra import certify, load_problem, search
-from evo_libra.optimality.networks import count_networks
 from evo_libra.optimality.scope import scope_of
+from evo_libra.optimality.whole_designs import count_networks
 from evo_libra.problem.problem import Problem
 from evo_libra.searching.registry import load_engine
 from evo_libra.ui.commands.application import run

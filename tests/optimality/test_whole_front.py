@@ -16,8 +16,7 @@ from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError
 from evo_libra.front.archive import non_dominated
 from evo_libra.front.front import Front
-from evo_libra.optimality.networks import count_networks, networks_of
-from evo_libra.optimality.whole_designs import effort_of
+from evo_libra.optimality.whole_designs import count_networks, effort_of, networks_of
 from evo_libra.optimality.whole_front import whole_front
 from evo_libra.problem.problem import Problem
 

@@ -12,8 +12,7 @@ import pytest
 from evo_libra.collective import Collective
 from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.network.catalog.technologies import Catalog, Technology, part_prices
-from evo_libra.problem.allocate import TrafficTable, allocate, program_for, variants
-from evo_libra.problem.budgets import useful_budgets
+from evo_libra.problem.allocate import TrafficTable, allocate, program_for, useful_budgets, variants
 from evo_libra.problem.constraint_parser import parse_constraint
 from evo_libra.problem.pricing.per_bandwidth import PerBandwidth
 from evo_libra.problem.pricing.pricing import DimensionChoice, choice_tables

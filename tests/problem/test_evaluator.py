@@ -8,8 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from evo_libra.arrays import Population
-from evo_libra.problem.evaluator import Evaluator
-from evo_libra.problem.figure_sources import NO_SOURCES, FigureSources
+from evo_libra.problem.evaluator import NO_SOURCES, Evaluator, FigureSources
 from evo_libra.problem.figures import TrainingFigures
 from evo_libra.problem.time_models.time_model import TimeModel
 

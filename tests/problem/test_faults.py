@@ -31,7 +31,7 @@ from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.network.blocks.switch import switches, tiers
 from evo_libra.network.catalog.failures import FAILING, load_failure_specs
 from evo_libra.network.fabric import parse_fabric
-from evo_libra.optimality.networks import networks_of
+from evo_libra.optimality.whole_designs import networks_of
 from evo_libra.optimality.whole_ports import whole_ideal
 from evo_libra.problem.designs import genes_of, violations
 from evo_libra.problem.faults import best_interval

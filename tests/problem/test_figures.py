@@ -8,16 +8,19 @@ import numpy as np
 import pytest
 
 from evo_libra.network.blocks.registry import BLOCK_NAMES
-from evo_libra.problem.figure_values import (
+from evo_libra.problem.figures import (
+    Figures,
+    TotalCostOfOwnership,
+    TrainingFigures,
     energy_per_token,
     memory,
+    served_figures,
     system_cost,
     system_tco,
     system_watts,
     tokens_per_second,
     usd_per_token,
 )
-from evo_libra.problem.figures import Figures, TotalCostOfOwnership, TrainingFigures, served_figures
 from evo_libra.problem.objectives import MEASURES, PLAIN, bisection, cuts, values
 
 # 5 years at 0.1 USD/kWh with 1.5 W of the site for each W: a kW costs 1.5 x 0.1 x 8760 x 5 = 6570 USD.

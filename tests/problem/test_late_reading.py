@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 from evo_libra.problem.file.training import trained_models
-from evo_libra.workload.layers.language_models import load_models
+from evo_libra.workload.layers.generators import load_models
 
 ASK = """
 import sys

@@ -10,8 +10,8 @@ import pytest
 
 from evo_libra import load_problem
 from evo_libra.errors import InputError
+from evo_libra.problem.designs import warnings_of
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.quirks import warnings_of
 from evo_libra.ui.commands.application import run
 
 DESIGN = "SW(8)@nvlink4:450_SW(8)@optics-400g:50"

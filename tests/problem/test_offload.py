@@ -14,7 +14,7 @@ from evo_libra.errors import InputError
 from evo_libra.explain.explain import explain
 from evo_libra.front.archive import non_dominated
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.sections.plan import PlanGenes
+from evo_libra.problem.sections.workload import PlanGenes
 from evo_libra.ui.commands.explain import explanation
 from evo_libra.ui.tables.addresses import addressed
 from evo_libra.workload.plans.plans import NETWORK, PLACEMENTS

@@ -19,7 +19,7 @@ from evo_libra.errors import InputError
 from evo_libra.explain.explain import explain
 from evo_libra.problem.designs import genes_of, violations
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.sections.plan import PlanGenes
+from evo_libra.problem.sections.workload import PlanGenes
 from evo_libra.validation.training import training_rows
 from evo_libra.workload.plans.plan_rules import plan_mistakes
 from evo_libra.workload.plans.plan_table import PlanTable

@@ -14,8 +14,8 @@ from evo_libra import load_problem
 from evo_libra.astra_sim.export import export_design
 from evo_libra.chakra.trace import Metadata
 from evo_libra.chakra.write import compute_node, write_trace
+from evo_libra.problem.designs import warnings_of
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.quirks import warnings_of
 from evo_libra.timing import quirks
 from evo_libra.timing.quirks import OF_SCHEDULERS, QUIRKS, WARNED, Handling
 

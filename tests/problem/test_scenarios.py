@@ -270,7 +270,7 @@ def test_mistakes_are_one_sentence(more: dict[str, Any], sentence: str, tmp_path
 def test_proofs_of_time_and_cost_refuse_objectives_over_scenarios(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evo_libra.optimality.networks.MAX_NETWORKS", 10)
+    monkeypatch.setattr("evo_libra.optimality.whole_designs.MAX_NETWORKS", 10)
     problem = write(tmp_path, "layers", ["time", "cost.p95"])
     with pytest.raises(InputError, match="has more designs of whole ports than exhaustive looks at"):
         search(problem, engine="exhaustive", evaluations=100, population=10)

@@ -12,7 +12,7 @@ from evo_libra.errors import InputError
 from evo_libra.explain.explain import explain
 from evo_libra.optimality.front_proof import prove_front
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.sections.plan import PlanGenes
+from evo_libra.problem.sections.workload import PlanGenes
 from evo_libra.workload.serving.serving_table import ServingTable
 
 EXPANSION = {"capacity_GB": [0, 128, 480], "bandwidth_GBps": [250, 900]}

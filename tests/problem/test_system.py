@@ -14,7 +14,7 @@ from evo_libra import load_problem, search
 from evo_libra.errors import InputError
 from evo_libra.explain.difference import system_rows
 from evo_libra.explain.explain import explain
-from evo_libra.explain.money_sheet import system_table
+from evo_libra.explain.reason_sheet import system_table
 from evo_libra.explain.system_bill import sum_of, system_bill
 from evo_libra.network.catalog.hosts import load_hosts
 from evo_libra.problem.problem import Problem

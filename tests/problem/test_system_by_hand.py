@@ -9,7 +9,7 @@ import numpy as np
 from evo_libra.arrays import Population
 from evo_libra.network.blocks import Range
 from evo_libra.problem.npu_choice import NpuChoice
-from evo_libra.problem.sections.plan import PlanGenes
+from evo_libra.problem.sections.workload import PlanGenes
 from evo_libra.problem.system import Fixed, Hosts, MemoryOfPlans, OfPlans
 from evo_libra.problem.system_bill import SystemBill
 

@@ -20,8 +20,8 @@ from evo_libra.problem import allocate
 from evo_libra.problem.file.registry import with_time
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.time_models.time_model import TimeModel
-from evo_libra.timing.algorithms import link_bandwidth, runnable
 from evo_libra.timing.names import ALGORITHMS
+from evo_libra.timing.phase_dimensions import link_bandwidth, runnable
 
 SETTINGS = settings(max_examples=25)
 SEEDS = st.integers(0, 2**32 - 1)

@@ -16,8 +16,8 @@ from evo_libra.errors import InputError
 from evo_libra.explain.explain import explain
 from evo_libra.front.archive import non_dominated
 from evo_libra.network.transport import APPROXIMATION, TRANSPORTS
+from evo_libra.problem.designs import warnings_of
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.quirks import warnings_of
 
 ORDER = ("pfc", "dcqcn", "dctcp", "timely", "hpcc-pint", "hpcc")
 CATALOG = """

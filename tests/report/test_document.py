@@ -11,8 +11,8 @@ import pytest
 
 from evo_libra.errors import InputError
 from evo_libra.explain.explain import breakdown_of
-from evo_libra.explain.money_sheet import bill_table
 from evo_libra.explain.prices import price_front
+from evo_libra.explain.reason_sheet import bill_table
 from evo_libra.front.front import Front
 from evo_libra.problem.problem import Problem
 from evo_libra.report.columns import columns_of

@@ -10,10 +10,17 @@ from evo_libra.chakra.write import collective_node, compute_node, load_node, rec
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError
 from evo_libra.network.blocks.block import Levels
-from evo_libra.timing.algorithms import DIRECT, HALVING_DOUBLING, RING_ALGORITHM, leaving, link_bandwidth, runnable
 from evo_libra.timing.collectives.phase import FULLY_CONNECTED, LINE, RING, SWITCH, Implementation, Link, Overheads
 from evo_libra.timing.collectives.system import System
 from evo_libra.timing.machine import ComputeModel, Machine, MemoryKind, RemoteMemory, Route
+from evo_libra.timing.phase_dimensions import (
+    DIRECT,
+    HALVING_DOUBLING,
+    RING_ALGORITHM,
+    leaving,
+    link_bandwidth,
+    runnable,
+)
 from evo_libra.timing.trace_time import TraceAccelerator, computing_seconds, grid_of, group_name
 from evo_libra.timing.traces.compile import compile_program
 from evo_libra.timing.traces.durations import durations, ring_ends

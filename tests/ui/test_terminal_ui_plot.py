@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from evo_libra.pictures.plots.axes import limits
 from evo_libra.pictures.plots.canvas import Canvas
-from evo_libra.pictures.plots.glyphs import ASCII, UNICODE, Role, line_of
 from evo_libra.pictures.plots.scatter import scatter
+from evo_libra.pictures.plots.series import ASCII, UNICODE, Role, line_of
 from evo_libra.ui.terminal.plot_view import (
     Picture,
     PlotView,

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from evo_libra.pictures.plots.parity import line_of
+from evo_libra.pictures.plots.scatter import line_of
 from evo_libra.pictures.plots.series import Series
 from evo_libra.ui.commands.application import run
 from evo_libra.validation.sources import NOT_MODELLED, SOURCES

@@ -13,7 +13,7 @@ from evo_libra.errors import InputError
 from evo_libra.problem.problem import Problem
 from evo_libra.ui.commands.application import run
 from evo_libra.ui.commands.init import STARTER
-from evo_libra.workload.layers.language_models import load_models
+from evo_libra.workload.layers.generators import load_models
 from evo_libra.workload.models.decoder import load_decoders
 
 DESIGN = "RI(4)@chiplet:250_FC(8)@package:125_RI(4)@node:60_SW(32)@pod:20"

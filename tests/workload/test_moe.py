@@ -12,8 +12,7 @@ from evo_libra.collective import Collective
 from evo_libra.errors import InputError
 from evo_libra.problem.time_models.libra import LibraTime
 from evo_libra.problem.time_models.loops import weighted_loop
-from evo_libra.workload.layers.generators import moe
-from evo_libra.workload.layers.language_models import MoeSpec
+from evo_libra.workload.layers.generators import MoeSpec, moe
 
 MODEL = MoeSpec(kind="moe", hidden=64, expert_hidden=256, experts=8, top_k=2, layers=3, sequence=32, batch=4)
 TOKENS = 32 * 4

@@ -22,8 +22,7 @@ from evo_libra.pictures.plots.axes import (
     tick_cells,
     ticks,
 )
-from evo_libra.pictures.plots.glyphs import Glyphs, Line, Role
-from evo_libra.pictures.plots.series import Axis, Series, tick_label
+from evo_libra.pictures.plots.series import Axis, Glyphs, Line, Role, Series, tick_label
 
 
 @dataclass(frozen=True)

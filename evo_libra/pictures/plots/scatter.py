@@ -1,4 +1,4 @@
-"""Scatter plots of fronts: as text, which commands print, and as a figure."""
+"""Scatter plots of fronts, as text, which commands print, and as a figure; and points next to the line of parity."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from evo_libra.front.families import drawn_families
 from evo_libra.front.front import Front
 from evo_libra.pictures.plots.axes import MAX_SERIES, axes_of, check_series, in_units
 from evo_libra.pictures.plots.canvas import Canvas
-from evo_libra.pictures.plots.glyphs import ASCII, UNICODE, Glyphs, Role
-from evo_libra.pictures.plots.series import Series
+from evo_libra.pictures.plots.series import ASCII, UNICODE, Glyphs, Role, Series
 from evo_libra.problem.protocol import COST, TIME, Objective
 
 _MAX_SERIES = 6
@@ -217,3 +216,19 @@ def knee_of(front: Front) -> Series | None:
 
 
 _BENT = 3
+
+
+_STEPS = 200  # Points of the line: more than a terminal has dots across.
+
+
+def line_of(series: Sequence[Series]) -> Series:
+    """Return the line of equal values, as far as the points of series reach; empty without points."""
+    values = np.concatenate([np.concatenate([one.x, one.y]) for one in series])
+    low, high = (values.min(), values.max()) if values.size else (1.0, 1.0)
+    line = np.geomspace(low, high, _STEPS if values.size else 0)
+    return Series(line, line, "equal")
+
+
+def terminal_parity(series: Sequence[Series], x_label: str, y_label: str, console: Console) -> str:
+    """Return points over the line of equal values, on logarithmic axes, as text as wide as the terminal."""
+    return terminal_scatter([line_of(series), *series], x_label, y_label, console)

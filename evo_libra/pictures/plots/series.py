@@ -1,12 +1,14 @@
-"""What a plot shows: points, ranges of axes, and numbers on them; without NumPy, as an empty plot has no arrays."""
+"""Contents of a plot and the characters that draw them; without NumPy, as an empty plot has no arrays."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from evo_libra.arrays import FloatArray
+
 
 _SUFFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
@@ -44,3 +46,69 @@ def tick_label(value: float) -> str:
     size = abs(value) * (1 + 1e-9)
     factor, suffix = next(((factor, suffix) for factor, suffix in _SUFFIXES if factor <= size < 1000 * factor), (1, ""))
     return f"{value / factor:.9g}{suffix}".replace("e-0", "e-").replace("e+", "e")
+
+
+class Role(IntEnum):
+    """What a character is; the fronts have the numbers from FRONT on."""
+
+    BLANK = 0
+    AXIS = 1
+    TICK = 2
+    LABEL = 3
+    CLOUD = 4
+    SELECTED = 5
+    BASELINE = 6
+    HINT = 7
+    FRONT = 8
+
+
+@dataclass(frozen=True)
+class Glyphs:
+    """What axes, markers and bars are drawn with."""
+
+    markers: str
+    selected: str
+    baseline: str
+    cloud: str
+    vertical: str
+    horizontal: str
+    corner: str
+    y_tick: str
+    x_tick: str
+    cut: str
+    bars: str
+
+
+MARKERS, ASCII_MARKERS = "●○▲△■□▼▽", "ox+*#%&="
+UNICODE = Glyphs(
+    markers=MARKERS, selected="◆", baseline="◇", cloud="", vertical="│", horizontal="─", corner="└", y_tick="┤",
+    x_tick="┬", cut="…", bars=" ▁▂▃▄▅▆▇█",
+)  # fmt: skip
+ASCII = Glyphs(
+    markers=ASCII_MARKERS,
+    selected="@",
+    baseline="B",
+    cloud=".",
+    vertical="|",
+    horizontal="-",
+    corner="+",
+    y_tick="+",
+    x_tick="+",
+    cut="~",
+    bars=" __::==##",
+)
+
+Line = list[tuple[str, int]]
+"""A line of a plot: texts of one role each."""
+
+
+def line_of(width: int, column: int = 0, text: str = "") -> Line:
+    """Return a line that is blank but for a hint from a column on; what does not fit is left out.
+
+    >>> line_of(8, 2, "nothing"), line_of(3)
+    ([('  ', 0), ('nothin', 7)], [('   ', 0)])
+    """
+    text = text[: max(width - column, 0)]
+    column = column if text else 0
+    runs = [(" " * column, Role.BLANK), (text, Role.HINT), (" " * (width - column - len(text)), Role.BLANK)]
+    return [(run, int(role)) for run, role in runs if run]

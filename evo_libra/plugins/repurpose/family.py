@@ -13,8 +13,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
-from evo_libra.plugins.repurpose.assignment import assign, capacities
-from evo_libra.plugins.repurpose.baselines import contiguous, direct
+from evo_libra.plugins.repurpose.assignment import assign, capacities, contiguous, direct
 from evo_libra.plugins.repurpose.copies import Copies, LayerEnergy, Owners, copies_of, energies_of
 from evo_libra.plugins.repurpose.partition import LayerPartition, Partition
 from evo_libra.plugins.repurpose.perceptron import Perceptron

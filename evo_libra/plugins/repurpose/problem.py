@@ -22,8 +22,7 @@ from evo_libra.chakra.trace import Node
 from evo_libra.chakra.write import compute_node, receive_node, send_node, write_traces
 from evo_libra.errors import InputError
 from evo_libra.files.source import Source, StrictModel, validate
-from evo_libra.plugins.repurpose.assignment import blocks
-from evo_libra.plugins.repurpose.baselines import contiguous, direct, shuffled
+from evo_libra.plugins.repurpose.assignment import blocks, contiguous, direct, shuffled
 from evo_libra.plugins.repurpose.copies import Owners
 from evo_libra.plugins.repurpose.family import Family
 from evo_libra.plugins.repurpose.partition import Partition, partition

@@ -17,7 +17,8 @@ from evo_libra.network.blocks import Kit
 from evo_libra.network.catalog.technologies import Catalog, Technology
 from evo_libra.problem.constraint_parser import parse_constraint
 from evo_libra.problem.constraints import Constraint
-from evo_libra.problem.figure_sources import FigureSources
+from evo_libra.problem.designs import SHARES_OF_PARTS
+from evo_libra.problem.evaluator import FigureSources
 from evo_libra.problem.figures import TotalCostOfOwnership, TrainingFigures
 from evo_libra.problem.file.fabric import FabricLoader, technologies_of
 from evo_libra.problem.file.faults import FaultsLoader
@@ -40,7 +41,6 @@ from evo_libra.problem.pricing.catalog import built_of, kits_of, port_constraint
 from evo_libra.problem.pricing.pricing import DimensionChoice
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchSettings
-from evo_libra.problem.quirks import SHARES_OF_PARTS
 from evo_libra.problem.space import MAX_INDEX, MAX_STRUCTURES, CountedStructures, DimensionRule, Space
 from evo_libra.problem.system_bill import NOTHING_AROUND, SystemBill
 from evo_libra.problem.time_models.registry import Network, time_kind

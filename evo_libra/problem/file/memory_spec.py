@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from evo_libra.files.late import Late
+from evo_libra.files.fields import Late
 from evo_libra.files.source import StrictModel
 
 if TYPE_CHECKING:
-    from evo_libra.problem.file.expansion_spec import ExpansionSpec
+    from evo_libra.problem.file.hardware_spec import ExpansionSpec
 else:
-    ExpansionSpec = Annotated[Any, Late("evo_libra.problem.file.expansion_spec", "ExpansionSpec")]
+    ExpansionSpec = Annotated[Any, Late("evo_libra.problem.file.hardware_spec", "ExpansionSpec")]
 
 
 class MemorySpec(StrictModel):

@@ -15,7 +15,7 @@ from evo_libra.files.integrity import opened
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import Source, key_path, validate
 from evo_libra.problem.file.spec import ProblemSpec, WorkloadSpec
-from evo_libra.workload.layers.language_models import DlrmSpec, MoeSpec, TableSpec, TransformerSpec
+from evo_libra.workload.layers.generators import DlrmSpec, MoeSpec, TableSpec, TransformerSpec
 
 T = TypeVar("T")
 _WORKLOAD = re.compile(r"workloads\[\d+\]")

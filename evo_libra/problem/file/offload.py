@@ -1,18 +1,35 @@
-"""From the hosts and servers of a training step to the rates that an optimizer has there."""
+"""From expansion memory, hosts and servers of a problem file to the memory and the rates that steps have there."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any
 
 from evo_libra.arrays import GIGA
 from evo_libra.errors import InputError
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.network.catalog.hosts import HostSpec, host_of, load_hosts
-from evo_libra.problem.file.system_spec import SystemSpec
+from evo_libra.problem.file.hardware_spec import ExpansionSpec, SystemSpec
 from evo_libra.problem.file.training_spec import OptimizerSpec, ServerSpec
 from evo_libra.problem.time_models.registry import time_kind
+from evo_libra.workload.training.expansion import NO_EXPANSION, Expansion
 from evo_libra.workload.training.offload import Offload, OffloadHost, ParameterServer
+
+
+def expansions_of_file(spec: ExpansionSpec | None) -> tuple[Expansion, ...]:
+    """Return the choices of expansion memory, the least first: none is one choice, whatever its bandwidth."""
+    if spec is None:
+        return ()
+    capacities, bandwidths = (
+        given if isinstance(given, tuple) else (given,) for given in (spec.capacity_GB, spec.bandwidth_GBps)
+    )
+    found = {
+        Expansion(capacity * GIGA, bandwidth * GIGA / spec.shared_by) if capacity else NO_EXPANSION
+        for capacity, bandwidth in product(capacities, bandwidths)
+    }
+    return tuple(sorted(found, key=lambda one: (one.capacity, one.bandwidth)))
+
 
 _UPDATE = ("memory_GBps", "GFLOPS")
 _SSDS = ("ssds", "ssd_GBps")

@@ -14,20 +14,18 @@ from evo_libra.errors import InputError
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.network.catalog.accelerators import load_accelerators
-from evo_libra.problem.file.expansion import expansions_of_file
 from evo_libra.problem.file.mistakes import Gather, ProblemFile
-from evo_libra.problem.file.plans import values_of
+from evo_libra.problem.file.offload import expansions_of_file
+from evo_libra.problem.file.plans import layer_key_mistakes, values_of
 from evo_libra.problem.file.serving_spec import ServingSpec
 from evo_libra.problem.file.spec import WorkloadSpec
 from evo_libra.problem.file.training import TrainingLoader
-from evo_libra.problem.file.training_mistakes import layer_key_mistakes
 from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.plans.placement import ORDER
-from evo_libra.workload.serving.ends import EmbeddingAndHeadTraffic
 from evo_libra.workload.serving.lengths import NAMED, Lengths, exponential_lengths, fixed_lengths, read_lengths
 from evo_libra.workload.serving.serving_plans import DEGREES
 from evo_libra.workload.serving.serving_rules import ServingSpace, serving_mistakes
-from evo_libra.workload.serving.serving_setup import ServingSetup
+from evo_libra.workload.serving.serving_setup import EmbeddingAndHeadTraffic, ServingSetup
 from evo_libra.workload.serving.serving_step import serving_advice
 from evo_libra.workload.serving.serving_table import ServingTable, serving_table
 from evo_libra.workload.serving.stacks import SERVING_STACKS, ServingStack

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, field_serializer
 
-from evo_libra.files.fields import Degree, NotNegative, PositiveFloat, PositiveInt
-from evo_libra.files.late import Late
+from evo_libra.files.fields import Degree, Late, NotNegative, PositiveFloat, PositiveInt
 from evo_libra.files.source import StrictModel
 from evo_libra.network.catalog.link_layers import TransportName
 from evo_libra.network.catalog.parts_spec import DomainSize
@@ -22,17 +21,15 @@ from evo_libra.timing.names import ALGORITHMS, LONGEST_ENDPOINT_NS, MOST_CHUNKS,
 
 if TYPE_CHECKING:
     from evo_libra.problem.faults import Faults
-    from evo_libra.problem.file.generator_spec import Generator
-    from evo_libra.problem.file.npu_spec import Npu
+    from evo_libra.problem.file.hardware_spec import Npu, SystemSpec
     from evo_libra.problem.file.serving_spec import ServingSpec
-    from evo_libra.problem.file.system_spec import SystemSpec
-    from evo_libra.problem.file.training_spec import TrainingSpec
+    from evo_libra.problem.file.training_spec import Generator, TrainingSpec
 else:
     Faults = Annotated[Any, Late("evo_libra.problem.faults", "Faults")]
-    Generator = Annotated[Any, Late("evo_libra.problem.file.generator_spec", "Generator")]
-    Npu = Annotated[Any, Late("evo_libra.problem.file.npu_spec", "Npu")]
+    Generator = Annotated[Any, Late("evo_libra.problem.file.training_spec", "Generator")]
+    Npu = Annotated[Any, Late("evo_libra.problem.file.hardware_spec", "Npu")]
     ServingSpec = Annotated[Any, Late("evo_libra.problem.file.serving_spec", "ServingSpec")]
-    SystemSpec = Annotated[Any, Late("evo_libra.problem.file.system_spec", "SystemSpec")]
+    SystemSpec = Annotated[Any, Late("evo_libra.problem.file.hardware_spec", "SystemSpec")]
     TrainingSpec = Annotated[Any, Late("evo_libra.problem.file.training_spec", "TrainingSpec")]
 
 MAX_DIMENSIONS = 8

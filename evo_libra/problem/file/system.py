@@ -110,7 +110,7 @@ class SystemLoader:
         spec, each = self.spec.memory.expansion, list[tuple[FloatArray, int | None]]()
         if spec is None:
             return
-        from evo_libra.problem.file.expansion import expansions_of_file  # noqa: PLC0415 - few problems have any
+        from evo_libra.problem.file.offload import expansions_of_file  # noqa: PLC0415 - few problems have any
 
         self._check_sources(("memory", "expansion"), spec)
         choices = np.array([one.capacity for one in expansions_of_file(spec)]) / GIGA

@@ -17,22 +17,25 @@ from evo_libra.network.catalog.accelerators import load_accelerators
 from evo_libra.network.catalog.hosts import HostSpec
 from evo_libra.problem.figures import TrainingFigures
 from evo_libra.problem.file.accelerators import AcceleratorLoader
-from evo_libra.problem.file.expansion import expansions_of_file
-from evo_libra.problem.file.generator_spec import DecoderGeneratorSpec, RecommenderGeneratorSpec
 from evo_libra.problem.file.mistakes import Gather, ProblemFile
-from evo_libra.problem.file.offload import hosted, named_hosts, offload_mistakes, offload_of
-from evo_libra.problem.file.plans import PlanChoices, choices_of, nearest, table_of, why_none, with_precision
-from evo_libra.problem.file.spec import WorkloadSpec
-from evo_libra.problem.file.time import time_spec
-from evo_libra.problem.file.training_mistakes import (
+from evo_libra.problem.file.offload import expansions_of_file, hosted, named_hosts, offload_mistakes, offload_of
+from evo_libra.problem.file.plans import (
+    PlanChoices,
+    choices_of,
     kernel_mistakes,
     layer_key_mistakes,
+    nearest,
     place_of,
     recommender_mistakes,
+    table_of,
+    why_none,
+    with_precision,
 )
-from evo_libra.problem.file.training_spec import TrainingSpec
+from evo_libra.problem.file.spec import WorkloadSpec
+from evo_libra.problem.file.time import time_spec
+from evo_libra.problem.file.training_spec import DecoderGeneratorSpec, RecommenderGeneratorSpec, TrainingSpec
 from evo_libra.problem.time_models.loops import WeightedLoop
-from evo_libra.workload.layers.language_models import load_models
+from evo_libra.workload.layers.generators import load_models
 from evo_libra.workload.models.decoder import Decoder, decoder_of, load_decoders
 from evo_libra.workload.models.hugging_face import Configuration, read_configuration
 from evo_libra.workload.models.recommender import Recommender, load_recommenders, recommender_of, trainable_recommenders

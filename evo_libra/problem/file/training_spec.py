@@ -1,4 +1,4 @@
-"""The part of a problem file's schema that is about training steps."""
+"""The part of a problem file's schema that is about models of one's own and their training steps."""
 
 from __future__ import annotations
 
@@ -9,8 +9,32 @@ from pydantic import AfterValidator, Field
 from evo_libra.files.fields import PositiveInt, Some
 from evo_libra.files.source import StrictModel
 from evo_libra.network.catalog.hosts import HostSpec, Positive
+from evo_libra.workload.layers.generators import DlrmSpec, MoeSpec, TableSpec, TransformerSpec
+from evo_libra.workload.models.decoder_spec import DecoderSpec
+from evo_libra.workload.models.recommender import RecommenderSpec
 from evo_libra.workload.models.stacks import STACKS
 from evo_libra.workload.plans.plans import PLACEMENTS, RECOMPUTE
+
+
+class DecoderGeneratorSpec(DecoderSpec):
+    """Hyper-parameters of a language model that is trained as a whole."""
+
+    kind: Literal["decoder"]
+    source: str = Field("", description="where the figures come from")
+
+
+class RecommenderGeneratorSpec(RecommenderSpec):
+    """Hyper-parameters of a recommendation model that is trained as a whole."""
+
+    kind: Literal["recommender"]
+    source: str = Field("", description="where the figures come from")
+
+
+Generator = Annotated[
+    TransformerSpec | MoeSpec | DlrmSpec | TableSpec | DecoderGeneratorSpec | RecommenderGeneratorSpec,
+    Field(discriminator="kind"),
+]
+
 
 GroupOrder = tuple[Literal["tp", "cp", "dp", "pp"], ...]
 

@@ -27,25 +27,27 @@ from evo_libra.problem.time_models.loops import (
     weighted_step,
     weighted_traces,
 )
-from evo_libra.workload.layers.generators import dlrm, moe, transformer
-from evo_libra.workload.layers.iteration_time import Merging
-from evo_libra.workload.layers.language_models import (
+from evo_libra.workload.layers.generators import (
     MODELS_FILE,
     DlrmSpec,
     MoeSpec,
     TableSpec,
     TransformerSpec,
+    dlrm,
     load_models,
+    moe,
+    transformer,
 )
+from evo_libra.workload.layers.iteration_time import Merging
 from evo_libra.workload.layers.text_file import read_astra_sim_text
 from evo_libra.workload.layers.workload import IterationSize, Workload, WorkloadKind, scale_compute
 from evo_libra.workload.parallelism import ALL, complete_degrees, parts_of
 
 if TYPE_CHECKING:
-    from evo_libra.problem.file.generator_spec import Generator
     from evo_libra.problem.file.serving import ServingLoader
     from evo_libra.problem.file.serving_spec import ServingSpec
     from evo_libra.problem.file.training import TrainingLoader
+    from evo_libra.problem.file.training_spec import Generator
     from evo_libra.timing.trace_time import TracedWorkload
 
     Part = tuple[WorkloadKind, Callable[..., WeightedLoop]]
@@ -228,7 +230,7 @@ class WorkloadLoader:
         return models[name]
 
     def _own(self, path: KeyPath, generator: Generator) -> Model:
-        from evo_libra.problem.file.generator_spec import (  # noqa: PLC0415 - few problems have models of their own
+        from evo_libra.problem.file.training_spec import (  # noqa: PLC0415 - few problems have models of their own
             DecoderGeneratorSpec,
             RecommenderGeneratorSpec,
         )

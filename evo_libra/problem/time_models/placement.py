@@ -1,18 +1,26 @@
-"""Where the process groups of a kind lie on networks, and figures of groups in the blocks of dimensions."""
+"""Where process groups lie on networks, and figures of groups in the blocks of dimensions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.arrays import BoolArray, FloatArray, IntArray, columns
 from evo_libra.collective import Collective, Dispatch, NextStage, Pattern, PushPull, pattern_of
 from evo_libra.network.bill import inner_npus
 from evo_libra.network.blocks import Kit, PricedBlock
 from evo_libra.network.blocks.block import Block
 from evo_libra.network.blocks.registry import BLOCKS
+from evo_libra.problem.time_models.loops import OPEN, Channel
+from evo_libra.workload.parallelism import ALL, MEMBER, Layout, lay_groups, parts_of
+
+if TYPE_CHECKING:
+    from evo_libra.workload.plans.placement import Placed
+    from evo_libra.workload.plans.plan_table import PlanTable
+
 
 Operation = Collective | Dispatch | NextStage | PushPull
 """What process groups run: a collective, or a step's other traffic."""
@@ -75,3 +83,50 @@ def _factor(block: Block, load: Pattern | Operation, pattern: Pattern, extent: I
     if isinstance(load, NextStage | Dispatch | PushPull):
         return np.ones(np.shape(extent))
     return block.traffic_factor(pattern, extent, load if isinstance(load, Collective) else Collective.ALL_REDUCE)
+
+
+def placed_plans(table: PlanTable, npus: IntArray, plan: IntArray) -> tuple[dict[str, Placed], BoolArray]:
+    """Return where the groups of a table lie on (d, n) dimensions under (n,) plans of it, and (n,) whether they fit."""
+    from evo_libra.workload.plans.placement import placed_groups  # noqa: PLC0415 - few problems have open plans
+
+    degrees, order, kind = table.placements
+    way = columns(kind, plan)
+    return placed_groups(
+        npus, {group: columns(degree, way) for group, degree in degrees.items()}, columns(order, way),
+        routed=table.setups[0].decoder.expert_count > 1,
+    )  # fmt: skip
+
+
+def placed_channels(
+    channels: Iterable[Channel], npus: IntArray, tables: Sequence[PlanTable], plan: IntArray | None
+) -> dict[tuple[Layout, str], Placement]:
+    """Return where the group of each channel lies on (d, n) dimensions, and all NPUs together."""
+    found: dict[tuple[Layout, str], Placement] = {((), ALL): Placement(npus, np.ones_like(npus))}
+    laid = dict[Layout, IntArray]()
+    of_plans: dict[Layout, dict[str, Placed]] = {}
+    for layout, group, _ in channels:
+        if group == ALL or (layout, group) in found:
+            continue
+        if layout[0][0] == OPEN:
+            if layout not in of_plans:
+                assert plan is not None, "designs have plans where some are open"  # noqa: S101 - internal error
+                place = layout[0][1]
+                of_plans[layout] = placed_plans(tables[place], npus, plan[place])[0]
+            found[layout, group] = Placement(*of_plans[layout][group])
+            continue
+        if layout not in laid:
+            laid[layout] = lay_groups(npus, np.array([degree for _, degree in layout]))[0]
+        found[layout, group] = _joined(layout, group, laid[layout])
+    return found
+
+
+def _joined(layout: Layout, group: str, laid: IntArray) -> Placement:
+    """Return where a group lies whose layout lies on (part, d, n) dimensions.
+
+    The members of a trace's group may lie in several parts, and so do those of groups joined by +. Groups of several
+    parts lie as far apart as the innermost one that has more than one NPU.
+    """
+    mine = [g for g, (name, _) in enumerate(layout) if name in (*parts_of(group), MEMBER)]
+    extent = laid[mine[0]] if len(mine) == 1 else laid[mine].prod(axis=0)
+    first = next((g for g in mine if layout[g][1] > 1), mine[0])
+    return Placement(extent, laid[:first].prod(axis=0))

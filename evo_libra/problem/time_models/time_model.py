@@ -16,7 +16,6 @@ from evo_libra.collective import NextStage, Pattern, PushPull
 from evo_libra.errors import InputError
 from evo_libra.network.blocks import Kit, PricedBlock
 from evo_libra.network.blocks.registry import BLOCKS
-from evo_libra.problem.time_models.groups import placed_channels, placed_plans
 from evo_libra.problem.time_models.loops import (
     OPEN,
     Channel,
@@ -27,7 +26,14 @@ from evo_libra.problem.time_models.loops import (
     operation_of,
     sent_by,
 )
-from evo_libra.problem.time_models.placement import Operation, Placement, by_block, relative_figure
+from evo_libra.problem.time_models.placement import (
+    Operation,
+    Placement,
+    by_block,
+    placed_channels,
+    placed_plans,
+    relative_figure,
+)
 from evo_libra.timing.quirks import Warned
 from evo_libra.timing.schedule_choices import NoSchedules, Schedules
 from evo_libra.workload.layers.iteration_time import Message

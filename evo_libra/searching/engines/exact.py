@@ -13,10 +13,9 @@ from evo_libra.errors import InputError
 from evo_libra.front.archive import non_dominated
 from evo_libra.optimality.bounds import EXACT, VariantBounds, topologies_of
 from evo_libra.optimality.ideal_bandwidth import Ideal, empty_ideal, levels, tiles, with_variants
-from evo_libra.optimality.networks import MAX_NETWORKS
 from evo_libra.optimality.pruning import prune
 from evo_libra.optimality.scope import scope_of
-from evo_libra.optimality.whole_designs import MAX_TIMED, effort_of
+from evo_libra.optimality.whole_designs import MAX_NETWORKS, MAX_TIMED, effort_of
 from evo_libra.optimality.whole_front import whole_front
 from evo_libra.problem.allocation import Allocation
 from evo_libra.problem.designs import genes_of

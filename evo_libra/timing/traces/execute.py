@@ -17,11 +17,10 @@ import numpy as np
 from evo_libra.arrays import BoolArray, FloatArray
 from evo_libra.chakra.groups import Groups
 from evo_libra.timing.machine import Machine
-from evo_libra.timing.traces.compile import compile_program
+from evo_libra.timing.traces.compile import Traces, compile_program
 from evo_libra.timing.traces.durations import CollectiveTimes, durations
 from evo_libra.timing.traces.operations import Action, Resource
 from evo_libra.timing.traces.program import TraceProgram, disagreement, waiting_for_ever
-from evo_libra.timing.traces.scripts import Traces
 
 
 @dataclass(frozen=True)

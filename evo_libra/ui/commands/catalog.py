@@ -46,7 +46,7 @@ def _everything() -> dict[str, Any]:
     from evo_libra.network.catalog.technologies import catalog_names, load_catalog
     from evo_libra.problem.file.registry import problem_names
     from evo_libra.searching.registry import AUTO, engine_names
-    from evo_libra.workload.layers.language_models import load_models
+    from evo_libra.workload.layers.generators import load_models
     from evo_libra.workload.models.decoder import load_decoders
     from evo_libra.workload.models.recommender import trainable_recommenders
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from evo_libra.ui.commands.shared import Json, MovedProblem, TrustCode, app
 from evo_libra.ui.tables.addresses import DesignAddress, addressed
-from evo_libra.ui.tables.output import print_json
-from evo_libra.ui.tables.sheets import print_sections
+from evo_libra.ui.tables.output import print_json, print_sections
 
 
 @app.command
@@ -26,7 +25,7 @@ def diff(
     """
     from evo_libra.explain.as_json import as_json as plain
     from evo_libra.explain.comparison import compared
-    from evo_libra.ui.tables.differences import difference_of
+    from evo_libra.ui.tables.addressed_designs import difference_of
 
     one = addressed(first, problem=problem, trust_code=trust_code)
     two = addressed(second, problem=problem, trust_code=trust_code, beside=one)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from evo_libra.errors import InputError
 from evo_libra.ui.commands.shared import Assignments, DesignId, Json, app
 from evo_libra.ui.tables.addresses import Addressed, addressed, is_address, written
-from evo_libra.ui.tables.output import print_folded, print_json
-from evo_libra.ui.tables.sheets import print_sections
+from evo_libra.ui.tables.output import print_folded, print_json, print_sections
 
 if TYPE_CHECKING:
     from evo_libra.arrays import Population

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from evo_libra.ui.commands.shared import Json, MovedProblem, TrustCode, app
 from evo_libra.ui.tables.addresses import DesignAddress, addressed, is_address
-from evo_libra.ui.tables.output import print_json
-from evo_libra.ui.tables.sheets import print_sections
+from evo_libra.ui.tables.output import print_json, print_sections
 
 if TYPE_CHECKING:
     from evo_libra.explain.record import DesignRecord

@@ -85,8 +85,8 @@ def export(  # noqa: PLR0913 - each is an option of the command
 def _export_file(found: Addressed, to: str, file: Path | None, workload: str | None, *, as_json: bool) -> None:
     from rich.status import Status
 
+    from evo_libra.exchange.formats import Chosen
     from evo_libra.exchange.registry import write_as
-    from evo_libra.exchange.writer import Chosen
 
     with Status(f"writing {to}", console=progress_console()):
         written = write_as(to, Chosen(found.problem, found.problem.read(found.design), workload))
@@ -123,7 +123,7 @@ def _export_folder(
     from rich.text import Text
 
     from evo_libra.astra_sim.export import export_design
-    from evo_libra.problem.quirks import warnings_of
+    from evo_libra.problem.designs import warnings_of
 
     searched, notation = found.problem, found.design
     timed = _exported_problem(searched, found.origin, time, assignments)

@@ -12,8 +12,7 @@ from cyclopts import Parameter
 from evo_libra.errors import InfeasibleError, counted
 from evo_libra.explain.labels import label_of
 from evo_libra.ui.commands.shared import Flag, FrontRows, Json, RunName, app
-from evo_libra.ui.tables.design_table import show_designs, unit_of
-from evo_libra.ui.tables.front_files import cells, columns_of, write_files
+from evo_libra.ui.tables.design_table import cells, columns_of, show_designs, unit_of, write_files
 from evo_libra.ui.tables.named_runs import run_folder
 from evo_libra.ui.tables.output import new_console, print, print_json, print_styled, print_table
 

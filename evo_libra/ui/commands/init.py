@@ -51,7 +51,7 @@ def schema(kind: Literal["problem", "experiment"] = "problem") -> int:
 
         print_json(ExperimentSpec.model_json_schema(), indent=2)
     else:
-        from evo_libra.files.late import CompleteSchema
+        from evo_libra.files.fields import CompleteSchema
         from evo_libra.problem.file.spec import ProblemSpec
 
         print_json(ProblemSpec.model_json_schema(schema_generator=CompleteSchema), indent=2)

@@ -51,10 +51,10 @@ def optimize(
         time, or time-cost: the product of both, LIBRA's perf-per-cost.
     """
     from evo_libra.arrays import GIGA
+    from evo_libra.problem.designs import notes_of
     from evo_libra.problem.file.registry import load_open_problem
     from evo_libra.problem.optimize import limits
     from evo_libra.problem.optimize import optimize as best_bandwidths
-    from evo_libra.problem.quirks import notes_of
 
     check_positive("total", total, "GB/s")
     check_positive("cost", cost, "USD")

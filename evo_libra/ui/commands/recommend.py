@@ -10,8 +10,7 @@ from evo_libra.errors import InputError
 from evo_libra.network.transport import approximation
 from evo_libra.ui.commands.shared import Json, MovedProblem, RunName, TrustCode, app
 from evo_libra.ui.tables.named_runs import given_of, problem_of_result, run_folder
-from evo_libra.ui.tables.output import new_console, print, print_folded, print_json
-from evo_libra.ui.tables.sheets import print_sections
+from evo_libra.ui.tables.output import new_console, print, print_folded, print_json, print_sections
 
 if TYPE_CHECKING:
     from evo_libra.arrays import FloatArray

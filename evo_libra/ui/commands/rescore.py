@@ -54,8 +54,8 @@ def rescore(
         The other time model.
     """
     from evo_libra.explain.rescore import rescore as rescored
+    from evo_libra.problem.designs import warnings_of
     from evo_libra.problem.file.registry import with_time
-    from evo_libra.problem.quirks import warnings_of
     from evo_libra.timing.quirks import Warned
 
     folder, front, origin, searched = _searched(result, problem, trust_code=trust_code)

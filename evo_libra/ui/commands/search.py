@@ -188,7 +188,7 @@ def _report(
     from evo_libra.explain.as_json import as_json as plain
     from evo_libra.explain.candidates import candidates_of
     from evo_libra.explain.references import reference_rows
-    from evo_libra.problem.quirks import warnings_of
+    from evo_libra.problem.designs import warnings_of
     from evo_libra.searching.engine import EXHAUSTED
     from evo_libra.timing.quirks import Warned
     from evo_libra.ui.commands.front import result_json, show_front

@@ -131,7 +131,7 @@ def fitted_figures() -> tuple[dict[str, float], dict[str, float]]:
 
 
 def _show(computed: Computed, fitted: Refit | None, *, each: bool) -> None:
-    from evo_libra.pictures.plots.parity import terminal_parity
+    from evo_libra.pictures.plots.scatter import terminal_parity
 
     print_styled(terminal_parity(_series(computed), *_LABELS, new_console()))
     _show_sources(computed)
@@ -256,7 +256,7 @@ def _series(computed: Computed) -> list[Series]:
 
 def _draw(computed: Computed, path: Path) -> None:
     from evo_libra.pictures.plots.figure import parity_figure
-    from evo_libra.pictures.plots.parity import line_of
+    from evo_libra.pictures.plots.scatter import line_of
 
     series = _series(computed)
     x_label, y_label = _LABELS

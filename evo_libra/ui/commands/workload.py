@@ -86,7 +86,7 @@ def write_workload(
     batch:
         Samples that are computed together.
     """
-    from evo_libra.ui.tables.design_traces import traces_of_design
+    from evo_libra.ui.tables.addressed_designs import traces_of_design
 
     check_min("batch", batch)
     number, paths = traces_of_design(design, out, batch, problem, trust_code=trust_code)

@@ -1,7 +1,8 @@
-"""Functions that commands print with: sentences, tables, files and JSON, of which none steers the terminal.
+"""Functions that commands print with: sentences, tables, sections of both, files and JSON.
 
 A command writes to standard output and the error stream through this module alone, and the streams are Python's own.
-Text that has names from outside is cleaned here on its way. Plain commands do without Rich.
+Text that has names from outside is cleaned here on its way, so that none steers the terminal. Plain commands do without
+Rich.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, ProgressColumn, TaskID
     from rich.text import Text
+
+    from evo_libra.explain.sheet import Section, Table
 
 
 FIGURES = (".png", ".pdf", ".svg")
@@ -190,3 +193,28 @@ def print_folded(*sentences: object) -> None:
 
     for sentence in sentences:
         print(fill(str(sentence), get_terminal_size().columns, subsequent_indent="  ", break_on_hyphens=False))
+
+
+def print_sections(sections: Iterable[Section]) -> None:
+    """Print sections, with an empty line before each title that follows something."""
+    for place, one in enumerate(sections):
+        if one.title:
+            print(*([""] if place else []), one.title, sep="\n")
+        for part in one.parts:
+            if isinstance(part, str):
+                print_folded(part)
+            else:
+                print_sheet_table(part)
+
+
+def print_sheet_table(table: Table) -> None:
+    """Print a table; cells that stand out are bold."""
+    from rich.text import Text
+
+    rows = [
+        None
+        if row is None
+        else [Text(cell, style="bold" if (place, at) in table.strong else "") for at, cell in enumerate(row)]
+        for place, row in enumerate(table.rows)
+    ]
+    print_table(table.title, table.columns, rows, left=table.words, fold=table.folds)

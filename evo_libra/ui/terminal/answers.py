@@ -35,8 +35,8 @@ def why(address: str) -> Answer:
 def against(first: str, second: str) -> Answer:
     """Return what two designs differ in."""
     from evo_libra.explain.comparison import compared
+    from evo_libra.ui.tables.addressed_designs import difference_of
     from evo_libra.ui.tables.addresses import addressed
-    from evo_libra.ui.tables.differences import difference_of
 
     return answer(compared(difference_of(addressed(first).on_front(), addressed(second).on_front())))
 

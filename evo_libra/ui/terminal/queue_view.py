@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from evo_libra.experiment.run.record import COLUMNS, RUN_FIGURES, RunRecord, counts
 from evo_libra.experiment.run.record import Column as RunColumn
-from evo_libra.pictures.plots.glyphs import ASCII_MARKERS, MARKERS
+from evo_libra.pictures.plots.series import ASCII_MARKERS, MARKERS
 
 GLYPHS = {
     "running": "▶", "queued": "·", "done": "✓", "failed": "✗", "paused": "‖", "interrupted": "◌", "stale": "≈",

@@ -9,8 +9,7 @@ import numpy as np
 
 from evo_libra.pictures.plots.axes import in_unit, position, unit_of
 from evo_libra.pictures.plots.canvas import Area, Canvas
-from evo_libra.pictures.plots.glyphs import Glyphs, Role
-from evo_libra.pictures.plots.series import Series
+from evo_libra.pictures.plots.series import Glyphs, Role, Series
 from evo_libra.ui.terminal.plot_view import Picture, hint_of
 from evo_libra.ui.terminal.queue_view import clipped, distinct
 

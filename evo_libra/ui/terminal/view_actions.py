@@ -15,7 +15,7 @@ from textual.widgets import Input
 from evo_libra.errors import InputError
 from evo_libra.experiment.run.record import plain_name
 from evo_libra.explain.labels import label_of
-from evo_libra.pictures.plots.glyphs import ASCII, UNICODE, Glyphs
+from evo_libra.pictures.plots.series import ASCII, UNICODE, Glyphs
 from evo_libra.ui.tables.output import FIGURES
 from evo_libra.ui.terminal import answers, plot_view
 from evo_libra.ui.terminal.board import Board

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray
-from evo_libra.validation.roce.controller import Controller, Law
-from evo_libra.validation.roce.fluid import PACKET, Network, Signals
+from evo_libra.validation.roce.fluid import PACKET, Controller, Law, Network, Signals
 
 _MEGABIT = 1e6 / 8
 

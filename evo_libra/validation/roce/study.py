@@ -11,8 +11,7 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.network.transport import HEADERS, PAYLOAD, TRANSPORTS
-from evo_libra.validation.roce.controller import Controller, Law
-from evo_libra.validation.roce.fluid import Fluid, Network
+from evo_libra.validation.roce.fluid import Controller, Fluid, Law, Network
 from evo_libra.validation.roce.laws import LAWS
 
 NPUS, LEAF, SPINES = 128, 16, 8

@@ -9,11 +9,10 @@ from typing import Any
 from evo_libra.errors import InputError, unknown
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import Source, read_source
-from evo_libra.workload.models.configuration_keys import changes_nothing, makes_another_model, refusal_of_key
 from evo_libra.workload.models.decoder import Decoder, decoder_of
 from evo_libra.workload.models.decoder_spec import DecoderSpec, Experts, LatentAttention
 from evo_libra.workload.models.mixed_layers import mixed_layers
-from evo_libra.workload.models.model_file import ModelFile
+from evo_libra.workload.models.model_file import ModelFile, changes_nothing, makes_another_model, refusal_of_key
 
 _MAX_LAYERS = 10_000
 _PARALLEL = ("parallel_attn", "use_parallel_residual")

@@ -12,7 +12,7 @@ from pydantic import Field, RootModel
 
 from evo_libra.errors import InputError, unknown
 from evo_libra.files.source import StrictModel, read_source, validate
-from evo_libra.workload.layers.language_models import DlrmSpec, load_models
+from evo_libra.workload.layers.generators import DlrmSpec, load_models
 
 RECOMMENDERS_FILE = Path(__file__).parent / "recommenders.yaml"
 

@@ -11,7 +11,7 @@ import numpy as np
 from evo_libra.arrays import FloatArray, IntArray, columns
 from evo_libra.collective import Collective, Dispatch, NextStage, PushPull, SizedByPlan
 from evo_libra.workload.layers.iteration_time import Linear, Merging, Stream
-from evo_libra.workload.training.iteration import shard_or_whole
+from evo_libra.workload.training.planned_step import shard_or_whole
 from evo_libra.workload.training.races import StepOverlap, StepSequence, StepTime, Traffic
 
 

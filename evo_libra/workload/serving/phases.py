@@ -11,7 +11,9 @@ import numpy as np
 from evo_libra.arrays import FloatArray
 from evo_libra.collective import Collective, Dispatch, NextStage
 from evo_libra.workload.plans.plans import Plans
-from evo_libra.workload.serving.cache import (
+from evo_libra.workload.serving.decoding import head_step, part_step, sequences
+from evo_libra.workload.serving.memory import (
+    ExpansionAccess,
     Layers,
     cache_bytes,
     cache_of_prompt,
@@ -19,10 +21,8 @@ from evo_libra.workload.serving.cache import (
     prompt_memory,
     serving_memory,
 )
-from evo_libra.workload.serving.decoding import head_step, part_step, sequences
 from evo_libra.workload.serving.serving_plans import ServingPlans, with_split_experts
 from evo_libra.workload.serving.serving_setup import ServingSetup
-from evo_libra.workload.serving.tiers import ExpansionAccess
 from evo_libra.workload.training.layer_time import layer_time
 from evo_libra.workload.training.memory import layers_of_stage
 from evo_libra.workload.training.races import (

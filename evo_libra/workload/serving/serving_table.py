@@ -14,13 +14,11 @@ from evo_libra.workload.layers.workload import IterationSize
 from evo_libra.workload.plans.plan_table import PlanTable, order_text
 from evo_libra.workload.plans.plans import Plans
 from evo_libra.workload.plans.tabulated import TabulatedTime, joined, tabulated_times
-from evo_libra.workload.serving.cache import memory_of_pools
-from evo_libra.workload.serving.served_times import served_times, times_in_order
+from evo_libra.workload.serving.memory import memory_of_pools, on_npu
 from evo_libra.workload.serving.serving_plans import DEGREES, ServingPlans
 from evo_libra.workload.serving.serving_rules import ServingSpace, every_serving_plan, serving_text
 from evo_libra.workload.serving.serving_setup import ServingSetup
-from evo_libra.workload.serving.serving_step import ServingStep, serving_step
-from evo_libra.workload.serving.tiers import on_npu
+from evo_libra.workload.serving.serving_step import ServingStep, served_times, serving_step, times_in_order
 from evo_libra.workload.training.expansion import Expansion
 
 

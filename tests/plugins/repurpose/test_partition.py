@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_networks import random_network
 
-from evo_libra.plugins.repurpose.assignment import blocks
-from evo_libra.plugins.repurpose.baselines import shuffled
+from evo_libra.plugins.repurpose.assignment import blocks, shuffled
 from evo_libra.plugins.repurpose.partition import partition
 
 EVEN = np.ones(3)

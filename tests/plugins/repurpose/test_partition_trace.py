@@ -9,8 +9,7 @@ from small_networks import random_network
 from evo_libra.chakra.read import read_traces
 from evo_libra.chakra.summary import summarise
 from evo_libra.errors import InputError
-from evo_libra.plugins.repurpose.assignment import blocks
-from evo_libra.plugins.repurpose.baselines import contiguous
+from evo_libra.plugins.repurpose.assignment import blocks, contiguous
 from evo_libra.plugins.repurpose.partition import Partition, partition
 from evo_libra.plugins.repurpose.perceptron import Layer, Perceptron
 from evo_libra.plugins.repurpose.problem import partition_traces, write_partition

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from small_networks import mixed_network, random_network
 
-from evo_libra.plugins.repurpose.assignment import blocks, capacities
-from evo_libra.plugins.repurpose.baselines import contiguous, direct, shuffled
+from evo_libra.plugins.repurpose.assignment import blocks, capacities, contiguous, direct, shuffled
 from evo_libra.plugins.repurpose.copies import Owners, energies_of
 from evo_libra.plugins.repurpose.family import Family, first_owners, improved, loss_of
 from evo_libra.plugins.repurpose.partition import partition

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from evo_libra.network.catalog.hosts import HostSpec
-from evo_libra.problem.file.expansion import expansions_of_file
-from evo_libra.problem.file.expansion_spec import ExpansionSpec
-from evo_libra.problem.file.offload import offload_of
+from evo_libra.problem.file.hardware_spec import ExpansionSpec
+from evo_libra.problem.file.offload import expansions_of_file, offload_of
 from evo_libra.problem.file.training_spec import OptimizerSpec
 from evo_libra.workload.training.expansion import NO_EXPANSION, Expansion
 from evo_libra.workload.training.offload import OffloadHost, ParameterServer

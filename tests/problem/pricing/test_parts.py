@@ -14,9 +14,8 @@ from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.network.catalog.failures import HOUR, YEAR
 from evo_libra.problem.constraint_parser import parse_constraint
 from evo_libra.problem.constraints import Constraint
-from evo_libra.problem.fault_table import summed
 from evo_libra.problem.faults import Faults
-from evo_libra.problem.network_faults import NetworkFaults
+from evo_libra.problem.network_faults import NetworkFaults, summed
 from evo_libra.problem.pricing.parts import BillOfMaterials, whole_ports
 from evo_libra.problem.pricing.pricing import DimensionChoice, choice_tables
 from evo_libra.problem.space import Structures

@@ -12,9 +12,8 @@ import pytest
 from evo_libra.arrays import Population, no_plans
 from evo_libra.problem.pricing.per_bandwidth import PricedTopologies
 from evo_libra.problem.pricing.pricing import DimensionChoice
-from evo_libra.problem.sections.bandwidth import SearchedBandwidths, SolvedBandwidths, bandwidth_section
+from evo_libra.problem.sections.network import SearchedBandwidths, SolvedBandwidths, SparesSection, bandwidth_section
 from evo_libra.problem.sections.section import Draft, Rules
-from evo_libra.problem.sections.spares import SparesSection
 
 CHOICES = tuple(DimensionChoice(((0,),), np.array([low]), np.array([high])) for low, high in ((2.0, 8.0), (1.0, 4.0)))
 

@@ -11,8 +11,8 @@ from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.network.catalog.technologies import Catalog, Technology, part_prices
 from evo_libra.problem.pricing.per_bandwidth import PerBandwidth
 from evo_libra.problem.pricing.pricing import DimensionChoice, choice_tables
+from evo_libra.problem.sections.network import BlockSection, StructureSection
 from evo_libra.problem.sections.section import Draft, Rules
-from evo_libra.problem.sections.topology import BlockSection, StructureSection
 from evo_libra.problem.space import Structures
 
 RING, SWITCH = BLOCK_NAMES.index("ring"), BLOCK_NAMES.index("switch")

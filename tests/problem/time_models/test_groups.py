@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evo_libra.problem.time_models.groups import placed_channels
+from evo_libra.problem.time_models.placement import placed_channels
 from evo_libra.workload.layers.iteration_time import Pattern
 
 

@@ -102,7 +102,7 @@ def test_whole_ports_that_are_too_many_are_tried_around_the_relaxed_optimum(
     small: Problem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     exact = search(small, engine="exhaustive", population=100, evaluations=100_000)
-    monkeypatch.setattr("evo_libra.optimality.networks.MAX_NETWORKS", 10)
+    monkeypatch.setattr("evo_libra.optimality.whole_designs.MAX_NETWORKS", 10)
     front = search(small, engine="exhaustive", population=100, evaluations=100_000)
     proof = certify(small, front)
     assert proof.networks == 0

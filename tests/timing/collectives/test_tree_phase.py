@@ -7,8 +7,8 @@ import pytest
 
 from evo_libra.collective import Collective
 from evo_libra.network.blocks.registry import BLOCKS
+from evo_libra.timing.collectives.block_phase import tree_time
 from evo_libra.timing.collectives.phase import Implementation, Link, Overheads
-from evo_libra.timing.collectives.tree_phase import tree_time
 
 AR, RS, AG, A2A = (
     Collective.ALL_REDUCE, Collective.REDUCE_SCATTER, Collective.ALL_GATHER, Collective.ALL_TO_ALL,

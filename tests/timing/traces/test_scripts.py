@@ -10,10 +10,10 @@ import pytest
 from evo_libra.chakra.trace import Attribute, CollectiveType, Node
 from evo_libra.chakra.write import collective_node, compute_node, receive_node, send_node
 from evo_libra.errors import InputError
-from evo_libra.timing.traces import scripts
+from evo_libra.timing.traces import compile as compiling
+from evo_libra.timing.traces.compile import scripts_of
 from evo_libra.timing.traces.operations import read_script
 from evo_libra.timing.traces.process_groups import ProcessGroups
-from evo_libra.timing.traces.scripts import scripts_of
 from evo_libra.workload.trace_nodes import between
 
 GROUPS = ProcessGroups(4, {"1": (0, 1), "2": (2, 3)})
@@ -36,7 +36,7 @@ def test_what_is_read_once_is_what_each_trace_says(monkeypatch: pytest.MonkeyPat
         read.append(npu)
         return read_script(trace, npu, *rest, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(scripts, "read_script", counted)
+    monkeypatch.setattr(compiling, "read_script", counted)
     traces = [around(npu) for npu in range(4)]
     found = scripts_of(traces, GROUPS)
     assert read == [0]

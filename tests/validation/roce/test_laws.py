@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evo_libra.validation.roce.controller import Controller, Law
-from evo_libra.validation.roce.fluid import Network, Signals
+from evo_libra.validation.roce.fluid import Controller, Law, Network, Signals
 from evo_libra.validation.roce.laws import LAWS, Dcqcn, Dctcp, Hpcc, LineRate, Timely
 
 LINE, TRIP = 25e9, 1e-5

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evo_libra.collective import Collective
-from evo_libra.workload.layers.generators import dlrm, moe, transformer
-from evo_libra.workload.layers.language_models import MoeSpec, TransformerSpec, load_models
+from evo_libra.workload.layers.generators import MoeSpec, TransformerSpec, dlrm, load_models, moe, transformer
 from evo_libra.workload.layers.workload import IterationSize, Layer, Phase, Workload, scale_compute
 
 AR, AG, A2A = Collective.ALL_REDUCE, Collective.ALL_GATHER, Collective.ALL_TO_ALL

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import evo_libra
 from evo_libra.errors import InputError
-from evo_libra.workload.layers.language_models import load_models
+from evo_libra.workload.layers.generators import load_models
 from evo_libra.workload.models.decoder import Decoder, decoder, decoder_of, load_decoders
 from evo_libra.workload.models.decoder_spec import DecoderSpec
 from evo_libra.workload.models.hugging_face import read_decoder

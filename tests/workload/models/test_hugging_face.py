@@ -21,7 +21,7 @@ from evo_libra.workload.models.decoder_spec import DecoderSpec
 from evo_libra.workload.models.hugging_face import Configuration, configuration_of
 from evo_libra.workload.models.layers.attention import GroupedAttention, attended
 from evo_libra.workload.plans.plans import one_plan
-from evo_libra.workload.serving.cache import cache_bytes
+from evo_libra.workload.serving.memory import cache_bytes
 from evo_libra.workload.serving.serving_setup import ServingSetup
 from evo_libra.workload.training.training_step import model_flop
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evo_libra.errors import InputError
-from evo_libra.workload.layers.language_models import DlrmSpec, load_models
+from evo_libra.workload.layers.generators import DlrmSpec, load_models
 from evo_libra.workload.models.decoder import load_decoders
 from evo_libra.workload.models.recommender import (
     Recommender,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from evo_libra.workload.models.decoder import Stack
 from evo_libra.workload.models.layers.attention import GroupedAttention
 from evo_libra.workload.models.layers.feed_forward import FeedForward, RoutedFeedForward
-from evo_libra.workload.models.stack import Stack
 
 ATTENTION = GroupedAttention(64, 8, 2, 16)
 SMALL = ATTENTION, FeedForward(64, 8, gated=True)

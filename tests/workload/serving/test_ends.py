@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.workload.models.decoder import decoder
 from evo_libra.workload.plans.plans import Plans, one_plan
-from evo_libra.workload.serving.ends import EmbeddingAndHeadTraffic
 from evo_libra.workload.serving.phases import Phases, phases_of
-from evo_libra.workload.serving.serving_setup import ServingSetup
+from evo_libra.workload.serving.serving_setup import EmbeddingAndHeadTraffic, ServingSetup
 from evo_libra.workload.serving.stacks import HOP
 from evo_libra.workload.training.races import StepTime, Traffic
 

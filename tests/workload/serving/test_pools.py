@@ -13,13 +13,13 @@ from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.workload.models.decoder import decoder
 from evo_libra.workload.plans.placement import ORDER, placed_groups
 from evo_libra.workload.plans.plans import one_plan
-from evo_libra.workload.serving.cache import cache_of_prompt, memory_of_pools, serving_memory
+from evo_libra.workload.serving.memory import cache_of_prompt, memory_of_pools, serving_memory
 from evo_libra.workload.serving.observed import OFF, observed
 from evo_libra.workload.serving.phases import pool_phases, transfer_parts
-from evo_libra.workload.serving.served_times import served_times, times_in_order
 from evo_libra.workload.serving.serving_plans import ServingPlans
 from evo_libra.workload.serving.serving_rules import ServingSpace, every_serving_plan, serving_mistakes, serving_text
 from evo_libra.workload.serving.serving_setup import ServingSetup
+from evo_libra.workload.serving.serving_step import served_times, times_in_order
 from evo_libra.workload.training.races import EXPERT, OF_PREFILL, POOLS, Traffic
 
 MODEL = decoder("llama-3-70b")

@@ -17,12 +17,12 @@ from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.workload.models.decoder import decoder
 from evo_libra.workload.models.decoder_spec import Experts
 from evo_libra.workload.plans.plans import Plans, one_plan
-from evo_libra.workload.serving.cache import cache_bytes, serving_memory
+from evo_libra.workload.serving.memory import cache_bytes, serving_memory
 from evo_libra.workload.serving.phases import phases_of
-from evo_libra.workload.serving.served_times import served_times, times_in_order
 from evo_libra.workload.serving.serving_plans import ServingPlans
 from evo_libra.workload.serving.serving_rules import ServingSpace, every_serving_plan
 from evo_libra.workload.serving.serving_setup import ServingSetup
+from evo_libra.workload.serving.serving_step import served_times, times_in_order
 from evo_libra.workload.training.races import OF_PREFILL, POOLS
 
 SAME = 1e-9

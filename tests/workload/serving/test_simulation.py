@@ -14,9 +14,9 @@ from evo_libra.workload.models.decoder import decoder
 from evo_libra.workload.plans.plans import Plans, one_plan
 from evo_libra.workload.serving.lengths import Lengths, exponential_lengths
 from evo_libra.workload.serving.observed import OFF, observed, replica_of
-from evo_libra.workload.serving.served_times import served_times
 from evo_libra.workload.serving.serving_plans import ServingPlans
 from evo_libra.workload.serving.serving_setup import ServingSetup
+from evo_libra.workload.serving.serving_step import served_times
 from evo_libra.workload.serving.simulation import PrefillPool, Replica, Request, simulate
 from evo_libra.workload.training.races import Traffic
 

@@ -14,12 +14,11 @@ from sample_decoders import DENSE, ROUTED
 from evo_libra.arrays import FloatArray
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.workload.plans.plans import Plans, one_plan
-from evo_libra.workload.serving.cache import memory_of_pools, serving_memory
+from evo_libra.workload.serving.memory import SPILLED, in_expansion, memory_of_pools, on_npu, serving_memory
 from evo_libra.workload.serving.phases import phases_of
-from evo_libra.workload.serving.served_times import served_times, times_in_order
 from evo_libra.workload.serving.serving_plans import ServingPlans
 from evo_libra.workload.serving.serving_setup import ServingSetup
-from evo_libra.workload.serving.tiers import SPILLED, in_expansion, on_npu
+from evo_libra.workload.serving.serving_step import served_times, times_in_order
 from evo_libra.workload.training.expansion import NO_EXPANSION, Expansion
 from evo_libra.workload.training.races import EXPANSION, StepTime
 

@@ -9,7 +9,7 @@ from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.workload.models.decoder import Decoder, decoder_of
 from evo_libra.workload.models.decoder_spec import DecoderSpec
 from evo_libra.workload.plans.plans import one_plan
-from evo_libra.workload.step_traces.stage_data import StageData, stage_data
+from evo_libra.workload.step_traces.stage_writer import StageData, stage_data
 from evo_libra.workload.training.training_setup import Setup
 
 NPU = accelerator("h100-80gb")

@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from evo_libra.pictures.plots.glyphs import ASCII, UNICODE, Line, Role, line_of
+from evo_libra.pictures.plots.series import ASCII, UNICODE, Line, Role, line_of
 from evo_libra.ui.terminal.plot_view import MAX_FRONTS, Picture, hint_of
 from evo_libra.ui.terminal.themes import Styles
 

@@ -9,10 +9,9 @@ from pydantic import TypeAdapter
 
 from evo_libra.errors import InputError, unknown
 from evo_libra.installed import entry_points_of
-from evo_libra.workload.models.layers.attention import GroupedAttention, MultiheadLatentAttention
+from evo_libra.workload.models.layers.attention import GroupedAttention, MultiheadLatentAttention, SparseLatentAttention
 from evo_libra.workload.models.layers.feed_forward import FeedForward, RoutedFeedForward
 from evo_libra.workload.models.layers.recurrent import GatedDelta, SelectiveScan, StateSpace
-from evo_libra.workload.models.layers.sparse import SparseLatentAttention
 from evo_libra.workload.models.layers.sublayer import Sublayer
 
 ENTRY_POINTS = "evo_libra.sublayers"

@@ -19,7 +19,7 @@ from evo_libra.workload.models.layers.feed_forward import FeedForward
 from evo_libra.workload.models.layers.registry import KINDS, sublayer_of
 from evo_libra.workload.models.layers.sublayer import WHOLE, Cell, Matrix, Share, Sublayer
 from evo_libra.workload.plans.plans import one_plan
-from evo_libra.workload.serving.cache import serving_memory
+from evo_libra.workload.serving.memory import serving_memory
 from evo_libra.workload.serving.phases import phases_of
 from evo_libra.workload.serving.serving_setup import ServingSetup
 from evo_libra.workload.training.memory import memory

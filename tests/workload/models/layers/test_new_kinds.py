@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from evo_libra.workload.models.layers.attention import GroupedAttention, attended
+from evo_libra.workload.models.layers.attention import GroupedAttention, SparseLatentAttention, attended
 from evo_libra.workload.models.layers.ends import Predictor
 from evo_libra.workload.models.layers.recurrent import GatedDelta, SelectiveScan, StateSpace
-from evo_libra.workload.models.layers.sparse import SparseLatentAttention
 from evo_libra.workload.models.layers.sublayer import WHOLE, Attention, Cell, Matrix, Scan, Share, StepWork
 
 BF16 = Cell(2.0, 0.0)
