@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 from evo_libra import load_problem
-from evo_libra.explain import serving_report
+from evo_libra.explain import step_report as serving_report
 from evo_libra.explain.explain import breakdown_of
 from evo_libra.explain.time_record import Serving
 from evo_libra.problem.problem import Problem
