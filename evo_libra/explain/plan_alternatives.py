@@ -126,7 +126,8 @@ def _blocked(table: PlanTable, mine: int) -> Iterator[Blocked]:
         else:
             dp = plan.dp // 2 if name in _DEGREES else plan.dp
             changed = replace(plan, **{name: twice}, dp=dp)
-            reason = next((message for key, message in table.mistakes_of(mine, changed) if key == name), None)
+            key = "global_batch" if name == "micro_batch" else name  # which a microbatch does not divide
+            reason = next((message for each, message in table.mistakes_of(mine, changed) if each == key), None)
         if reason is not None:
             yield Blocked(change=f"{name} {int(twice[0])}", reason=reason)
 

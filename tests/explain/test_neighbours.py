@@ -11,6 +11,7 @@ from evo_libra import load_problem, search
 from evo_libra.explain.candidates import candidates_of
 from evo_libra.explain.design_record import beaten_by, position_on_front
 from evo_libra.explain.neighbours import neighbours, shadow_price, slack
+from evo_libra.explain.plan_alternatives import plan_alternatives
 from evo_libra.front.front import Front
 from evo_libra.problem.problem import Problem
 
@@ -105,3 +106,62 @@ def test_what_beats_a_design_is_counted_and_named(front: Front) -> None:
     assert sentence.startswith(f"{count:,} of {len(front):,} designs on the front are better; #")
     better = {name: middle[name] * 0.5 for name in worse}
     assert beaten_by(candidates_of(front), better) == ["nothing on the front is as good in every objective"]
+
+
+@pytest.mark.parametrize(("name", "design", "changes", "expected"), [
+    # Ports of NVLink have 25 GB/s, those of copper and optics 50 GB/s. Copper stays within racks: 100 GB/s at most.
+    ("dense-1k", "SW(8)@nvlink4:300_SW(128)@optics-400g:50", (), {
+        "dim 0: 325 GB/s instead of 300": "SW(8)@nvlink4:325_SW(128)@optics-400g:50",
+        "dim 0: 275 GB/s instead of 300": "SW(8)@nvlink4:275_SW(128)@optics-400g:50",
+        "dim 0: copper-400g instead of nvlink4": "SW(8)@copper-400g:100_SW(128)@optics-400g:50",
+        "dim 1: 100 GB/s instead of 50": "SW(8)@nvlink4:300_SW(128)@optics-400g:100",
+        "dim 1: fat-tree instead of switch": "SW(8)@nvlink4:300_CL(128)@optics-400g:50",
+    }),
+    # 450 GB/s are all ports of NVLink, and 50 GB/s the only one of optics; on a ring copper has two or none.
+    ("dense-1k", "SW(8)@nvlink4:450_RI(8)@copper-400g:100_CL(16)@optics-400g:50", (), {
+        "dim 0: 425 GB/s instead of 450": "SW(8)@nvlink4:425_RI(8)@copper-400g:100_CL(16)@optics-400g:50",
+        "dim 1: switch instead of ring": "SW(8)@nvlink4:450_SW(8)@copper-400g:100_CL(16)@optics-400g:50",
+        "dim 2: 100 GB/s instead of 50": "SW(8)@nvlink4:450_RI(8)@copper-400g:100_CL(16)@optics-400g:100",
+        "dim 2: switch instead of fat-tree": "SW(8)@nvlink4:450_RI(8)@copper-400g:100_SW(16)@optics-400g:50",
+    }),
+    # The second port of optics costs more than the limit: it is shown, and says so. Other networks beyond it are not.
+    ("dense-1k", "SW(8)@nvlink4:300_SW(128)@optics-400g:50", ("constraints=[cost <= 13 MUSD]",), {
+        "dim 0: 325 GB/s instead of 300": "SW(8)@nvlink4:325_SW(128)@optics-400g:50",
+        "dim 0: 275 GB/s instead of 300": "SW(8)@nvlink4:275_SW(128)@optics-400g:50",
+        "dim 1: 100 GB/s instead of 50": "SW(8)@nvlink4:300_SW(128)@optics-400g:100",
+        "dim 1: fat-tree instead of switch": "SW(8)@nvlink4:300_CL(128)@optics-400g:50",
+    }),
+    # A tenth more and a tenth less, where bandwidths are of any size; NPUs in a node have 160 GB/s at most.
+    ("gpt3-4k", "FC(4)@chiplet:250_SW(1024)@pod:20", (), {
+        "dim 0: 275 GB/s instead of 250": "FC(4)@chiplet:275_SW(1024)@pod:20",
+        "dim 0: 225 GB/s instead of 250": "FC(4)@chiplet:225_SW(1024)@pod:20",
+        "dim 0: ring instead of fully-connected": "RI(4)@chiplet:250_SW(1024)@pod:20",
+        "dim 0: package instead of chiplet": "FC(4)@package:250_SW(1024)@pod:20",
+        "dim 0: node instead of chiplet": "FC(4)@node:160_SW(1024)@pod:20",
+        "dim 1: 22 GB/s instead of 20": "FC(4)@chiplet:250_SW(1024)@pod:22",
+        "dim 1: 18 GB/s instead of 20": "FC(4)@chiplet:250_SW(1024)@pod:18",
+    }),
+])  # fmt: skip
+def test_the_steps_of_a_design(name: str, design: str, changes: tuple[str, ...], expected: dict[str, str]) -> None:
+    problem = load_problem(name, changes)
+    assert isinstance(problem, Problem)
+    found = neighbours(problem, design)
+    # More of a bandwidth comes first.
+    assert [(one.change, one.design) for one in found] == list(expected.items())
+    assert [one.dimension for one in found] == [int(one.change[4]) for one in found]
+    broken = [one.change for one in found if one.broken]
+    assert broken == (["dim 1: 100 GB/s instead of 50"] if changes else [])
+    assert all(len(one.broken) == 1 for one in found if one.broken)
+
+
+def test_steps_of_plans_fit_memory_and_network() -> None:
+    problem = load("mixtral-8x7b-256")
+    found = [one for one in neighbours(problem, CASES["mixtral-8x7b-256"]) if one.dimension is None]
+    network, plan = CASES["mixtral-8x7b-256"].split(" | ")
+    others = plan_alternatives(problem, problem.read(CASES["mixtral-8x7b-256"]), 0).changes
+    (table,) = problem.time.tables
+    fitting = {f"{table.name}: {one.change}": f"{network} | {one.plan}" for one in others
+               if one.fits_memory and one.fits_network}  # fmt: skip
+    assert {one.change: one.design for one in found} == fitting
+    assert 0 < len(fitting) < len(others)
+    assert plan not in {one.design.split(" | ")[1] for one in found}

@@ -84,6 +84,9 @@ def test_parts_in_any_fraction() -> None:
     # One port of an NPU on switches that hold two planes: half of a switch.
     assert pieces(figures([kit("switch")], [2], ports=1, whole=False)["stops"], RATE)["switch"] == 0.5
     assert pieces(figures([kit("switch")], [2], ports=1)["stops"], RATE)["switch"] == 1
+    # Four ports: two switches, 8 links.
+    found = pieces(figures([kit("switch")], [2], ports=4, whole=False)["stops"], RATE)
+    assert (found["switch"], found["link"]) == (2, 8)
 
 
 def test_units_of_spares() -> None:

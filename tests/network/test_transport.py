@@ -6,7 +6,15 @@ import itertools
 
 import pytest
 
-from evo_libra.network.transport import TRANSPORTS
+from evo_libra.network.transport import (
+    HEADERS,
+    LABEL,
+    PAYLOAD,
+    RAMP_PRODUCTS,
+    RAMP_ROUND_TRIPS,
+    TRANSPORTS,
+    approximation,
+)
 
 STATED = {"pfc": 1.0, "dcqcn": 1.0, "dctcp": 1.0, "timely": 1.0, "hpcc": 0.909, "hpcc-pint": 0.949}
 """Factors over PFC, by headers and utilisation."""
@@ -32,3 +40,20 @@ def test_schemes_as_published() -> None:
         "pfc": (0, 1.0, False, True), "dcqcn": (0, 1.0, True, True), "dctcp": (0, 1.0, True, False),
         "timely": (0, 1.0, True, True), "hpcc": (48, 0.95, True, False), "hpcc-pint": (1, 0.95, True, False),
     }  # fmt: skip
+
+
+def test_what_headers_and_targets_leave() -> None:
+    # 1,000 B of payload and 62 B of headers, of Ethernet with preamble and gap, IP, UDP and InfiniBand's transport;
+    # HPCC adds 48 B and PINT one, and both aim at 95 % of the link.
+    assert (PAYLOAD, HEADERS) == (1000, 62)
+    assert TRANSPORTS["hpcc"].factor == pytest.approx(0.95 * 1062 / 1110, rel=1e-12)
+    assert TRANSPORTS["hpcc-pint"].factor == pytest.approx(0.95 * 1062 / 1063, rel=1e-12)
+    # Short messages wait for three round trips, less an eighth of a product of bandwidth and delay for each.
+    assert (RAMP_ROUND_TRIPS, RAMP_PRODUCTS) == (3.0, 8.0)
+
+
+def test_outputs_say_that_a_transport_is_an_approximation() -> None:
+    plain, named = "SW(8)@nvlink4:450", "SW(8)@nvlink4:450_SW(16)@roce-400g.dctcp:50"
+    assert approximation([plain]) == {}
+    assert approximation([plain, named]) == {"approximation": LABEL}
+    assert approximation(["SW(8)@some.other:450"]) == {}

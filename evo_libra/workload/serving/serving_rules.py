@@ -179,7 +179,7 @@ def _own_mistakes(
 
 
 def _part(share: float) -> Fraction:
-    """Return a part that a file rounds, such as 0.333, as the nearest small fraction."""
+    """Return a part that a file rounds, such as 0.3333, as the nearest small fraction."""
     return Fraction(share).limit_denominator(1024)
 
 

@@ -118,6 +118,8 @@ def test_an_ocs_holds_several_ports_of_few_npus() -> None:
     ("switch", 4, 1, 4, (4, 0)), ("switch", 4, 1, 3, (3, 0)), ("switch", 4, 2, 4, (2, 0)),
     # 4 leaves of 2 with 8 uplinks, whose upper end stands amid all 8: the part of them within reach.
     ("switch", 8, 1, 2, (8, 2)), ("switch", 8, 1, 1, (4, 1)),
+    # 7 NPUs: a leaf of one and three of two; of 7 uplinks 2/7 are within reach of the middle.
+    ("switch", 7, 1, 2, (7, 2)), ("switch", 7, 1, 1, (4, 1)),
     ("fat-tree", 2, 4, 2, (2, 0.5)),
     ("ring", 4, 1, 4, (2, 0)), ("ring", 4, 2, 4, (0, 0)),
     ("ocs-rail", 2, 1, 9, (0, 0)),

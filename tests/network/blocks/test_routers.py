@@ -154,3 +154,23 @@ def test_lines_carry_what_routers_send_to_each_other(npus: int, radix: int) -> N
                         amount = plane.leaf * share / side * (1 + (middle == target))
                         through([(0, source), (0, middle), (0, target)], amount, load)
             assert max(load.values()) <= 1 + 1e-9
+
+
+@pytest.mark.parametrize(("npus", "inside", "extent", "stride", "expected"), [
+    # A dragonfly of 9 groups of 4 routers of 2 NPUs: all of it, a group, those of a router, every second one of a
+    # group, one of each group, three that are no grid; and 9 places of 8 NPUs each, of the same network.
+    (72, 1, 72, 1, (2, 8, True)), (72, 1, 8, 1, (2, 8, False)), (72, 1, 2, 1, (2, 2, False)),
+    (72, 1, 4, 2, (1, 4, False)), (72, 1, 9, 8, (1, 1, False)), (72, 1, 3, 1, (1, 1, False)),
+    (9, 8, 9, 1, (1, 1, False)), (36, 2, 4, 1, (1, 4, False)),
+])  # fmt: skip
+def test_groups_at_routers_and_in_pods(
+    npus: int, inside: int, extent: int, stride: int, expected: tuple[int, int, bool]
+) -> None:
+    block = BY_NAME["dragonfly"]
+    built = block.at(sample_kit(block, radix=7), np.array([inside]))
+    found = built.levels(np.array([extent]), np.array([stride]), np.array([npus]))
+    plane = dragonfly(72, 7)
+    assert (found.leaf.tolist(), found.pod.tolist()) == ([expected[0]], [expected[1]])
+    assert (found.upper.tolist(), found.top.tolist()) == ([plane.upper], [plane.top])
+    # Only all NPUs of the network go straight in an all-to-all.
+    assert found.uniform.tolist() == [plane.uniform if expected[2] else 0.0]

@@ -1,0 +1,151 @@
+"""Streams of hosts and parameter servers, and what plans with them must keep to: bytes of 1e9 weights by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from evo_libra.network.catalog.accelerators import accelerator
+from evo_libra.workload.models.decoder import decoder_of
+from evo_libra.workload.models.decoder_spec import DecoderSpec
+from evo_libra.workload.plans.placement_rules import host_bytes, host_limit, placement_allowed, placement_mistakes
+from evo_libra.workload.plans.plans import FULL, HOST, NETWORK, NPU, NVME, Plans, one_plan
+from evo_libra.workload.training.offload import (
+    Offload,
+    OffloadHost,
+    OffloadStreams,
+    ParameterServer,
+    Stream,
+    host_memory,
+    in_window,
+    offload_streams,
+    on_npu,
+)
+from evo_libra.workload.training.training_setup import Setup
+
+MACHINE = OffloadHost(link=10e9, memory_capacity=40e9, memory_bandwidth=100e9, flop_rate=1e12, ssd_rate=5e9)
+SERVER = ParameterServer(link=20e9, memory_bandwidth=200e9, flop_rate=2e12, ssd_rate=4e9)
+BOTH = Offload(MACHINE, SERVER, checkpoints=True)
+NONE = np.zeros(1)
+BILLION = np.array([1e9])
+
+
+def at(place: int, **plan: int) -> Plans:
+    return one_plan(optimizer=place, **plan)
+
+
+def seconds(streams: tuple[Stream, ...]) -> dict[str, float]:
+    found = {stream.name: float(np.ravel(stream.seconds)[0]) for stream in streams}
+    return {name: time for name, time in found.items() if time}
+
+
+def of(place: int, offload: Offload = BOTH, served: float = 4e9, checkpoints: float = 0.0) -> list[dict[str, float]]:
+    """Return the streams of both passes and of the update, of 1e9 weights of an NPU and those of all servers."""
+    found = offload_streams(offload, at(place), BILLION, np.array([served]), np.array([checkpoints]))
+    return [seconds(streams) for streams in (found.forward, found.backward, found.update)]
+
+
+def test_an_optimizer_in_the_host_takes_gradients_and_returns_weights() -> None:
+    # The update: 2 bytes of a gradient down (and of a weight up, at the same time) at 10 GB/s. In memory the gradient
+    # comes in, 2 x (12 + 2) bytes are read and written, and 2 go out: 32 at 100 GB/s. 17 FLOP of a weight at 1 TFLOP/s.
+    assert of(HOST) == [{}, {}, pytest.approx({"host link": 0.2, "host memory": 0.32, "host compute": 0.017})]
+
+
+def test_weights_on_ssds_come_with_each_pass() -> None:
+    # 2 bytes of a weight from the SSD at 5 GB/s, through memory twice, and over the link with each pass. The update
+    # reads and writes 14 bytes of an SSD, and 2 + 12 + 28 + 12 + 2 = 56 of memory.
+    passed = {"host link": 0.2, "host SSD": 0.4, "host memory": 0.04}
+    found = of(NVME)
+    assert found[:2] == [pytest.approx(passed)] * 2
+    assert found[2] == pytest.approx({"host SSD": 2.8, "host memory": 0.56, "host compute": 0.017})
+
+
+def test_inputs_of_layers_go_to_the_host_and_come_back() -> None:
+    # 5 GB: beside the weights, which come the other way, forwards; with them backwards.
+    forward, backward, _ = of(NVME, checkpoints=5e9)
+    assert (forward["host link"], backward["host link"]) == (pytest.approx(0.5), pytest.approx(0.7))
+    assert of(NPU, checkpoints=5e9)[:2] == [pytest.approx({"host link": 0.5})] * 2
+    assert of(NPU, Offload(MACHINE), checkpoints=5e9) == [{}, {}, {}]
+
+
+def test_servers_send_weights_and_take_gradients() -> None:
+    # 4e9 weights: 2 bytes over the link at 20 GB/s each way. Forwards 2 bytes from SSDs and 4 of memory; backwards an
+    # update with 14 bytes of SSDs and 4 + 56 of memory, and 17 FLOP.
+    forward, backward, update = of(NETWORK)
+    assert forward == pytest.approx({"server link": 0.4, "server SSD": 2.0, "server memory": 0.08})
+    assert backward == pytest.approx(
+        {"server link": 0.4, "server SSD": 14.0, "server memory": 1.2, "server compute": 0.034}
+    )
+    assert update == {}
+    assert of(HOST, Offload(None, SERVER)) == [{}, {}, {}]
+
+
+def test_a_host_without_ssds_has_no_such_stream() -> None:
+    assert "host SSD" not in of(NVME, Offload(replace(MACHINE, ssd_rate=None)))[0]
+
+
+def test_streams_of_both_kinds_run_side_by_side() -> None:
+    one, two = (OffloadStreams((Stream(name, NONE),), (), (Stream(name, BILLION),)) for name in ("a", "b"))
+    both = one.beside(two)
+    assert [stream.name for stream in both.forward] == [stream.name for stream in both.update] == ["a", "b"]
+    assert both.backward == ()
+
+
+@pytest.mark.parametrize(("place", "bytes_", "window", "stays"), [
+    # States of 12 bytes and a gradient of 2 in the host; 8 bytes of buffers where they are on SSDs.
+    (NPU, 0.0, False, True), (HOST, 14e9, False, False), (NVME, 8e9, True, False), (NETWORK, 0.0, True, False),
+])  # fmt: skip
+def test_what_lies_where(place: int, bytes_: float, window: bool, stays: bool) -> None:  # noqa: FBT001 - a case
+    waiting = np.array([3e9])
+    assert host_memory(BOTH, at(place), BILLION, waiting).tolist() == [bytes_ + 3e9]
+    assert host_memory(Offload(MACHINE), at(place), BILLION, waiting).tolist() == [bytes_]
+    assert (in_window(at(place)).tolist(), on_npu(at(place)).tolist()) == ([window], [stays])
+
+
+MODEL = decoder_of(
+    "small",
+    DecoderSpec.model_validate({
+        "layers": 8, "hidden": 64, "heads": 8, "feed_forward": 256, "gated": False, "vocabulary": 1000,
+        "source": "made up", "experts": {"count": 4, "per_token": 2, "feed_forward": 32},
+    }),
+)  # fmt: skip
+SETUP = Setup(MODEL, accelerator("h100-80gb"), 128, 16, offload=BOTH)
+
+
+def broken(plan: Plans, setup: Setup = SETUP) -> list[str]:
+    keys = [key for key, _ in placement_mistakes(setup, plan)]
+    assert placement_allowed(setup, plan).tolist() == [not keys]
+    return keys
+
+
+@pytest.mark.parametrize(("plan", "keys"), [
+    (at(NPU, dp=4), []), (at(HOST, dp=4), []), (at(HOST, dp=4, zero=3), []),
+    # Weights that come layer by layer are sharded.
+    (at(NVME, dp=4, zero=2), ["zero"]), (at(NVME, dp=4, zero=3), []),
+    # Servers add up one microbatch of each replica: 16 sequences of 4 x 4.
+    (at(NETWORK, dp=4, zero=3, micro_batch=4), []), (at(NETWORK, dp=4, zero=3, micro_batch=2), ["global_batch"]),
+    # They need copies: of weights that one NPU has alone there is nothing to add up.
+    (at(NETWORK, tp=4, zero=3, micro_batch=16), ["dp"]), (at(NETWORK, cp=2, zero=3, micro_batch=16), []),
+    (at(NETWORK, dp=2, ep=2, zero=3, micro_batch=8), ["dp"]),
+    (at(NETWORK, tp=2, dp=2, ep=2, zero=3, micro_batch=8), []),
+    (at(NETWORK, tp=2, dp=2, ep=4, zero=3, micro_batch=8), ["dp"]), (at(NPU, tp=4, micro_batch=16), []),
+])  # fmt: skip
+def test_what_a_place_needs_of_a_plan(plan: Plans, keys: list[str]) -> None:
+    assert broken(plan) == keys
+
+
+def test_a_host_holds_what_its_npus_need() -> None:
+    # 14 bytes of each weight of an NPU, a quarter of them with ZeRO, and what waits of fully recomputed layers: 16 / 4
+    # microbatches are more than the one stage, of 8 layers with 128 x 64 inputs of 2 bytes.
+    held = 8 * (16_384 + 256) + 128_000 + 8 * 4 * 4_096
+    assert host_bytes(SETUP, at(HOST, dp=4)).tolist() == [14 * held]
+    assert host_bytes(SETUP, at(HOST, dp=4, zero=1)).tolist() == [14 * held / 4]
+    assert host_bytes(SETUP, at(HOST, dp=4, recompute=FULL)).tolist() == [14 * held + 8 * 128 * 64 * 2]
+    assert host_limit(SETUP) == 40e9
+    assert host_limit(replace(SETUP, offload=Offload())) == np.inf
+    less = replace(SETUP, offload=Offload(replace(MACHINE, memory_capacity=14.0 * held - 1)))
+    assert broken(at(HOST, dp=4), less) == ["optimizer"]
+    enough = replace(SETUP, offload=Offload(replace(MACHINE, memory_capacity=14.0 * held)))
+    assert broken(at(HOST, dp=4), enough) == []
