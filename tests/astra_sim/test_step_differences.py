@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evo_libra.astra_sim.step_differences import step_differences
+from evo_libra.astra_sim.times import step_differences
 from evo_libra.collective import Collective
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.workload.models.decoder import Decoder, decoder_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from evo_libra.explain.money_sheet import bill_table, failure_parts, money_section, parts_table, system_table
+from evo_libra.explain.reason_sheet import bill_table, failure_parts, money_section, parts_table, system_table
 from evo_libra.explain.record import Breakdown, FailingPart, Failures, NetworkDimension, PartRow, Spares, SystemRow
 from evo_libra.explain.sheet import Table
 

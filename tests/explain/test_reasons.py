@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evo_libra.explain.candidates import Candidates, Step
-from evo_libra.explain.position_on_front import beaten_by, position_on_front
+from evo_libra.explain.design_record import beaten_by, position_on_front
 from evo_libra.explain.reasons import (
     compared_with,
     difference,

@@ -10,12 +10,14 @@ import pytest
 from evo_libra.arrays import Population
 from evo_libra.network.blocks import Kit, Part, Range
 from evo_libra.network.blocks.registry import BLOCK_NAMES
-from evo_libra.timing.algorithms import DIRECT, HALVING_DOUBLING, RING_ALGORITHM
 from evo_libra.timing.phase_dimensions import (
+    DIRECT,
     DIVIDED,
+    HALVING_DOUBLING,
     ONE_ALGORITHM,
     OPTICAL,
     PHASE_BLOCK,
+    RING_ALGORITHM,
     SITED,
     TIMED_BLOCKS,
     PhaseDimensions,

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from evo_libra.problem.sections.collectives import CollectiveSection
 from evo_libra.problem.sections.section import Draft, Rules
+from evo_libra.problem.sections.workload import CollectiveSection
 from evo_libra.timing.schedule_choices import NoSchedules, ScheduleChoices
 
 ALGORITHMS = np.array([[0, 3], [1, 2]])

@@ -15,12 +15,19 @@ from evo_libra.timing.collectives.phase import FULLY_CONNECTED, RING, SWITCH, Im
 from evo_libra.timing.collectives.system import System
 from evo_libra.timing.machine import ComputeModel, Machine, MemoryKind, RemoteMemory, Route
 from evo_libra.timing.names import Scheduler
-from evo_libra.timing.traces.communicators import Peer, find_meetings, peers_of
-from evo_libra.timing.traces.compile import compile_program
-from evo_libra.timing.traces.equivalence_classes import Meeting, Order, Partition, _period, partition
+from evo_libra.timing.traces.communicators import (
+    Meeting,
+    Order,
+    Partition,
+    Peer,
+    _period,
+    find_meetings,
+    partition,
+    peers_of,
+)
+from evo_libra.timing.traces.compile import compile_program, scripts_of
 from evo_libra.timing.traces.operations import Scope
 from evo_libra.timing.traces.process_groups import GroupShape, ProcessGroups, group_shape
-from evo_libra.timing.traces.scripts import scripts_of
 
 AR, AG = Collective.ALL_REDUCE, Collective.ALL_GATHER
 

@@ -9,8 +9,7 @@ from evo_libra.collective import Collective, SizedByPlan
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.workload.models.decoder import decoder_of
 from evo_libra.workload.models.decoder_spec import DecoderSpec
-from evo_libra.workload.plans.open_plans import OpenPlans, plan_table
-from evo_libra.workload.plans.plan_space import PlanSpace
+from evo_libra.workload.plans.plan_space import OpenPlans, PlanSpace, plan_table
 from evo_libra.workload.plans.plan_table import lie_alike, order_text
 from evo_libra.workload.plans.plans import one_plan
 from evo_libra.workload.training.training_setup import Setup

@@ -11,8 +11,7 @@ import pytest
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.workload.models.decoder import decoder_of
 from evo_libra.workload.models.decoder_spec import DecoderSpec
-from evo_libra.workload.plans.open_plans import OpenPlans, plan_table
-from evo_libra.workload.plans.plan_space import PlanSpace
+from evo_libra.workload.plans.plan_space import OpenPlans, PlanSpace, plan_table
 from evo_libra.workload.serving.serving_rules import ServingSpace
 from evo_libra.workload.serving.serving_setup import ServingSetup
 from evo_libra.workload.serving.serving_table import ServingTable, serving_table

@@ -9,9 +9,9 @@ from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.workload.models.decoder import decoder
 from evo_libra.workload.plans.plans import one_plan
 from evo_libra.workload.serving.phases import pool_phases
-from evo_libra.workload.serving.served_times import served_times, times_in_order
 from evo_libra.workload.serving.serving_plans import ServingPlans
 from evo_libra.workload.serving.serving_setup import ServingSetup
+from evo_libra.workload.serving.serving_step import served_times, times_in_order
 from evo_libra.workload.training.races import Traffic
 
 SETUP = ServingSetup(decoder("llama-2-7b"), accelerator("h100-80gb"), 1000, 100)

@@ -10,8 +10,7 @@ import pytest
 
 from evo_libra.collective import Collective, Dispatch, NextStage, Pattern, SizedCollective
 from evo_libra.workload.layers.iteration_time import Merging
-from evo_libra.workload.training.iteration import shard_or_whole, step_iteration, stream_units
-from evo_libra.workload.training.planned_step import PlannedStep
+from evo_libra.workload.training.planned_step import PlannedStep, shard_or_whole, step_iteration, stream_units
 from evo_libra.workload.training.races import StepOverlap, StepSequence, StepTime, Traffic
 
 REDUCE, GATHER = Collective.ALL_REDUCE, Collective.ALL_GATHER
