@@ -33,8 +33,10 @@ PLACES = {
     "experiment file": "evo_libra.experiment.file.schema.ExperimentSpec",
     "catalogue of prices": "evo_libra.network.catalog.technologies.CatalogSpec",
     "catalogue of parts": "evo_libra.network.catalog.parts_spec.PartsSpec",
+    "catalogue of products": "evo_libra.network.orders.products.ProductsSpec",
     "prices": "evo_libra.network.catalog.technologies.load_catalog",
     "parts": "evo_libra.network.catalog.parts.load_parts_spec",
+    "products": "evo_libra.network.orders.catalog.load_products",
     "designs": "evo_libra.network.catalog.designs.reference_designs",
     "failures": "evo_libra.network.catalog.failures.load_failure_specs",
     "hosts": "evo_libra.network.catalog.hosts.load_hosts",
@@ -273,6 +275,43 @@ def parts(name: str) -> str:
     return table(["part", "kind", "low USD", "USD", "high USD", "W", "idle W", "ports", "ns", "year"], rows)
 
 
+PRODUCT_FIGURES = {
+    "systems": ("npu", "sizes", "kW", "height_U", "cooling", "nics"),
+    "nics": ("modes", "bus", "cage", "power_W"),
+    "switches": ("layer", "modes", "cages", "power_W", "latency_ns", "efficiency"),
+    "cables": ("kind", "Gbps", "links", "reach_m", "switch_module", "nic_module"),
+    "modules": ("Gbps", "links", "power_W"),
+    "ocs": ("ports", "power_W"),
+}
+"""Figures of a product in its table, by group."""
+
+
+def products(name: str, group: str) -> str:
+    """Return a table of the products of a group of a catalogue."""
+    rows = []
+    for key, one in getattr(named("products")(name), group).items():
+        price = one.price_usd
+        usd = "" if price is None else _amount(price) if isinstance(price, float) else _price_range(price)
+        figures = (_product_figure(getattr(one, figure)) for figure in PRODUCT_FIGURES[group])
+        rows.append([f"`{key}`", one.order, *figures, usd, str(one.year)])
+    return table(["name", "order", *(f"`{key}`" for key in PRODUCT_FIGURES[group]), "USD", "year"], rows)
+
+
+def _price_range(price: Any) -> str:  # noqa: ANN401 - a price
+    ends = f"{_amount(price.value)} ({_amount(price.low)} to {_amount(price.high)})"
+    return f"~{ends}" if price.basis == "estimate" else ends
+
+
+def _product_figure(value: Any) -> str:  # noqa: ANN401 - of any kind
+    if value is None:
+        return ""
+    if isinstance(value, tuple):
+        return ", ".join(map(_product_figure, value))
+    if hasattr(value, "Gbps"):
+        return f"{value.ports} x {_amount(value.Gbps)}"
+    return value if isinstance(value, str) else _amount(value)
+
+
 def designs() -> str:
     """Return a table of the reference designs."""
     rows = [
@@ -470,6 +509,7 @@ GENERATORS: Mapping[str, Callable[..., str]] = {
         prices,
         options,
         problems,
+        products,
         records,
         ratios,
         shares,

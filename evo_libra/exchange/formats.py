@@ -96,7 +96,7 @@ class Chosen:
     @property
     def notation(self) -> str:
         """The design as people write it."""
-        return str(self.problem.fabrics(self.population)[0])
+        return self.problem.notation.written(self.population)[0]
 
 
 @dataclass(frozen=True)
@@ -170,4 +170,4 @@ def trained_plan(chosen: Chosen) -> TrainedPlan:
         raise InputError(f"--workload: {unknown('workload', name, planned)}")
     loop, (setup, plan) = planned[name]
     order = tuple(group for group, _ in loop.layouts["dp"])
-    return TrainedPlan(name, setup, plan, order, chosen.problem.npus)
+    return TrainedPlan(name, setup, plan, order, int(chosen.population.npus[:, 0].prod()))

@@ -70,7 +70,9 @@ def full_dot(chosen: Chosen) -> str:
     switches = range(1, len(wired(chosen).switch_tier) + 1)
     # NPUs below each other: a page is longer than it is wide.
     lines = ["graph fabric {", "  rankdir=LR;", "  ranksep=4;", "  node [shape=box];"]
-    lines += [f"  {_quoted([device_name('NPU', number + 1)])};" for number in range(chosen.problem.npus)]
+    lines += [
+        f"  {_quoted([device_name('NPU', number + 1)])};" for number in range(int(chosen.population.npus[:, 0].prod()))
+    ]
     lines += [f"  {_quoted([device_name('switch', number)])} [shape=ellipse];" for number in switches]
     for (one, other, what), count in counts.items():
         label = f"{count} x {what}" if count > 1 else what

@@ -11,7 +11,8 @@ from evo_libra.arrays import Population
 from evo_libra.errors import InputError
 from evo_libra.explain.as_json import as_json
 from evo_libra.explain.fault_report import fault_report
-from evo_libra.explain.record import SystemRow
+from evo_libra.explain.order_bill import order_lines
+from evo_libra.explain.record import OrderLine, SystemRow
 from evo_libra.explain.system_bill import KILO, NETWORK, system_bill
 from evo_libra.network.bill import parts_in
 from evo_libra.network.blocks import ITEMS
@@ -39,11 +40,19 @@ def bill_table(problem: Problem, population: Population) -> list[dict[str, Any]]
     InputError : the problem's prices are not those of whole parts.
     """
     one = population.select([0])
+    if problem.book is not None:
+        return [_of_order(line) for line in order_lines(problem, one)]
     if not isinstance(problem.pricing, BillOfMaterials) or not problem.pricing.whole:
         raise InputError("this problem has no bill of parts; it needs a catalogue of parts and `bandwidth: ports`")
     rows = [*_network(problem, problem.pricing, one), *_spares(problem, one)]
     rows += [_of_system(row) for row in system_bill(problem, one) if row.item != NETWORK]
     return [{key: row.get(key) for key in COLUMNS} for row in rows]
+
+
+def _of_order(line: OrderLine) -> dict[str, Any]:
+    watts = None if line.power_W is None or not line.pieces else line.power_W / line.pieces
+    row = {**as_json(line), "item": line.what, "part": line.product, "technology": line.section, "unit_W": watts}
+    return {key: row.get(key) for key in COLUMNS}
 
 
 def _network(problem: Problem, pricing: BillOfMaterials, one: Population) -> Iterator[dict[str, Any]]:

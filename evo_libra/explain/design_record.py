@@ -70,7 +70,7 @@ def design_record(
     alternatives : whether other plans are of interest, which take most of the time.
     """
     population = problem.read(design)
-    notation = str(problem.fabrics(population)[0])
+    notation = problem.notation.written(population)[0]
     breakdown, broken = breakdown_of(problem, population, alternatives=alternatives), violations(problem, population)
     objectives, (beyond,) = objectives_of(problem, population), beyond_links(problem, population)
     return DesignRecord(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from evo_libra.explain.record import Breakdown, PartCost, SystemRow
 from evo_libra.explain.time_record import WorkloadTime
-from evo_libra.network.fabric import Fabric, parse_fabric
+from evo_libra.network.fabric import Fabric, is_order, parse_fabric
 
 REST = "overlap and rest"
 """What the iteration time has beyond the parts of its waterfall, or less, since some of them are at the same time."""
@@ -58,13 +58,15 @@ class MoneyChange:
 
 def network_rows(first: str, second: str) -> tuple[DimensionPair, ...]:
     """Return a row of each dimension: blocks, sizes, technologies and GB/s of both designs, and whether they differ."""
-    one, two = parse_fabric(first), parse_fabric(second)
-    pairs = enumerate(zip_longest(_dimensions(one), _dimensions(two)))
+    pairs = enumerate(zip_longest(_dimensions(first), _dimensions(second)))
     return tuple(DimensionPair(dimension=place, first=a, second=b, differs=a != b) for place, (a, b) in pairs)
 
 
-def _dimensions(fabric: Fabric) -> list[str]:
-    return [str(dimension) for dimension in fabric.dimensions]
+def _dimensions(design: str) -> list[str]:
+    """Return the dimensions of a network, or the parts of an order: systems, ports, planes, and what joins them."""
+    if is_order(design):
+        return design.partition(" | ")[0].split(" / ")
+    return [str(dimension) for dimension in parse_fabric(design).dimensions]
 
 
 def plan_words(first: str, second: str) -> tuple[WordPair, ...]:
@@ -73,7 +75,7 @@ def plan_words(first: str, second: str) -> tuple[WordPair, ...]:
     >>> plan_words("SW(8)@a:1 | tp8 dp4 mb1", "SW(8)@a:2 | tp4 dp8 mb1")
     (WordPair(of='plan', first='tp8 dp4', second='tp4 dp8'),)
     """
-    one, two = parse_fabric(first), parse_fabric(second)
+    one, two = map(_written, (first, second))
     pairs = [("options", _options(one), _options(two))]
     several = max(len(one.plans), len(two.plans)) > 1
     for place, (a, b) in enumerate(zip_longest(one.plans, two.plans, fillvalue="")):
@@ -83,6 +85,11 @@ def plan_words(first: str, second: str) -> tuple[WordPair, ...]:
         for name, mine, other in pairs
         if mine != other
     )
+
+
+def _written(design: str) -> Fabric:
+    """Return options and plans of a design; an order has no options."""
+    return Fabric((), plans=tuple(design.split(" | ")[1:])) if is_order(design) else parse_fabric(design)
 
 
 def _options(fabric: Fabric) -> list[str]:

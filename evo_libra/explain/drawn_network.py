@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evo_libra.arrays import GIGA
+from evo_libra.errors import InputError
 from evo_libra.network.blocks import ITEMS
 from evo_libra.network.blocks.registry import BLOCKS
-from evo_libra.network.fabric import Fabric, parse_fabric
+from evo_libra.network.fabric import Fabric, is_order, parse_fabric
 
 if TYPE_CHECKING:
     from evo_libra.arrays import FloatArray
@@ -83,6 +84,8 @@ def drawn_network(design: str, problem: Problem | None = None) -> DrawnNetwork:
     >>> network.npus, [(one.name, one.inside, one.rails, one.copies) for one in network.dimensions]
     (128, [('RI(4) package', 1, 1, 32), ('SW(32) pod', 4, 4, 1)])
     """
+    if is_order(design):
+        return _drawn_order(design, problem)
     fabric = parse_fabric(design)
     built = _built(fabric, design, problem)
     inside = np.cumprod([1, *(one.npus for one in fabric.dimensions)]).tolist()
@@ -98,6 +101,26 @@ def drawn_network(design: str, problem: Problem | None = None) -> DrawnNetwork:
             for d, one in enumerate(fabric.dimensions)
         ),
     )  # fmt: skip
+
+
+def _drawn_order(design: str, problem: Problem | None) -> DrawnNetwork:
+    """Return what to draw of an order: its systems, and the tiers around them."""
+    if problem is None or problem.book is None:
+        raise InputError(f"the order '{design}' is drawn with its problem, whose catalogue has its products")
+    one = problem.read(design)
+    place = int(problem.book.place(one)[0])
+    order, tree = problem.book.orders[place], problem.book.trees[place]
+    tiers = [(1,), tuple(count for count in (tree.leaves, tree.spines, tree.cores) if count)]
+    found = [
+        DrawnDimension(
+            code=BLOCKS[int(one.block[d, 0])].code, block=BLOCKS[int(one.block[d, 0])].name, npus=int(one.npus[d, 0]),
+            inside=order.active if d else 1, rails=1, copies=1 if d else order.count,
+            technology=problem.catalog.names[int(one.technology[d, 0])],
+            bandwidth_GBps=float(one.bandwidth[d, 0]) / GIGA, levels=tiers[d],
+        )
+        for d in np.flatnonzero(one.npus[:, 0] > 1).tolist()
+    ]  # fmt: skip
+    return DrawnNetwork(order.active_npus, tuple(found))
 
 
 _Parts = tuple[tuple[int, ...], dict[str, int] | None]

@@ -58,6 +58,7 @@ def breakdown_of(problem: Problem, population: Population, *, alternatives: bool
     alternatives : whether other plans are of interest, which take most of the time.
     """
     from evo_libra.explain.fault_report import fault_report  # noqa: PLC0415 - a search names workloads alone
+    from evo_libra.explain.order_bill import order_lines  # noqa: PLC0415 - the same
     from evo_libra.explain.system_bill import system_bill  # noqa: PLC0415 - the same
 
     pinned = problem.pinned(population)
@@ -69,9 +70,10 @@ def breakdown_of(problem: Problem, population: Population, *, alternatives: bool
             for loop, time, place in zip(pinned.time.loops, times, places, strict=True)
         ),
         dimensions=_dimensions(pinned, population),
-        bill=tuple(PartRow(**row) for row in pinned.pricing.bill(population)),
+        bill=() if pinned.book is not None else tuple(PartRow(**row) for row in pinned.pricing.bill(population)),
         system=system_bill(pinned, population),
         faults=fault_report(pinned, population),
+        order=order_lines(pinned, population),
     )
 
 

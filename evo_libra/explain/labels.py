@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evo_libra.network.fabric import is_order
 from evo_libra.quantities import money_text, number, time_text
 
 if TYPE_CHECKING:
@@ -113,6 +114,8 @@ def short_design(design: str) -> str:
     >>> short_design("RI(4)@chip:699.9999999999995_SW(32)@pod:51.66666666666664 chunks=4")
     'RI(4)@chip:700_SW(32)@pod:51.66666667 chunks=4'
     """
+    if is_order(design):
+        return design
     network, *options = design.split(" ")
     parts = []
     for part in network.split("_"):
@@ -136,6 +139,8 @@ def bandwidths_text(design: str) -> str:
     >>> bandwidths_text("RI(4)@chip:699.9999999999995_SW(32)@pod:51.5 chunks=4 | tp8 dp4 mb1")
     '700 51.5'
     """
+    if is_order(design):
+        return ""
     parts = (part.partition(":")[2] for part in design.split(" ", maxsplit=1)[0].split("_"))
     return " ".join(bandwidth_text(float(part)) for part in parts if part)
 

@@ -48,9 +48,8 @@ def neighbours(problem: Problem, design: str) -> tuple[Neighbour, ...]:
     A step of a bandwidth is the next one in whole ports, or a tenth; blocks and technologies are those of the
     catalogue; plans have the next value of one option.
     """
-    fabric, mine = parse_fabric(design), objectives_of(problem, problem.read(design))
-    found = []
-    for change, dimension, other in _steps(problem, fabric):
+    mine, found = objectives_of(problem, problem.read(design)), []
+    for change, dimension, other in _every_step(problem, design):
         try:
             population = problem.read(str(other))
         except InputError:
@@ -65,6 +64,16 @@ def neighbours(problem: Problem, design: str) -> tuple[Neighbour, ...]:
         percent = {f"{column}_percent": 100.0 * (figures[column] / value - 1.0) for column, value in mine.items()}
         found.append(Neighbour(change, dimension, str(other), values=figures, percent=percent, broken=broken))
     return tuple(found)
+
+
+def _every_step(problem: Problem, design: str) -> Iterator[tuple[str, int | None, object]]:
+    """Yield what each step changes, its dimension, and the design behind it."""
+    if problem.book is None:
+        yield from _steps(problem, parse_fabric(design))
+        return
+    from evo_libra.explain.order_neighbours import order_steps  # noqa: PLC0415 - only orders need it
+
+    yield from order_steps(problem, problem.book, design)
 
 
 def objectives_of(problem: Problem, population: Population) -> dict[str, float]:

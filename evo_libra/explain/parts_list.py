@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from evo_libra.arrays import Population
+from evo_libra.explain.order_bill import order_lines
 from evo_libra.explain.record import PartCost
 from evo_libra.problem.problem import Problem
 
@@ -27,6 +28,10 @@ def parts_list(problem: Problem, population: Population) -> tuple[PartCost, ...]
 
 
 def _parts(problem: Problem, one: Population) -> Iterator[tuple[str, float | None, float]]:
+    for line in order_lines(problem, one):
+        yield line.product, line.pieces, line.cost_usd or 0.0
+    if problem.book is not None:
+        return
     bill = problem.pricing.bill(one)
     for row in bill:
         yield row["part"] or row["item"], row["pieces"], row["cost_usd"]

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from evo_libra.explain.labels import cell, change, dollars, noun, percent, pieces, short_design, value_text
 from evo_libra.explain.neighbours import Neighbour
-from evo_libra.explain.record import Breakdown, DesignRecord, DimensionUse, Failures, PartRow, SystemRow
+from evo_libra.explain.record import Breakdown, DesignRecord, DimensionUse, Failures, OrderLine, PartRow, SystemRow
 from evo_libra.explain.sheet import Row, Section, Table, section
 from evo_libra.explain.system_bill import sum_of
 from evo_libra.explain.time_sheet import streams_table, workload_sections
+from evo_libra.network.fabric import is_order
 from evo_libra.quantities import money_text, number
 
 _PERCENT = 100.0
@@ -18,6 +19,8 @@ _EACH_USD = ",.10g"
 
 def money_section(found: Breakdown) -> Section:
     """Return the bill of the network, that of the whole system, and what fails."""
+    if found.order:
+        return section("", order_table(found.order), system_table(found.system))
     return section(
         "",
         bill_table(found) if found.bill else parts_table(found),
@@ -66,6 +69,30 @@ def bill_table(found: Breakdown) -> Table:
         folds=("part",),
         strong=tuple((head, 0) for head in heads),
     )
+
+
+def order_table(lines: Sequence[OrderLine]) -> Table:
+    """Return the lines of an order by section, with the sum."""
+    rows: list[Row | None] = []
+    heads = []
+    for name in dict.fromkeys(line.section for line in lines):
+        heads.append(len(rows) + 1)
+        rows += [None, (name, *[""] * 4)]
+        rows += [_order_row(line) for line in lines if line.section == name]
+    cost, power = (sum(getattr(line, key) or 0.0 for line in lines) for key in ("cost_usd", "power_W"))
+    rows += [None, ("the whole order", "", "", dollars(cost), _watts(power))]
+    return Table(
+        title="bill of the order",
+        columns=("line", "pieces", "each [USD]", "cost [USD]", "power [W]"),
+        rows=tuple(rows),
+        folds=("line",),
+        strong=tuple((head, 0) for head in heads),
+    )
+
+
+def _order_row(line: OrderLine) -> Row:
+    each = "-" if line.unit_usd is None else f"{line.unit_usd:{_EACH_USD}}"
+    return (f"  {line.product}, {line.what}", pieces(line.pieces), each, dollars(line.cost_usd), _watts(line.power_W))
 
 
 def _part_row(part: PartRow) -> Row:
@@ -167,7 +194,9 @@ def explained(record: DesignRecord) -> list[Section]:
 
 def uses_table(design: str, uses: Sequence[DimensionUse]) -> Table:
     """Return how long each dimension is busy, what it could lose, and what more of it saves."""
-    parts = short_design(design).split(" ", maxsplit=1)[0].split("_")
+    parts = [f"{one.block}({one.npus}) {one.technology}" for one in uses]
+    if not is_order(design):
+        parts = short_design(design).split(" ", maxsplit=1)[0].split("_")
     return Table(
         title="dimensions, GB/s per NPU; each row changes one dimension only",
         columns=("dimension", "busy\n[ms]", "of the\ntime [%]", "slack\n[%]", "saves\n[ms per GB/s]", "cost"),

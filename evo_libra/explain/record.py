@@ -57,6 +57,22 @@ class PartRow:
 
 
 @dataclass(frozen=True, kw_only=True)
+class OrderLine:
+    """A line of the bill of an order, with its lowest and highest cost; None is what no source gives."""
+
+    section: str
+    product: str
+    what: str
+    pieces: float
+    unit_usd: float | None
+    low_usd: float | None
+    cost_usd: float | None
+    high_usd: float | None
+    power_W: float | None
+    source: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class PartCost:
     """A part over all dimensions; `pieces` is None where prices are per bandwidth."""
 
@@ -123,6 +139,7 @@ class Breakdown:
     ----------
     bill : of whole parts, without spares; empty where parts come in any fraction.
     system : what else is bought, with spares; empty where only a network is.
+    order : the lines of an order; empty of a design that is none.
     """
 
     workloads: tuple[WorkloadTime, ...]
@@ -130,6 +147,7 @@ class Breakdown:
     bill: tuple[PartRow, ...] = ()
     system: tuple[SystemRow, ...] = ()
     faults: Failures | None = None
+    order: tuple[OrderLine, ...] = ()
 
     @property
     def time_ms(self) -> float:

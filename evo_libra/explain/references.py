@@ -53,7 +53,7 @@ def reference_points(problem: SearchProblem) -> list[ReferencePoint]:
             ReferencePoint(one.name, one.design, _figures(problem, one.objectives), one.source, one.year)
             for one in problem.references()
         ]
-    if not isinstance(problem, Problem):
+    if not isinstance(problem, Problem) or problem.book is not None:
         return []
     found = []
     for name, reference in reference_designs().items():

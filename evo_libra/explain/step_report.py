@@ -33,15 +33,15 @@ def training_report(problem: Problem, loop: WeightedLoop, step: TrainingStep, po
     """
     split, first = step_split(problem, loop, step, population), population.select([0])
     streams = optimizer_streams(problem, loop, step, population)
-    seconds = sum(split.values())
+    seconds, npus = sum(split.values()), first.npus[:, 0].prod()
     return Training(
         npu=step.accelerator.name,
         split_ms={part: time / _MILLI for part, time in split.items()},
         optimizer_streams=streams,
         memory=memory_of(problem, step, first),
         samples_per_s=step.samples / seconds,
-        samples_per_s_per_npu=step.samples / seconds / problem.npus,
-        **_throughput(problem, step, seconds),
+        samples_per_s_per_npu=step.samples / seconds / float(npus),
+        **_throughput(step, seconds, float(npus)),
         **_energy(problem, step, population, seconds),
     )
 
@@ -57,15 +57,15 @@ def memory_of(problem: Problem, step: TrainingStep | ServingStep, first: Populat
     )
 
 
-def _throughput(problem: Problem, step: TrainingStep, seconds: float) -> dict[str, float]:
+def _throughput(step: TrainingStep, seconds: float, npus: float) -> dict[str, float]:
     """Return what is only known of language models: tokens, days, and the share of the peak rate in 16 bits."""
     if step.tokens is None or step.flop is None:
         return {}
     rate, tokens = step.tokens / seconds, step.training_tokens
     return {
-        "model_flop_utilisation": step.flop / seconds / (step.accelerator.peak_rate("bf16") * problem.npus),
+        "model_flop_utilisation": step.flop / seconds / (step.accelerator.peak_rate("bf16") * npus),
         "tokens_per_s": rate,
-        "tokens_per_s_per_npu": rate / problem.npus,
+        "tokens_per_s_per_npu": rate / npus,
         **({} if tokens is None else {"training_tokens": tokens, "training_days": tokens / rate / _DAY}),
     }
 
@@ -160,7 +160,7 @@ def serving_report(problem: Problem, loop: WeightedLoop, step: ServingStep, popu
         tpot_ms=token / _MILLI,
         request_ms=request / _MILLI,
         tokens_per_s=rate,
-        tokens_per_s_per_npu=rate / problem.npus,
+        tokens_per_s_per_npu=rate / float(first.npus[:, 0].prod()),
         **_costs(problem, first),
         prefill_ms=_split(step.phases.prefill, seconds_of),
         decode_ms=_split(step.phases.decode, seconds_of),

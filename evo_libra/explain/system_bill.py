@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evo_libra.arrays import Population
+from evo_libra.explain.order_bill import bill_of_design, section_rows
 from evo_libra.explain.record import SystemRow
 from evo_libra.problem.needs import NPU_PRICE, NPU_WATTS
 from evo_libra.problem.objectives import MEASURES
@@ -23,6 +24,8 @@ def system_bill(problem: Problem, population: Population) -> tuple[SystemRow, ..
     are bought, and draw nothing. ``unit_usd`` is the middle of a range of prices. What no source gives is None. There
     is no bill where the file has no `system` and no objective is of the price or the power of NPUs.
     """
+    if (bill := bill_of_design(problem, population)) is not None:
+        return section_rows(bill)
     measures = [MEASURES[objective.name] for objective in problem.objectives]
     npu, system = problem.sources.npu, problem.sources.system
     if not npu.names or not (system.rows or any(one.needs & {NPU_PRICE, NPU_WATTS} for one in measures)):

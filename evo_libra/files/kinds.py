@@ -75,6 +75,7 @@ _BEGINNINGS = {
 _FIRST_FIELDS = (1, 2)
 """Numbers of the fields with which the first message of a trace begins: a version, attributes, an id, a name."""
 _PROBLEM = {"npus", "fabric", "workloads"}
+_PRODUCTS = {"extends", "systems", "nics", "switches", "cables", "modules"}
 _EXPERIMENT = {"problem", "runs", "include", "grid", "engines", "seeds"}
 
 
@@ -89,7 +90,7 @@ def kind_of_data(data: Any) -> str | None:  # noqa: ANN401 - data of a file
         return "manifest"
     if len(_PROBLEM & keys) > 1 and not {"problem", "runs"} & keys:
         return "problem"
-    if "technologies" in keys and not _PROBLEM & keys:
+    if ("technologies" in keys or ("kind" in keys and _PRODUCTS & keys)) and not _PROBLEM & keys:
         return "catalogue"
     if {"topology", "npus_count"} <= keys:
         return "network"

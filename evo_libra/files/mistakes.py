@@ -50,6 +50,7 @@ _NEEDED = {
 _PATTERNS = {
     r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$": "a name of at most 64 letters, digits, dots, dashes and underscores that "
     "begins with a letter or a digit",
+    r"^20[0-9]{2}(-(0[1-9]|1[0-2]))?$": "a month or a year, such as 2026-11",
     r"^[A-Za-z][A-Za-z0-9.-]*$": "a name of letters, digits, dots and dashes that begins with a letter",
 }
 """What the regular expressions of schemas ask for."""

@@ -86,6 +86,10 @@ _BATCH = 4096
 _MERGED = 1024
 
 
+SEEN = 0.005
+"""Difference from which on a front is short enough for people to read each row: no two of them then differ by less."""
+
+
 @dataclass(frozen=True)
 class Archive:
     """Mutually non-dominated feasible designs, sorted by their objectives; of equal ones the first seen is kept.
@@ -121,6 +125,8 @@ class Archive:
         """
         if not epsilon or not len(self):
             return self
+        if epsilon >= SEEN:
+            return self._told_apart(epsilon)
         logarithms = np.log(self.objectives)
         boxes, product = np.floor(logarithms / np.log1p(epsilon)), logarithms.sum(axis=0)
         # Two objectives: designs of a box are neighbours.
@@ -134,6 +140,14 @@ class Archive:
         stays[self.objectives.argmin(axis=1)] = True
         kept = np.flatnonzero(stays)
         return Archive(columns(self.genes, kept), columns(self.objectives, kept))
+
+    def _told_apart(self, epsilon: float) -> Archive:
+        """Return designs of which any two differ by epsilon in some objective, those with the least product first."""
+        logarithms, kept = np.log(self.objectives), list[int]()
+        for n in np.lexsort((*logarithms, logarithms.sum(axis=0))).tolist():
+            near = np.abs(logarithms[:, kept] - logarithms[:, [n]]) < np.log1p(epsilon)
+            kept += [] if near.all(axis=0).any() else [n]
+        return Archive(columns(self.genes, np.sort(kept)), columns(self.objectives, np.sort(kept)))
 
     @cached_property
     def pareto_filter(self) -> ParetoFilter:

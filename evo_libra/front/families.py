@@ -14,7 +14,7 @@ import polars as pl
 
 from evo_libra.arrays import IntArray
 from evo_libra.network.blocks.registry import CODE
-from evo_libra.network.fabric import NPU
+from evo_libra.network.fabric import NPU, is_order
 
 if TYPE_CHECKING:
     from evo_libra.front.front import Front
@@ -107,6 +107,8 @@ def short_network(design: str) -> str:
     >>> short_network("SW(8)@nvlink4:450_CL17(2048)@optics-400g:50")
     'SW8_CL17(2048)'
     """
+    if is_order(design):
+        return design.partition(" | ")[0]
     parts, _ = _parts(re.sub(r":[^_]*", "", design.split(" ", maxsplit=1)[0]))
     return "_".join(_sized(block, npus) for block, npus, _ in parts)
 

@@ -52,6 +52,8 @@ def parse_table(path: Path, raw: bytes) -> tuple[pl.DataFrame, Mapping[str, str]
 
 
 _DESIGN = "design"
+SYSTEM = "system"
+"""Column of the product that an order buys; only fronts of orders have it."""
 
 ALL = "all designs"
 """The one family of a problem that is written in Python, whose designs have no notation."""
@@ -90,10 +92,14 @@ class Front:
     def topologies(self) -> tuple[tuple[str, ...], IntArray]:
         """The topologies in the notation, and (n,) the place of that of each design among them.
 
-        Designs of a problem that is written in Python have no notation, and are all of one family.
+        Orders are in families by their system. Designs of a problem that is written in Python have no notation, and are
+        all of one family.
         """
         if _DESIGN not in self.frame.columns:
             return (ALL,), np.zeros(len(self), dtype=np.int64)
+        if SYSTEM in self.frame.columns:
+            names = self.frame[SYSTEM].unique(maintain_order=True).to_list()
+            return tuple(names), np.array([names.index(name) for name in self.frame[SYSTEM]], dtype=np.int64)
         texts = self.frame[_DESIGN].str.split(" ").list.first().str.replace_all(r":[^_]*", "")
         if NPU in self.frame.columns:
             texts = texts + f" {NPU}=" + self.frame[NPU]

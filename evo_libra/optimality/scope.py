@@ -65,6 +65,8 @@ def _space(problem: Problem) -> str:
 
 
 def _networks(problem: Problem) -> str:
+    if problem.book is not None:
+        return counted(len(problem.book), "order")
     networks = count_networks(problem)
     what = _bandwidths(problem) if not problem.pricing.kits else "parts in any fraction"
     if networks is not None:

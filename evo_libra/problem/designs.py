@@ -101,7 +101,7 @@ def genes_of(problem: Problem, designs: Population) -> FloatArray:
     genes, covered = problem.sections.recognise(designs)
     outside = np.flatnonzero(~covered)
     if len(outside):
-        first = problem.fabrics(designs.select(outside[:1]))[0]
+        first = problem.notation.written(designs.select(outside[:1]))[0]
         raise InputError(
             f"the design '{first}' is not in the search space of '{problem.name}': its sizes, technologies, blocks or "
             "options are not among its choices"

@@ -16,6 +16,9 @@ NO_TCO = "needs the key 'tco': years, usd_per_kWh and pue"
 NPU_WATTS, NPU_PRICE = "npu.watts", "npu.price"
 """Needs of the power and of the price of an NPU."""
 
+ORDER = "order"
+"""Need of products that are bought."""
+
 
 def refusal(asked: Iterable[tuple[str, frozenset[str]]], lacks: Mapping[str, str]) -> tuple[int, str] | None:
     """Return the place of the first quantity that needs what a problem lacks, and a sentence; None where none does.

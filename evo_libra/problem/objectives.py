@@ -22,7 +22,7 @@ from evo_libra.problem.figures import (
     usd_per_token,
     users,
 )
-from evo_libra.problem.needs import FAULTS, NPU_PRICE, NPU_WATTS, TCO, TOKENS, TRAINING, USERS, WATTS
+from evo_libra.problem.needs import FAULTS, NPU_PRICE, NPU_WATTS, ORDER, TCO, TOKENS, TRAINING, USERS, WATTS
 from evo_libra.problem.statistics import STATISTICS, Statistic
 
 _MEGA = 1e6
@@ -190,6 +190,16 @@ _TABLE = (
         "price of network and NPUs, and of hosts and storage where the file has `system`, at the middle of price "
         "ranges",
         "cost", system_cost, paid=True, needs=frozenset({NPU_PRICE}),
+    ),
+    Measure(
+        Objective("order-cost", "order_cost_usd", 1.0, "order cost [USD]"),
+        "price of a whole order: systems, network, racks, spares, licences, all lines of its bill; orders only",
+        "cost", system_cost, paid=True, needs=frozenset({NPU_PRICE, ORDER}),
+    ),
+    Measure(
+        Objective("network-cost", "network_cost_usd", 1.0, "network cost [USD]"),
+        "price of the scale-out network of an order: switches, cables, modules and NICs; orders only",
+        "cost", lambda figures: figures.cost, paid=True, needs=frozenset({ORDER}),
     ),
     Measure(
         Objective("tco", "tco_usd", 1.0, "total cost of ownership [USD]"),

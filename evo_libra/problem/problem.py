@@ -33,6 +33,8 @@ from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.problem.written_designs import Notation
 
 if TYPE_CHECKING:
+    from evo_libra.problem.orders import OrderBook
+    from evo_libra.problem.written_orders import OrderNotation
     from evo_libra.timing.quirks import Quirk
 
 SECTIONS = (StructureSection, BlockSection, PlanSection.of, CollectiveSection.of, SparesSection.of, bandwidth_section)
@@ -47,12 +49,14 @@ class Problem:
     ----------
     npus : NPUs of every design.
     catalog : the technologies of the space, innermost first.
-    structures : sizes and technologies of the dimensions; `counted` : the same as they grow, dimension by dimension.
+    structures : sizes and technologies of the dimensions; `grown` : the same as they grow, dimension by
+        dimension; None of orders, which are listed.
     choices : the open choices of each dimension.
     spec : the validated problem file as plain data.
     optimal : whether bandwidths are solved for instead of being genes; parts then come in any fraction.
     sources : what figures beside the time and the price of the network come from.
     notes : what its file, or a file of a model, says and is not computed, with the size of its effect.
+    book : the orders that the designs are; None where the file asks for a design.
     """
 
     name: str
@@ -65,10 +69,11 @@ class Problem:
     constraints: tuple[Constraint, ...]
     settings: SearchSettings
     spec: Mapping[str, Any]
-    counted: CountedStructures
+    grown: CountedStructures | None
     optimal: bool
     sources: FigureSources = NO_SOURCES
     notes: tuple[Quirk, ...] = ()
+    book: OrderBook | None = None
 
     def __repr__(self) -> str:
         dimensions = f"{len(self.choices)} dimension{'s' if len(self.choices) > 1 else ''} at most"
@@ -80,6 +85,13 @@ class Problem:
             f"  objectives: {', '.join(objective.name for objective in self.objectives)}\n"
             f"  constraints: {', '.join(constraint.text for constraint in self.constraints) or 'none'})"
         )
+
+    @property
+    def counted(self) -> CountedStructures:
+        """The structures as they grow, dimension by dimension; an `InputError` says that they are orders."""
+        if self.grown is None:
+            raise InputError(f"the designs of '{self.name}' are orders, which are listed; there are no parts of them")
+        return self.grown
 
     def relaxed(self) -> Problem:
         """Return the problem that bounds this one from below: LIBRA's time, parts in any fraction, solved bandwidths.
@@ -251,8 +263,12 @@ class Problem:
         return replace(found, violation=found.violation + self.unbuildable(population))
 
     @cached_property
-    def notation(self) -> Notation:
+    def notation(self) -> Notation | OrderNotation:
         """How designs are written and read."""
+        if self.book is not None:
+            from evo_libra.problem.written_orders import OrderNotation  # noqa: PLC0415 - files of designs do not need it
+
+            return OrderNotation(self.book, self.time)
         return Notation(
             npus=self.npus, depth=len(self.choices), catalog=self.catalog, time=self.time, npu=self.sources.npu,
             failing=self.sources.faults is not None,

@@ -38,7 +38,7 @@ class Rule:
 def unbuildable_dimensions(problem: Problem, designs: Population) -> BoolArray:
     """Return (d, n) which dimensions of designs break a rule of the space."""
     found = np.zeros(designs.npus.shape, dtype=np.bool_)
-    for rule in RULES:
+    for rule in rules_of(problem):
         found |= rule.broken(problem, designs)
     return found
 
@@ -47,10 +47,25 @@ def broken_rules(problem: Problem, designs: Population) -> Iterator[str]:
     """Yield the rules that the first design breaks, one sentence for each dimension."""
     one = designs.select([0])
     named = np.zeros(one.npus.shape[0], dtype=np.bool_)
-    for rule in RULES:
+    for rule in rules_of(problem):
         broken = rule.broken(problem, one)[:, 0] & ~named
         yield from (rule.sentence(problem, one, d) for d in np.flatnonzero(broken).tolist())
         named |= broken
+
+
+def rules_of(problem: Problem) -> tuple[Rule, ...]:
+    """Return the rules of a problem: an order is one that its file allows, and a design keeps to all others."""
+    return RULES if problem.book is None else (Rule(_no_order, _unknown_order),)
+
+
+def _no_order(problem: Problem, designs: Population) -> BoolArray:
+    assert problem.book is not None, "the problem is of orders"  # noqa: S101 - internal error
+    innermost = np.arange(len(designs.npus))[:, None] == 0
+    return np.asarray(innermost & (problem.book.place(designs) < 0))
+
+
+def _unknown_order(problem: Problem, one: Population, d: int) -> str:  # noqa: ARG001 - an order is of all dimensions
+    return "the design is none of the orders that the file allows"
 
 
 def _too_large(problem: Problem, designs: Population) -> BoolArray:

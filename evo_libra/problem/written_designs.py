@@ -182,8 +182,7 @@ def plans_of(fabrics: Sequence[Fabric], tables: Sequence[PlanTable], npus: Seque
 def plan_columns(designs: Population, tables: Sequence[PlanTable]) -> dict[str, list[str]]:
     """Return the column of the plans that designs have of each table; none without tables."""
     names = [f"plan[{place}]" for place in range(len(tables))] if len(tables) > 1 else ["plan"][: len(tables)]
-    rows = zip(names, tables, designs.plans.tolist(), strict=True)
-    return {name: [table.texts[place] for place in plan] for name, table, plan in rows}
+    return {name: table.texts_of(plan) for name, table, plan in zip(names, tables, designs.plans, strict=True)}
 
 
 def transports_of(catalog: Catalog, designs: Population) -> IntArray:

@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 from evo_libra import load_problem
-from evo_libra.explain import step_report
+from evo_libra.explain import step_report as serving_report
 from evo_libra.explain.explain import breakdown_of
 from evo_libra.explain.time_record import Serving
 from evo_libra.problem.problem import Problem
@@ -75,17 +75,17 @@ def test_the_formula_against_requests_one_by_one(monkeypatch: pytest.MonkeyPatch
     assert simulated.formula_holds
     # Either figure beyond its limit breaks the formula; at the limit it holds.
     off = max(map(abs, simulated.formula_off_percent.values())) / 100
-    monkeypatch.setattr(step_report, "OFF", off)
+    monkeypatch.setattr(serving_report, "OFF", off)
     assert report(chat()).simulated.formula_holds
-    monkeypatch.setattr(step_report, "OFF", off * 0.999)
+    monkeypatch.setattr(serving_report, "OFF", off * 0.999)
     assert not report(chat()).simulated.formula_holds
 
 
 def test_too_many_passes_are_not_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
-    passes = step_report.passes(*setup())
-    monkeypatch.setattr(step_report, "LONGEST", passes)
+    passes = serving_report.passes(*setup())
+    monkeypatch.setattr(serving_report, "LONGEST", passes)
     assert report(chat()).simulated is not None
-    monkeypatch.setattr(step_report, "LONGEST", passes - 1)
+    monkeypatch.setattr(serving_report, "LONGEST", passes - 1)
     found = report(chat())
     assert found.simulated is None
     assert found.not_simulated.startswith("about ")

@@ -196,7 +196,7 @@ def test_a_design_that_has_no_such_npu_is_refused(design: str, part: str, tmp_pa
     ("changes", "part"),
     [
         ({"npu": []}, "npu: found [] (list), a length of at least 1 is needed"),
-        ({"npu": ["h100-80gb", "b300"]}, "npu[1]: unknown accelerator 'b300'"),
+        ({"npu": ["h100-80gb", "b400"]}, "npu[1]: unknown accelerator 'b400'"),
         ({"npu": ["h100-80gb", "h100-80gb"]}, "npu[1]: there is a second 'h100-80gb'; the key 'name' can tell"),
         ({"npu": ["h100-80gb", {**OWN, "sources": {}}]}, "npu[1]: ports.nvlink4: has no source"),
         ({"npu": ["h100-80gb", "tpu-v4"]}, "tpu-v4 has no kernel constants"),

@@ -136,6 +136,10 @@ class Block(ABC):
         """Return the block as it is built of a kit with (n,) NPUs inside each of its NPUs, for groups in (n,) of it."""
         return self
 
+    def kin(self, kit: Kit) -> object:
+        """Return what of a kit groups depend on: kits of equal ones give groups the same."""
+        return None
+
     @abstractmethod
     def allowed(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> BoolArray:
         """Return whether a dimension of so many NPUs can be built, outside of ``inside`` NPUs each (1 when None).

@@ -28,6 +28,9 @@ class Levelled(Block):
         found.built = kit, inside
         return found
 
+    def kin(self, kit: Kit) -> object:
+        return kit.radix
+
     def site(self) -> tuple[Kit, IntArray]:
         """Return what the block is built of, and the NPUs inside; a ValueError where it has not been asked for."""
         if self.built is None:

@@ -27,7 +27,7 @@ class AcceleratorLoader:
     """Reads the accelerators of a problem file."""
 
     def __init__(self, file: ProblemFile) -> None:
-        self.source, self.spec, self.fail = file.source, file.spec, file.fail
+        self.file, self.source, self.spec, self.fail = file, file.source, file.spec, file.fail
 
     @cached_property
     def npus(self) -> tuple[Accelerator, ...]:
@@ -36,6 +36,8 @@ class AcceleratorLoader:
         An `InputError` says that there is none of a name, that figures are wrong, or that two have one name.
         """
         given = self.spec.npu
+        if self.file.orders is not None:
+            return self.file.orders.npus
         if given is None:
             return ()
         if not isinstance(given, tuple):
@@ -77,6 +79,12 @@ class AcceleratorLoader:
     def capacities(self) -> tuple[float, ...]:
         """Bytes that plans may use of each accelerator."""
         return tuple((1.0 - self.spec.memory.reserve) * npu.memory_capacity for npu in self.npus)
+
+    @property
+    def rows(self) -> list[tuple[Accelerator, int, float]]:
+        """Each accelerator with the NPUs of a network of it, and the bytes that plans may use of it."""
+        counts = [self.spec.npus] * len(self.npus) if self.file.orders is None else self.file.orders.counts
+        return list(zip(self.npus, counts, self.capacities, strict=True))
 
     @property
     def trains(self) -> bool:

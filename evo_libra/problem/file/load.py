@@ -23,7 +23,7 @@ from evo_libra.problem.figures import TotalCostOfOwnership, TrainingFigures
 from evo_libra.problem.file.fabric import FabricLoader, technologies_of
 from evo_libra.problem.file.faults import FaultsLoader
 from evo_libra.problem.file.mistakes import ProblemFile, Stages
-from evo_libra.problem.file.spec import MAX_DIMENSIONS, PinSpec
+from evo_libra.problem.file.spec import MAX_DIMENSIONS, PinSpec, asks_for_order
 from evo_libra.problem.file.time import (
     check_keys,
     check_shares,
@@ -34,7 +34,7 @@ from evo_libra.problem.file.time import (
 )
 from evo_libra.problem.file.uncertainty import UncertaintyLoader
 from evo_libra.problem.file.workloads import WorkloadLoader
-from evo_libra.problem.needs import NO_TCO, NPU_PRICE, NPU_WATTS, TCO, TOKENS, TRAINING, USERS, WATTS, refusal
+from evo_libra.problem.needs import NO_TCO, NPU_PRICE, NPU_WATTS, ORDER, TCO, TOKENS, TRAINING, USERS, WATTS, refusal
 from evo_libra.problem.npu_choice import NpuChoice
 from evo_libra.problem.objectives import MEASURES
 from evo_libra.problem.pricing.catalog import built_of, kits_of, port_constraints, pricing_of
@@ -49,6 +49,7 @@ from evo_libra.timing.quirks import Quirk
 from evo_libra.workload.layers.iteration_time import Merging
 
 if TYPE_CHECKING:
+    from evo_libra.problem.file.orders import OrderLoader
     from evo_libra.problem.time_models.loops import WeightedLoop
 
 _RARE = ("npu", "transport")
@@ -70,6 +71,8 @@ def problem_of(source: Source, folder: Path, *, open_box: bool = False) -> Probl
     except ConflictError:
         raise
     except InputError as error:
+        if asks_for_order(source.data):
+            raise
         raise _with_all_mistakes(error, source, folder, open_box=open_box) from None
 
 
@@ -124,6 +127,36 @@ class _Loader:
         self.fabric, self.workloads = FabricLoader(file, open_box=open_box), WorkloadLoader(file)
 
     def load(self) -> Problem:
+        return self.load_design() if self.file.orders is None else self.load_order(self.file.orders)
+
+    def load_order(self, orders: OrderLoader) -> Problem:
+        """Return the problem of a file that asks for an order."""
+        from evo_libra.problem.orders import pools_of  # noqa: PLC0415 - files of designs do not need it
+
+        self.workloads = orders.with_plans(self.workloads, len(self.spec.workloads))
+        book, accelerators = orders.book, self.workloads.accelerators
+        catalog, npu = book.catalog, pools_of(book, accelerators.capacities)
+        reached = accelerators.efficiency(catalog)
+        efficiency = book.efficiency if reached is None else book.efficiency * reached
+        built = Network(built_of(catalog, whole_bandwidth=False), efficiency, npu.owner if npu.several else None)
+        time = reader_of(time_spec(self.spec), catalog, self.file.source)(self.workloads.loops, built)
+        training, tco = self.workloads.training.figures(time.loops) if accelerators.trains else None, self.tco()
+        system = SystemBill((*book.rest(), *self.system(time.loops, kits_of(catalog)).rows))
+        constraints = self.constraints(len(book.choices), catalog, tco)
+        constraints += self.limits(training, npu, constraints, len(book.choices))
+        asked = self.asked(constraints)
+        scenarios = UncertaintyLoader(self.file, asked).scenarios(kits_of(catalog), npu, time.loops, system)
+        return Problem(
+            name=self.spec.name, npus=self.spec.npus, catalog=catalog, structures=book.structures, choices=book.choices,
+            time=time, objectives=tuple(MEASURES[name].objective for name in dict.fromkeys(self.spec.objectives)),
+            constraints=constraints, settings=orders.settings(),
+            spec=self._identity(catalog) | orders.identity(), grown=None, optimal=False,
+            sources=FigureSources(tco=tco, training=training, npu=npu, system=system, scenarios=scenarios),
+            notes=self._notes(catalog), book=book,
+        )  # fmt: skip
+
+    def load_design(self) -> Problem:
+        """Return the problem of a file that asks for a design."""
         npus = self.workloads.accelerators.npus
         catalog = technologies_of(self.file, npus)
         npu = self.workloads.accelerators.choice(catalog)
@@ -149,7 +182,7 @@ class _Loader:
             structures=self._space(counted, catalog, time, choices, constraints), choices=choices, time=time,
             objectives=tuple(MEASURES[name].objective for name in dict.fromkeys(self.spec.objectives)),
             constraints=constraints, settings=SearchSettings(**self.spec.search.model_dump()),
-            spec=self._identity(catalog), counted=counted, optimal=self.fabric.bandwidth().mode == "optimal",
+            spec=self._identity(catalog), grown=counted, optimal=self.fabric.bandwidth().mode == "optimal",
             sources=FigureSources(
                 tco=tco, training=training, npu=npu, system=system,
                 scenarios=UncertaintyLoader(self.file, asked).scenarios(kits, npu, time.loops, system),
@@ -209,6 +242,8 @@ class _Loader:
     def _lacks(self, training: TrainingFigures | None, npu: NpuChoice) -> dict[str, str]:
         """Return what workloads and NPUs do not say, by the needs of objectives."""
         found, workloads = dict[str, str](), self.spec.workloads
+        if self.file.orders is None:
+            found[ORDER] = "is of an order; `question: order` with `systems` asks for one"
         if all(one.training is not None or one.serving is not None for one in workloads):
             untrained = "is of training and serving language models: a recommendation model has no tokens"
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -100,19 +100,19 @@ def table_of(
     name: str,
     choices: PlanChoices,
     setups: tuple[Setup, ...],
-    npus: int,
+    npus: Sequence[int],
     *,
     training_tokens: float | None,
     capacities: tuple[float, ...],
 ) -> TrainingTable:
-    """Return the table of the plans of a workload, which may be empty."""
+    """Return the table of the plans of a workload, which may be empty; the NPUs are those of each setup."""
     degrees: Mapping[str, Any] = choices.degrees
     space = PlanSpace(
-        npus, **degrees, micro_batch=choices.options["micro_batch"], dp=choices.dp,
+        npus[0], **degrees, micro_batch=choices.options["micro_batch"], dp=choices.dp,
         zero=choices.options["zero"] or (), recompute=choices.options["recompute"] or (),
         optimizer=choices.options["optimizer"] or (),
     )  # fmt: skip
-    found = OpenPlans(setups, space, choices.flags, choices.orders)
+    found = OpenPlans(setups, space, choices.flags, choices.orders, tuple(npus))
     return plan_table(name, found, training_tokens=training_tokens, capacities=capacities)
 
 
@@ -139,6 +139,27 @@ def nearest(table: TrainingTable, npu: int = 0) -> str:
         f"none of the {len(mine):,} plans fits {capacity / GIGA:.4g} GB; the smallest, {table.texts[best]}, "
         f"needs {sum(used.values()) / GIGA:.1f} GB ({classes}): {advice}"
     )
+
+
+def batches_of(training: TrainingSpec, npus: int) -> tuple[int, ...]:
+    """Return the batches of a step that plans of some NPUs may have, the nearest to the stated one first.
+
+    Of a batch that may differ, those that powers of two of replicas divide beside all odd factors of the NPUs: the
+    nearest multiple for each power. Others are divided by fewer plans, and train as fast.
+
+    >>> from evo_libra.problem.file.training_spec import BatchSpec
+    >>> spec = TrainingSpec(sequence=4096, global_batch=BatchSpec(about=15360, within=0.02))
+    >>> batches_of(spec, 8192), batches_of(spec, 8064)
+    ((15360,), (15372, 15120))
+    """
+    given = training.global_batch
+    if isinstance(given, int):
+        return (given,)
+    odd = npus // (npus & -npus)
+    units = [odd << power for power in range(given.about.bit_length()) if npus % (odd << power) == 0]
+    near = {unit * max(round(given.about / unit), 1) for unit in units}
+    found = [batch for batch in near if abs(batch - given.about) <= given.within * given.about]
+    return tuple(sorted(found, key=lambda batch: (abs(batch - given.about), batch))) or (given.about,)
 
 
 def with_precision(setup: Setup, precisions: tuple[str, ...]) -> tuple[Setup, ...]:

@@ -14,6 +14,7 @@ from evo_libra.errors import InputError
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.network.catalog.accelerators import load_accelerators
+from evo_libra.problem.file.accelerators import AcceleratorLoader
 from evo_libra.problem.file.mistakes import Gather, ProblemFile
 from evo_libra.problem.file.offload import expansions_of_file
 from evo_libra.problem.file.plans import layer_key_mistakes, values_of
@@ -49,7 +50,7 @@ class ServingLoader:
         """Return the plans of a workload; an error has every mistake of it that does not depend on another one."""
         found = Gather()
         found.mistakes += [self.source.mistake((*path, *key), text) for key, text in _key_mistakes(spec, serving)]
-        if self.spec.npu is None:
+        if self.spec.npu is None and self.training.file.orders is None:
             message = f"serving needs the key 'npu', one of {', '.join(load_accelerators())}"
             found.mistakes.append(self.source.mistake((*path, "serving"), message))
         npus = found.attempt(lambda: self.training.accelerators.npus) or ()
@@ -80,10 +81,16 @@ class ServingLoader:
                 ),
                 capacity,
             )
-            for npu, capacity in zip(accelerators.npus, accelerators.capacities, strict=True)
+            for npu, _, capacity in accelerators.rows
             for weights, cache, expansion in product(_weights(npu, serving), values_of(serving.kv_cache), expansions)
         ), strict=True)  # fmt: skip
-        table = serving_table(spec.name or spec.model or model.name, setups, space, (ORDER,), capacities)
+        known = {npu.name: count for npu, count, _ in accelerators.rows}
+        counts = tuple(known[setup.accelerator.name] for setup in setups)
+        table = serving_table(spec.name or spec.model or model.name, setups, space, (ORDER,), capacities, counts)
+        if (orders := accelerators.file.orders) is not None:
+            for place, why in _lacking(table, accelerators):
+                orders.lacks_plan(place, why)
+            return table
         if not len(table):
             reasons = "; ".join(f"{key}: {text}" for key, text in serving_mistakes(model, self.spec.npus, space))
             where = f"; of the first values, {reasons}" if reasons else ""
@@ -174,6 +181,17 @@ def _stack(serving: ServingSpec) -> ServingStack:
     if serving.collective_us is not None:
         stack = replace(stack, hop=serving.collective_us * _MICRO)
     return stack if server is None else replace(stack, server=server.npus, server_hop=server.collective_us * _MICRO)
+
+
+def _lacking(table: ServingTable, accelerators: AcceleratorLoader) -> Iterator[tuple[int, str]]:
+    """Yield the accelerators, by their places, that no plan is for or fits, and why."""
+    names = [npu.name for npu in accelerators.npus]
+    for place, name in enumerate(names):
+        mine = np.array([setup.accelerator.name == name for setup in table.setups])[table.setup]
+        if not mine.any():
+            yield place, "no plan divides what it must"
+        elif not (table.memory <= table.capacity)[mine].any():
+            yield place, _smallest(table, np.flatnonzero(mine))
 
 
 def _smallest(table: ServingTable, mine: np.ndarray) -> str:

@@ -327,11 +327,34 @@ class SearchSpec(StrictModel):
     )
 
 
-class ProblemSpec(StrictModel):
-    """A problem file."""
+class SharedSpec(StrictModel):
+    """What files of both questions say: which system should be made, and which one should be bought."""
 
     version: Literal[1] = Field(1, description="version of this schema")
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", description="name, also of the folder of results")
+    memory: MemorySpec = Field(MemorySpec(), description="how much of an NPU's memory plans may use")
+    workloads: tuple[WorkloadSpec, ...] = Field(min_length=1, description="the workloads that run on it")
+    time: TimeModelName | TimeSpec = Field("libra", description="how iteration time is modelled")
+    uncertainty: UncertaintySpec = Field(UncertaintySpec(), description="scenarios of uncertain prices and weights")
+    tco: TotalCostOfOwnership | None = Field(
+        None,
+        description="figures of the total cost of ownership; needed for the objective and constraints of that name",
+    )
+    constraints: tuple[str, ...] = Field(
+        (),
+        description="limits of bandwidths and objectives, such as `sum(bw) <= 1000 GB/s`, `bw[0] >= bw[1]` or "
+        "`power <= 2 MW`",
+    )
+    search: SearchSpec = Field(SearchSpec(), description="how the search runs")
+
+
+class ProblemSpec(SharedSpec):
+    """A problem file that asks for a design: which shape, technologies and bandwidths a system should have."""
+
+    question: Literal["design"] = Field(
+        "design", description="design: of a system that does not exist yet; a file that asks for an `order` names "
+        "products, and has other keys"
+    )  # fmt: skip
     npus: int = Field(ge=2, le=10**9, description="number of NPUs")
     npu: Npu | None = Field(
         None,
@@ -339,20 +362,12 @@ class ProblemSpec(StrictModel):
         "one's own; beside a training step, tables of layers reach what was measured on its ports, too. The search "
         "chooses from a list: every network is wired with the ports of one of them",
     )
-    memory: MemorySpec = Field(MemorySpec(), description="how much of an NPU's memory plans may use")
     fabric: FabricSpec = Field(description="the networks that may be built")
-    workloads: tuple[WorkloadSpec, ...] = Field(min_length=1, description="the workloads that run on it")
-    time: TimeModelName | TimeSpec = Field("libra", description="how iteration time is modelled")
     objectives: tuple[ObjectiveName, ...] = Field(
         ("time", "cost"),
         min_length=1,
         description="the objectives, all minimised; time-cost is the inverse of performance per cost, cost.p95 a "
         "statistic over scenarios",
-    )
-    uncertainty: UncertaintySpec = Field(UncertaintySpec(), description="scenarios of uncertain prices and weights")
-    tco: TotalCostOfOwnership | None = Field(
-        None,
-        description="figures of the total cost of ownership; needed for the objective and constraints of that name",
     )
     system: SystemSpec | None = Field(
         None, description="what is bought beside network and accelerators: hosts and storage"
@@ -360,12 +375,14 @@ class ProblemSpec(StrictModel):
     faults: Faults | None = Field(
         None, description="failures, checkpoints and spares; needed for the objectives and constraints under failures"
     )
-    constraints: tuple[str, ...] = Field(
-        (),
-        description="limits of bandwidths and objectives, such as `sum(bw) <= 1000 GB/s`, `bw[0] >= bw[1]` or "
-        "`power <= 2 MW`",
-    )
     bandwidth: Literal["search", "optimal", "ports"] | BandwidthSpec = Field(
         "search", description="how bandwidth is chosen"
     )
-    search: SearchSpec = Field(SearchSpec(), description="how the search runs")
+
+
+def asks_for_order(data: object) -> bool:
+    """Return whether the data of a problem file ask for an order: they say so, or name systems that are sold."""
+    if not isinstance(data, Mapping):
+        return False
+    asked = data.get("question")
+    return bool(asked == "order" or (asked is None and "systems" in data))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from evo_libra.problem.file.mistakes import Gather, ProblemFile
 from evo_libra.problem.file.offload import expansions_of_file, hosted, named_hosts, offload_mistakes, offload_of
 from evo_libra.problem.file.plans import (
     PlanChoices,
+    batches_of,
     choices_of,
     kernel_mistakes,
     layer_key_mistakes,
@@ -47,6 +48,9 @@ from evo_libra.workload.training.training_setup import Setup
 from evo_libra.workload.training.training_step import TrainingStep, recommender_training_step, training_step
 from evo_libra.workload.training.training_table import TrainingTable
 
+if TYPE_CHECKING:
+    from evo_libra.problem.file.orders import OrderLoader
+
 _BYTES = {"bf16": 2, "fp32": 4}
 
 
@@ -54,7 +58,7 @@ class TrainingLoader:
     """Reads the training steps of a problem file."""
 
     def __init__(self, file: ProblemFile, accelerators: AcceleratorLoader) -> None:
-        self.source, self.folder, self.spec, self.fail = file.source, file.folder, file.spec, file.fail
+        self.file, self.source, self.folder, self.spec, self.fail = file, file.source, file.folder, file.spec, file.fail
         self.accelerators = accelerators
         self._configurations: dict[str, Configuration] = {}
 
@@ -108,7 +112,7 @@ class TrainingLoader:
         """
         found = Gather()
         found.mistakes += [self._mistake(path, key, message) for key, message in layer_key_mistakes(spec)]
-        if self.spec.npu is None:
+        if self.spec.npu is None and self.file.orders is None:
             message = f"a training step needs the key 'npu', one of {', '.join(load_accelerators())}"
             found.mistakes.append(self._mistake(path, ("training",), message))
         npus = found.attempt(lambda: self.accelerators.npus) or ()
@@ -139,9 +143,10 @@ class TrainingLoader:
         if lacking:
             raise InputError(found.mistakes)
         setups = [
-            one
-            for npu in self.accelerators.npus
+            replace(one, global_batch=batch)
+            for npu, count, _ in self.accelerators.rows
             for one in with_precision(self._setup(model, npu, training), choices.precisions)
+            for batch in batches_of(training, count)
         ]
         if choices.open or len(self.accelerators.npus) > 1 or len(setups[0].expansions) > 1:
             found.check()
@@ -160,18 +165,35 @@ class TrainingLoader:
     def _table(
         self, path: KeyPath, name: str, choices: PlanChoices, setups: tuple[Setup, ...], training: TrainingSpec
     ) -> TrainingTable:
-        capacities = [capacity for capacity in self.accelerators.capacities for _ in choices.precisions]
-        table = table_of(
-            name, choices, setups, self.spec.npus, training_tokens=training.tokens, capacities=tuple(capacities)
-        )
+        known = {npu.name: row for npu, *row in self.accelerators.rows}
+        counts, capacities = zip(*(known[setup.accelerator.name] for setup in setups), strict=True)
+        table = table_of(name, choices, setups, npus=counts, training_tokens=training.tokens, capacities=capacities)
+        if self.file.orders is not None:
+            self._note_lacking(choices, setups, table, self.file.orders)
+            return table
         if not len(table):
-            reason = why_none(choices, setups[0], self.spec.npus)
+            reason = why_none(choices, setups[0], counts[0])
             raise self.fail((*path, "parallelism"), f"no plan divides what it must; of the first values, {reason}")
         for place, npu in enumerate(self.accelerators.npus):
             if not (table.memory <= table.capacity)[table.npu == place].any():
                 who = f"{npu.name}: " if len(self.accelerators.npus) > 1 else ""
                 raise self.fail((*path, "training"), who + nearest(table, place))
         return table
+
+    def _note_lacking(
+        self, choices: PlanChoices, setups: Sequence[Setup], table: TrainingTable, orders: OrderLoader
+    ) -> None:
+        """Note which systems have no plan that divides what it must, or none that fits the memory."""
+        names = [npu.name for npu in self.accelerators.npus]
+        for place, (npu, count, _) in enumerate(self.accelerators.rows):
+            first = next(setup for setup in setups if setup.accelerator.name == npu.name)
+            mine = np.array([setup.accelerator.name == npu.name for setup in setups])[table.setup]
+            if not mine.any():
+                orders.lacks_plan(
+                    place, f"no plan divides what it must; of the first values, {why_none(choices, first, count)}"
+                )
+            elif not (table.memory <= table.capacity)[mine].any():
+                orders.lacks_plan(place, nearest(table, table.npus.index(names[place])))
 
     def _recommender(
         self,
@@ -201,12 +223,12 @@ class TrainingLoader:
             "a generator of kind recommender can")
             for key in ("rows", "pooling") if getattr(model, key) is None
         ]  # fmt: skip
-        if training.global_batch % self.spec.npus:
-            message = f"found {training.global_batch:,}; it must be a multiple of the {self.spec.npus:,} NPUs"
+        if training.stated_batch % self.spec.npus:
+            message = f"found {training.stated_batch:,}; it must be a multiple of the {self.spec.npus:,} NPUs"
             found.mistakes.append(self._mistake(path, ("training", "global_batch"), message))
         found.check()
         setup = RecommenderSetup(
-            model=model, accelerator=npu, global_batch=training.global_batch, precision=str(precision),
+            model=model, accelerator=npu, global_batch=training.stated_batch, precision=str(precision),
             gradient_bytes=_BYTES[training.gradients], overlap_embedding=overlap.embedding,
             overlap_dp=overlap.dp is True,
         )  # fmt: skip
@@ -259,7 +281,8 @@ def _setup(model: Decoder, npu: Accelerator, training: TrainingSpec, host: HostS
         model,
         npu,
         training.sequence or 0,
-        training.global_batch,
+        training.stated_batch,
+        stated_batch=training.stated_batch,
         gradient_bytes=_BYTES[training.gradients],
         fused_attention=training.attention == "fused",
         balanced=training.balanced,

@@ -93,13 +93,24 @@ class OptimizerSpec(StrictModel):
     )
 
 
+class BatchSpec(StrictModel):
+    """A batch that may differ a little from the stated one."""
+
+    about: PositiveInt = Field(description="sequences of a step")
+    within: Annotated[float, Field(gt=0, le=0.25)] = Field(0.02, description="by which share it may differ")
+
+
 class TrainingSpec(StrictModel):
     """How a model is trained: what a training step is, and how the accelerators share it out."""
 
     sequence: PositiveInt | None = Field(
         None, description="tokens of a sequence; needed by language models, of no use to recommendation models"
     )
-    global_batch: PositiveInt = Field(description="sequences or samples of a step, of all replicas together")
+    global_batch: PositiveInt | BatchSpec = Field(
+        description="sequences or samples of a step, of all replicas together; in a file that asks for an order also "
+        "`{about: 2048, within: 0.02}`, as not every number of NPUs divides a batch; times are then those of the "
+        "tokens of the stated batch"
+    )
     micro_batch: PositiveInt | Literal["any"] | Some[PositiveInt] = Field(1, description="sequences of a microbatch")
     precision: Precision | Some[Precision] = Field(
         "bf16", description="of linear layers; the NPU needs kernel constants"
@@ -138,3 +149,8 @@ class TrainingSpec(StrictModel):
     tokens: Annotated[float, Field(gt=0, le=1e18)] | None = Field(
         None, description="tokens of the whole training, for its days and its energy"
     )
+
+    @property
+    def stated_batch(self) -> int:
+        """The batch that times are of."""
+        return self.global_batch.about if isinstance(self.global_batch, BatchSpec) else self.global_batch

@@ -232,7 +232,7 @@ class AstraTime(TimeModel):
         return most > least
 
     def _shares(self, placed: Placement, npus: IntArray, technology: IntArray, of: Figure) -> FloatArray | None:
-        return by_block(self.kits, technology, placed, npus, of) if self.kits else None
+        return by_block(self.kits, self.kin, technology, placed=placed, npus=npus, of=of) if self.kits else None
 
     def traffic(self, npus: IntArray, technology: IntArray, plan: IntArray | None = None) -> FloatArray:
         """Return (5, d, c, n) figures of the groups of channels, and of links, that bandwidths do not change.

@@ -105,7 +105,9 @@ class OpenLoop(WeightedLoop):
 
     def pinned(self, plan: Sequence[int]) -> WeightedLoop:
         """Return the loop under one of its plans."""
-        return weighted_step(self.workload.step(plan[self.place]), self.weight, merging=self.merging)
+        mine, share = plan[self.place], self.workload.share_of_batch
+        weight = self.weight * float(share[mine if len(share) > 1 else 0])
+        return weighted_step(self.workload.step(mine), weight, merging=self.merging)
 
 
 @dataclass(frozen=True)

@@ -38,13 +38,26 @@ Figure = Callable[[Block, IntArray, IntArray, IntArray], FloatArray]
 """A figure of groups in a block: from their (k,) sizes and strides, and those of the dimensions."""
 
 
+def kin_of(kits: Sequence[Kit | PricedBlock]) -> IntArray:
+    """Return (t,) the first kit that gives groups the same: that has the block, and what of a kit this depends on."""
+    first: dict[tuple[int, object], int] = {}
+    keys = ((kit.block, BLOCKS[kit.block].kin(kit) if isinstance(kit, Kit) else None) for kit in kits)
+    return np.array([first.setdefault(key, place) for place, key in enumerate(keys)], dtype=np.int64)
+
+
 def by_block(
-    kits: Sequence[Kit | PricedBlock], kit_index: IntArray, placed: Placement, npus: IntArray, of: Figure
+    kits: Sequence[Kit | PricedBlock],
+    kin: IntArray,
+    kit_index: IntArray,
+    placed: Placement,
+    npus: IntArray,
+    of: Figure,
 ) -> FloatArray:
-    """Return (d, n) a figure of groups in the blocks of dimensions; 1 where they have no part in a dimension."""
-    # What groups get of a sited block depends on the kit, of others on the block alone.
-    first = {kit.block: k for k, kit in reversed(list(enumerate(kits))) if not BLOCKS[kit.block].sited}
-    alike = np.array([first.get(kit.block, k) for k, kit in enumerate(kits)])[kit_index].ravel()
+    """Return (d, n) a figure of groups in the blocks of dimensions; 1 where they have no part in a dimension.
+
+    `kin` is that of the kits, by `kin_of`.
+    """
+    alike, inside = kin[kit_index].ravel(), None
     found = np.ones(kit_index.size)
     counted = ((placed.extent > 1) & (kit_index >= 0)).ravel()
     for k in np.unique(alike[counted]).tolist():
@@ -52,7 +65,8 @@ def by_block(
         mine, block = np.flatnonzero(counted & (alike == k)), BLOCKS[kit.block]
         extent, stride, size = (array.ravel()[mine] for array in (placed.extent, placed.stride, npus))
         if block.sited and isinstance(kit, Kit):
-            block = block.at(kit, inner_npus(npus).ravel()[mine])
+            inside = inner_npus(npus).ravel() if inside is None else inside
+            block = block.at(kit, inside[mine])
         found[mine] = of(block, extent, stride, size)
     return found.reshape(kit_index.shape)
 

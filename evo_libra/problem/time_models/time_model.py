@@ -30,6 +30,7 @@ from evo_libra.problem.time_models.placement import (
     Operation,
     Placement,
     by_block,
+    kin_of,
     placed_channels,
     placed_plans,
     relative_figure,
@@ -209,7 +210,12 @@ class TimeModel(ABC):
         reached = 1.0 / self._one_by_one(placed, kit_index) if served else self.reached(kit_index)
         if not self.kits:
             return 1.0 / reached
-        return by_block(self.kits, kit_index, placed, npus, relative_figure(load)) / reached
+        return by_block(self.kits, self.kin, kit_index, placed=placed, npus=npus, of=relative_figure(load)) / reached
+
+    @cached_property
+    def kin(self) -> IntArray:
+        """(t,) the first kit that gives groups the same as each kit."""
+        return kin_of(self.kits)
 
     def _one_by_one(self, placed: Placement, kit_index: IntArray) -> FloatArray:
         """Return (d, n) how many messages to a server pass one port: those of the whole group, but for an aggregate."""

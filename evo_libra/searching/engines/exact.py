@@ -13,6 +13,7 @@ from evo_libra.errors import InputError
 from evo_libra.front.archive import non_dominated
 from evo_libra.optimality.bounds import EXACT, VariantBounds, topologies_of
 from evo_libra.optimality.ideal_bandwidth import Ideal, empty_ideal, levels, tiles, with_variants
+from evo_libra.optimality.order_fronts import front_of_orders
 from evo_libra.optimality.pruning import prune
 from evo_libra.optimality.scope import scope_of
 from evo_libra.optimality.whole_designs import MAX_NETWORKS, MAX_TIMED, effort_of
@@ -100,7 +101,7 @@ class ExhaustiveEngine(Engine):
     @cached_property
     def _best(self) -> FloatArray:
         """The (g, m) genes of the front of whole ports."""
-        found = whole_front(self._problem)
+        found = whole_front(self._problem) if self._problem.book is None else front_of_orders(self._problem)
         assert found is not None, "their number was looked at"  # noqa: S101 - internal error
         return found.designs.genes(self._problem)
 

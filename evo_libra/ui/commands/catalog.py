@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InputError, suggestion
 from evo_libra.files.kinds import ENDINGS
 from evo_libra.ui.commands.shared import Json, app
 from evo_libra.ui.tables.output import new_console, print, print_json, print_table
+from evo_libra.ui.tables.parts import figure, show_parts
+from evo_libra.ui.tables.products import products_json, show_products
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -23,19 +25,21 @@ _LISTS = ("designs", "hosts", "failures")
 
 
 @app.command
-def catalog(name: str | None = None, *, as_json: Json = False) -> int:
+def catalog(name: str | None = None, *, sources: bool = False, as_json: Json = False) -> int:
     """List what problem files can name: catalogues with prices, accelerators, models, blocks, problems, engines.
 
     Parameters
     ----------
     name:
         Show only this catalogue (a name, or a .yaml file), accelerator or model, the designs, hosts or failures.
+    sources:
+        Show the source of each product, and of each of its figures from elsewhere.
     """
     data = _everything() if name is None else _one(name)
     if as_json:
         print_json(data)
     else:
-        _show_catalog(data)
+        _show_catalog(data, sources=sources)
     return 0
 
 
@@ -44,6 +48,7 @@ def _everything() -> dict[str, Any]:
     from evo_libra.network.catalog.accelerators import load_accelerator_specs
     from evo_libra.network.catalog.parts import load_parts_spec, parts_names
     from evo_libra.network.catalog.technologies import catalog_names, load_catalog
+    from evo_libra.network.orders.catalog import load_products, products_names
     from evo_libra.problem.file.registry import problem_names
     from evo_libra.searching.registry import AUTO, engine_names
     from evo_libra.workload.layers.generators import load_models
@@ -53,6 +58,7 @@ def _everything() -> dict[str, Any]:
     return {
         "catalogs": {name: _linear(load_catalog(name)) for name in catalog_names()},
         "parts_catalogs": {name: _parts(load_parts_spec(name)) for name in parts_names()},
+        "product_catalogs": {name: products_json(load_products(name)) for name in products_names()},
         "blocks": {block.name: block.code for block in BLOCKS},
         "models": {key: model.model_dump(mode="json") for key, model in load_models().items()},
         "language_models": {name: _decoder(name) for name in load_decoders()},
@@ -68,21 +74,26 @@ def _one(name: str) -> dict[str, Any]:
     from evo_libra.network.catalog.accelerators import load_accelerator_specs
     from evo_libra.network.catalog.parts import load_any, parts_names
     from evo_libra.network.catalog.technologies import Catalog, catalog_names
+    from evo_libra.network.orders.catalog import is_products, load_products, products_names
     from evo_libra.workload.models.decoder import load_decoders
     from evo_libra.workload.models.recommender import trainable_recommenders
 
-    if name in load_accelerator_specs():
-        return {"accelerators": {name: _accelerator(name)}}
-    if name in load_decoders():
-        return {"language_models": {name: _decoder(name)}}
-    if name in trainable_recommenders():
-        return {"recommendation_models": {name: _recommender(name)}}
+    entries: dict[str, tuple[Collection[str], Callable[[str], dict[str, Any]]]] = {
+        "accelerators": (load_accelerator_specs(), _accelerator), "language_models": (load_decoders(), _decoder),
+        "recommendation_models": (trainable_recommenders(), _recommender),
+    }  # fmt: skip
+    for key, (names, entry_of) in entries.items():
+        if name in names:
+            return {key: {name: entry_of(name)}}
     if name in _LISTS:
         return {name: _listed(name)}
-    known = [*catalog_names(), *parts_names()]
+    if name in products_names() or is_products(name):
+        products = load_products(name)
+        return {"product_catalogs": {products.name: products_json(products)}}
+    known = [*catalog_names(), *parts_names(), *products_names()]
     if not name.endswith(ENDINGS) and name not in known:
         lists = [*known, *_LISTS]
-        near = suggestion(name, [*lists, *load_accelerator_specs(), *load_decoders(), *trainable_recommenders()])
+        near = suggestion(name, [*lists, *(each for names, _ in entries.values() for each in names)])
         raise InputError(
             f"unknown catalogue '{name}'; allowed: {', '.join(known)}, the path of a .yaml file, or an accelerator, "
             f"language model, recommendation model, {', '.join(f'`{one}`' for one in _LISTS[:-1])} or `{_LISTS[-1]}`, "
@@ -175,42 +186,59 @@ def _technology_json(technology: Any) -> dict[str, Any]:  # noqa: ANN401 - a Tec
     }
 
 
-def _show_catalog(data: Mapping[str, Any]) -> None:
+def _show_catalog(data: Mapping[str, Any], *, sources: bool) -> None:
+    for name, catalog in data.get("catalogs", {}).items():
+        _show_linear(name, catalog)
+    # Alone a catalogue is shown with all its figures; in the list it is one of many.
+    if len(data) == 1:
+        _show_alone(data, sources=sources)
+    else:
+        _show_names(data)
+
+
+def _show_alone(data: Mapping[str, Any], *, sources: bool) -> None:
+    console = new_console()
+    for name, catalog in data.get("parts_catalogs", {}).items():
+        show_parts(name, catalog)
+    for name, catalog in data.get("product_catalogs", {}).items():
+        show_products(name, catalog, sources=sources)
+    shows = {"accelerators": _show_accelerator, "language_models": _show_model, "recommendation_models": _show_model}
+    for key, show in shows.items():
+        for name, found in data.get(key, {}).items():
+            show(name, found, console)
+    tables = dict(zip(_LISTS, (_show_designs, _show_hosts, _show_failures), strict=True))
+    for key in data.keys() & tables.keys():
+        tables[key](data[key], console)
+
+
+def _show_names(data: Mapping[str, Any]) -> None:
     from rich.text import Text
 
     console = new_console()
-    for name, catalog in data.get("catalogs", {}).items():
-        prices = (f"{part}\nUSD per\nGB/s" for part in ("link", "switch", "NIC"))
-        print_table(
-            f"catalogue {name}",
-            ("name", *prices, "most\nNPUs", "cap\nGB/s", "latency\nns", "blocks"),
-            [
-                (technology, *map(_linear_figure, list(figures.values())[:-1]), ", ".join(figures["blocks"]))
-                for technology, figures in catalog["technologies"].items()
-            ],
-            left=("name",),
-            fold=("blocks",),
-            caption=Text(catalog["source"]),
-        )
-    for name, catalog in data.get("parts_catalogs", {}).items():
-        # Alone a catalogue is shown with all its figures; in the list it is one of many.
-        if len(data) == 1:
-            _show_parts(name, catalog)
-        else:
-            print(f"catalogue {name}, of parts; evo-libra catalog {name} shows them")
-            console.print(Text(", ".join(catalog["technologies"])))
-    shows = {"accelerators": _show_accelerator, "language_models": _show_model, "recommendation_models": _show_model}
-    for key, show in shows.items():
-        for name, found in data.get(key, {}).items() if len(data) == 1 else ():
-            show(name, found, console)
-    tables = dict(zip(_LISTS, (_show_designs, _show_hosts, _show_failures), strict=True))
-    for key, list_of in tables.items():
-        if key in data and len(data) == 1:
-            list_of(data[key], console)
+    for key, kind, listed in (("parts_catalogs", "parts", "technologies"), ("product_catalogs", "products", "systems")):
+        for name, catalog in data[key].items():
+            print(f"catalogue {name}, of {kind}; evo-libra catalog {name} shows them")
+            console.print(Text(", ".join(catalog[listed])))
     lists = ("models", "language_models", "recommendation_models", "accelerators", *_LISTS)
     for key in ("blocks", *lists, "problems", "engines"):
-        if key in data and len(data) > 1:
-            console.print(Text(f"{key.replace('_', ' ')}: {', '.join(data[key])}"))
+        console.print(Text(f"{key.replace('_', ' ')}: {', '.join(data[key])}"))
+
+
+def _show_linear(name: str, catalog: Mapping[str, Any]) -> None:
+    from rich.text import Text
+
+    prices = (f"{part}\nUSD per\nGB/s" for part in ("link", "switch", "NIC"))
+    print_table(
+        f"catalogue {name}",
+        ("name", *prices, "most\nNPUs", "cap\nGB/s", "latency\nns", "blocks"),
+        [
+            (technology, *map(_linear_figure, list(figures.values())[:-1]), ", ".join(figures["blocks"]))
+            for technology, figures in catalog["technologies"].items()
+        ],
+        left=("name",),
+        fold=("blocks",),
+        caption=Text(catalog["source"]),
+    )
 
 
 def _show_designs(designs: Mapping[str, Any], console: Console) -> None:
@@ -285,50 +313,8 @@ def _print_figures(title: str, data: Mapping[str, Any]) -> None:
 
 
 def _plain(value: Any) -> str:  # noqa: ANN401 - a value of JSON
-    return str(value).lower() if isinstance(value, bool) else f"{value:,}" if isinstance(value, int) else _figure(value)
-
-
-def _show_parts(name: str, catalog: Mapping[str, Any]) -> None:
-    from rich.text import Text
-
-    from evo_libra.network.blocks import KINDS
-
-    keys = {
-        "GB/s of\na port": "port_GBps", "ports": "ports", "domain size": "domain_size", "ns": "latency_ns",
-        "pJ/bit": "energy_pJ_per_bit",
-    }  # fmt: skip
-    rows = [
-        (technology, *(_figure(row[key]) for key in keys.values()), _domains(row["domains"]), ", ".join(row["blocks"]))
-        for technology, row in catalog["technologies"].items()
-    ]
-    columns = ("name", *keys, "sold", "blocks")
-    print_table(f"catalogue {name}: technologies", columns, rows, fold=("name", "sold", "blocks"))
-    for kind in KINDS:
-        rows = [_part_cells(part, row) for part, row in catalog["parts"].items() if row["kind"] == kind]
-        if rows:
-            columns = ("name", "low USD", "USD", "high USD", "W", "idle W", "ports", "ns", "year")
-            print_table(f"parts: {kind}", columns, rows, fold=("name",))
-    console = new_console()
-    print("sources of the figures")
-    for kind in ("technologies", "parts"):
-        for each, row in catalog[kind].items():
-            console.print(Text(f"  {each} ({row['year']}): {' '.join(row['source'].split())}"), soft_wrap=False)
-    console.print(Text(catalog["source"]))
-
-
-def _domains(sold: Mapping[str, Sequence[int]] | None) -> str:
-    return "; ".join(f"{block} {', '.join(map(str, sizes))}" for block, sizes in (sold or {}).items())
-
-
-def _part_cells(part: str, row: Mapping[str, Any]) -> tuple[str, ...]:
-    keys = ("power_W", "idle_W", "ports", "latency_ns")
-    figures = [*(row["price_usd"][end] for end in ("low", "value", "high")), *(row[key] for key in keys)]
-    return (part, *map(_figure, figures), str(row["year"]))
+    return str(value).lower() if isinstance(value, bool) else f"{value:,}" if isinstance(value, int) else figure(value)
 
 
 def _linear_figure(value: float | None) -> str:
     return "-" if value is None else f"{value:.7g}"
-
-
-def _figure(value: float | None) -> str:
-    return "-" if value is None else f"{value:,.7g}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from evo_libra.errors import InfeasibleError, counted
+from evo_libra.errors import InfeasibleError, InputError, counted
 from evo_libra.explain.labels import label_of
 from evo_libra.ui.commands.shared import Flag, FrontRows, Json, RunName, app
 from evo_libra.ui.tables.design_table import cells, columns_of, show_designs, unit_of, write_files
@@ -19,6 +19,7 @@ from evo_libra.ui.tables.output import new_console, print, print_json, print_sty
 if TYPE_CHECKING:
     import polars as pl
 
+    from evo_libra.experiment.store.folder import RunFolder
     from evo_libra.explain.references import ReferencePoint
     from evo_libra.front.front import Front
     from evo_libra.problem.objectives import Objective
@@ -35,6 +36,7 @@ def front(  # noqa: PLR0913 - options of a command
     sort: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
     columns: str | None = None,
     families: Flag = False,
+    systems: Flag = False,
     wide: Flag = False,
     rows: FrontRows = 12,
     csv: File = None,
@@ -54,6 +56,8 @@ def front(  # noqa: PLR0913 - options of a command
         Columns of the table and of files, such as id,time,cost,family; the unit may be left out.
     families:
         List the families instead: designs of one topology, where on the front they are, and how many.
+    systems:
+        List the networks of each system that can be ordered instead: time, cost of the network, what each row adds.
     wide:
         Print each design in one line, in the notation.
     csv:
@@ -69,6 +73,8 @@ def front(  # noqa: PLR0913 - options of a command
     from evo_libra.ui.tables.references import show_references
 
     folder = RunFolder(run_folder(result))
+    if systems:
+        return _show_systems(folder, as_json=as_json)
     manifest = folder.read_json(MANIFEST)
     whole = folder.read_front()
     found = chosen(whole, where) if where else whole
@@ -100,6 +106,27 @@ def front(  # noqa: PLR0913 - options of a command
         _show_part(found, whole, title=title, rows=rows, sort=sort, references=references, wide=wide)
         show_references(reference_rows(references, whole), whole.objectives)
     _show_state(folder, manifest, found, whole)
+    return 0
+
+
+def _show_systems(folder: RunFolder, *, as_json: bool) -> int:
+    """Show the networks of each system of a result of orders; an `InputError` says that it has none."""
+    from evo_libra.explain.as_json import as_json as plain
+    from evo_libra.explain.system_views import absent, system_rows
+    from evo_libra.ui.tables.named_runs import problem_file, problem_of_result
+    from evo_libra.ui.tables.output import print_folded
+    from evo_libra.ui.tables.systems import show_systems
+
+    problem, found = problem_file(problem_of_result(folder, None, (), trust_code=False)[1]), folder.read_front()
+    if problem.book is None:
+        raise InputError(f"'{problem.name}' asks for a design; systems are listed of a file with `question: order`")
+    rows = system_rows(problem)
+    reasons = absent(problem, found, rows)
+    if as_json:
+        print_json({"result": str(folder.path), "systems": plain(rows), "absent": reasons})
+    else:
+        show_systems(rows, found.objectives[0])
+        print_folded(*reasons)
     return 0
 
 

@@ -38,20 +38,25 @@ def init(path: Path = Path("problem.yaml"), *, as_json: Json = False) -> int:
 
 
 @app.command
-def schema(kind: Literal["problem", "experiment"] = "problem") -> int:
-    """Print the JSON Schema of problem files or experiment files, for editors.
+def schema(kind: Literal["problem", "order", "experiment"] = "problem") -> int:
+    """Print the JSON Schema of problem files, of those that ask for an order, or of experiment files, for editors.
 
     Parameters
     ----------
     kind:
-        Which of the two.
+        Which of them.
     """
+    from evo_libra.files.fields import CompleteSchema
+
     if kind == "experiment":
         from evo_libra.experiment.file.schema import ExperimentSpec
 
         print_json(ExperimentSpec.model_json_schema(), indent=2)
+    elif kind == "order":
+        from evo_libra.problem.file.order_spec import OrderSpec
+
+        print_json(OrderSpec.model_json_schema(schema_generator=CompleteSchema), indent=2)
     else:
-        from evo_libra.files.fields import CompleteSchema
         from evo_libra.problem.file.spec import ProblemSpec
 
         print_json(ProblemSpec.model_json_schema(schema_generator=CompleteSchema), indent=2)

@@ -209,6 +209,7 @@ def _report(
         more |= {"failure_count": failures, "failures": first_failures} if failures else {}
         more |= {"workloads": [{"name": name, **plain(size)} for name, size in workloads]} if workloads else {}
         more |= {"references": reference_rows(references, front)} if references else {}
+        more |= _orders_json(problem, front)
         more |= {"recommended": plain([one.recommended for one in advices])} if advices else {}
         beyond = [{"id": one.recommended.id, **one.shares.json()} for one in advices if one.shares is not None]
         more |= {"shares": beyond} if beyond else {}
@@ -217,6 +218,7 @@ def _report(
     elif len(front):
         show_front(front, problem.objectives, problem.name, rows=12, references=references)
         show_references(reference_rows(references, front), front.objectives)
+        print_folded(*_orders(problem, front))
         for name, size in workloads:
             print_folded(": ".join(filter(None, (f"{name} {groups_text(size)}".strip(), size_text(size)))))
         ending = f" ({words})" if (words := ending_text(end.get("ended", ""), end.get("restarts", 0))) else ""
@@ -234,6 +236,30 @@ def _report(
     if not len(front):
         raise InfeasibleError(_infeasible(problem, report.figures.evaluations, whole=end.get("ended") == EXHAUSTED))
     return 0
+
+
+def _orders(problem: SearchProblem, front: Front) -> list[str]:
+    """Print the networks of each system of a problem of orders; return why some products are in no row of a front."""
+    from evo_libra.explain.system_views import absent, system_rows
+    from evo_libra.problem.problem import Problem
+    from evo_libra.ui.tables.systems import MOST, show_systems
+
+    if not isinstance(problem, Problem) or problem.book is None:
+        return []
+    rows = system_rows(problem)
+    show_systems(rows, front.objectives[0], MOST)
+    return absent(problem, front, rows)
+
+
+def _orders_json(problem: SearchProblem, front: Front) -> dict[str, Any]:
+    from evo_libra.explain.as_json import as_json as plain
+    from evo_libra.explain.system_views import absent, system_rows
+    from evo_libra.problem.problem import Problem
+
+    if not isinstance(problem, Problem) or problem.book is None:
+        return {}
+    rows = system_rows(problem)
+    return {"question": "order", "systems": plain(rows), "absent": absent(problem, front, rows)}
 
 
 def _workloads(problem: SearchProblem) -> list[tuple[str, Size]]:
@@ -293,5 +319,5 @@ def _infeasible(problem: SearchProblem, evaluations: int, *, whole: bool) -> str
     drawn = problem.decode(problem.genome.sample(default_rng(0), _DRAWN))
     nearest = drawn.select([int(problem.evaluate(drawn).violation.argmin())])
     broken = violations(problem, nearest)
-    named = f"; the nearest of {_DRAWN} random designs, {problem.fabrics(nearest)[0]}: {'; '.join(broken)}"
+    named = f"; the nearest of {_DRAWN} random designs, {problem.notation.written(nearest)[0]}: {'; '.join(broken)}"
     return f"no design meets the constraints{looked}{named if broken else ''}; {advice}"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from evo_libra.front.front import Front
 
 
-NETWORK, BANDWIDTH, PLAN = "network", "GB/s", "plan"
+NETWORK, BANDWIDTH, PLAN, ORDER = "network", "GB/s", "plan", "order"
 _WIDE = 10_000
 
 
@@ -67,10 +67,14 @@ def described(front: Front, shown: pl.DataFrame) -> tuple[dict[str, list[str]], 
     Networks have the short names of their families. Bandwidths are of the dimensions in order, and evaluate to the same
     figures.
     """
-    from evo_libra.front.families import families_of, short_plans
+    from evo_libra.front.families import families_of
+    from evo_libra.front.front import SYSTEM
 
     if "design" not in shown.columns:
         return {"design": _whole(shown, front)}, ""
+    if SYSTEM in shown.columns:
+        columns = {ORDER: [text.partition(" | ")[0] for text in shown["design"]]}
+        return _with_plans(columns, shown)
     place = dict(zip(front.frame["id"].to_list(), families_of(front).labels, strict=True))
     columns = {
         NETWORK: [place[one] for one in shown["id"]],
@@ -79,6 +83,13 @@ def described(front: Front, shown: pl.DataFrame) -> tuple[dict[str, list[str]], 
     options = [text.partition(" | ")[0].partition(" ")[2] for text in shown["design"]]
     if any(options):
         columns["options"] = options
+    return _with_plans(columns, shown)
+
+
+def _with_plans(columns: dict[str, list[str]], shown: pl.DataFrame) -> tuple[dict[str, list[str]], str]:
+    """Return columns with what tells plans apart, and the words that all plans have."""
+    from evo_libra.front.families import short_plans
+
     plans = [text.partition(" | ")[2] for text in shown["design"]]
     if not any(plans):
         return columns, ""

@@ -49,8 +49,10 @@ def show_references(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -
 def _network(design: str) -> str:
     """Return the short network of a design, and its accelerator where it names one."""
     from evo_libra.front.families import short_network
-    from evo_libra.network.fabric import parse_fabric
+    from evo_libra.network.fabric import is_order, parse_fabric
 
+    if is_order(design):
+        return short_network(design)
     return " ".join(filter(None, (short_network(design), parse_fabric(design).npu)))
 
 
@@ -60,7 +62,9 @@ def is_network(design: str) -> bool:
     >>> is_network("SW(8)@nvlink4:450"), is_network("blocks of neighbours")
     (True, False)
     """
-    return "(" in design and "@" in design
+    from evo_libra.network.fabric import is_order
+
+    return is_order(design) or ("(" in design and "@" in design)
 
 
 def rows_of_runs(folders: Sequence[RunFolder], fronts: Sequence[Front]) -> list[dict[str, Any]]:

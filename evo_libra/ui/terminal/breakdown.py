@@ -99,4 +99,4 @@ def _equal(problem: Problem, design: Design, population: Population) -> tuple[De
     equal = equal_split(problem, population, max_bandwidth=float(population.bandwidth[used, 0].mean()))
     if equal is None:
         return None, _NO_EQUAL
-    return Design(design.run, EQUAL, objectives_of(problem, equal), str(problem.fabrics(equal)[0])), ""
+    return Design(design.run, EQUAL, objectives_of(problem, equal), problem.notation.written(equal)[0]), ""

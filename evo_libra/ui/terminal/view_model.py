@@ -289,8 +289,10 @@ class FrontRows(Sequence[Row]):
 
 def _network(notation: str) -> str:
     """Return the structure of a design without technologies and bandwidths."""
-    from evo_libra.network.fabric import parse_fabric
+    from evo_libra.network.fabric import is_order, parse_fabric
 
+    if is_order(notation):
+        return notation.partition(" | ")[0]
     try:
         fabric = parse_fabric(notation)
     except InputError:

@@ -122,7 +122,8 @@ class OpenPlans:
     Attributes
     ----------
     setups : the model and how it is trained, once for each accelerator and precision.
-    space : values of the options that divide something.
+    space : values of the options that divide something; `counts` : NPUs of each setup, where they are not those of the
+        space.
     flags : values of the fields of `Plans` that are on or off; None is for sequence parallelism where it applies.
     orders : how the groups lie on the network, the innermost first.
     """
@@ -131,6 +132,11 @@ class OpenPlans:
     space: PlanSpace
     flags: Mapping[str, Sequence[bool | None]]
     orders: tuple[tuple[str, ...], ...]
+    counts: tuple[int, ...] = ()
+
+    def space_of(self, setup: int) -> PlanSpace:
+        """Return the space of a setup, by its place."""
+        return replace(self.space, npus=self.counts[setup]) if self.counts else self.space
 
 
 def plan_table(
@@ -141,7 +147,7 @@ def plan_table(
     Of plans that differ in order alone, and whose groups of more than one NPU lie in the same order, it has the first.
     """
     names = list(open_plans.flags)
-    bases = [every_plan(setup, open_plans.space) for setup in open_plans.setups]
+    bases = [every_plan(setup, open_plans.space_of(place)) for place, setup in enumerate(open_plans.setups)]
     parts = [
         (index, order, _with_flags(base, dict(zip(names, values, strict=True))))
         for index, base in enumerate(bases)

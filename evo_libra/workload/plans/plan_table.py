@@ -95,6 +95,11 @@ class PlanTable(WorkloadKind, ABC):
         """(p,) or (1,) tokens of an iteration."""
 
     @property
+    def share_of_batch(self) -> FloatArray:
+        """(p,) or (1,) what the times of plans are multiplied by, as they are of the stated batch."""
+        return np.ones(1)
+
+    @property
     @abstractmethod
     def memory(self) -> FloatArray:
         """(p,) bytes of an accelerator."""
@@ -195,12 +200,22 @@ class PlanTable(WorkloadKind, ABC):
         """Each plan in the notation, with every option that differs among them."""
         return tuple(map(self.text, range(len(self))))
 
+    def texts_of(self, plan: IntArray) -> list[str]:
+        """Return (n,) plans in the notation, each of which is written once."""
+        known = {place: self.text(place) for place in np.unique(plan).tolist()}
+        return [known[place] for place in plan.tolist()]
+
+    def _places(self, npu: int) -> dict[frozenset[str], int]:
+        """Return the places of the plans of an accelerator by their words."""
+        known = self._known_places
+        if npu not in known:
+            mine = np.flatnonzero(self.npu == npu).tolist()
+            known[npu] = {frozenset(self.text(place).split()): place for place in mine}
+        return known[npu]
+
     @cached_property
-    def _places(self) -> dict[tuple[int, frozenset[str]], int]:
-        return {
-            (npu, frozenset(text.split())): n
-            for n, (npu, text) in enumerate(zip(self.npu.tolist(), self.texts, strict=True))
-        }
+    def _known_places(self) -> dict[int, dict[frozenset[str], int]]:
+        return {}
 
     def find(self, text: str, npu: int = 0) -> int:
         """Return the place of a plan in the notation, whose parts may stand in any order; -1 where there is none.
@@ -210,9 +225,9 @@ class PlanTable(WorkloadKind, ABC):
         parts = frozenset(text.split())
         written = next((order for order, name in enumerate(self.orders) if order_text(name) in parts), None)
         if written is None:
-            return self._places.get((npu, parts), -1)
+            return self._places(npu).get(parts, -1)
         rest = parts - {order_text(self.orders[written])}
-        places = (self._places.get((npu, rest | {order_text(order)}), -1) for order in self.orders)
+        places = (self._places(npu).get(rest | {order_text(order)}, -1) for order in self.orders)
         return next((n for n in places if n >= 0 and self.alike[written, n]), -1)
 
     @cached_property

@@ -58,6 +58,13 @@ class TabulatedTime:
             time = time + columns(race.count, plan) * reduce(np.maximum, chains)
         return np.asarray(time)
 
+    def times(self, factor: FloatArray) -> TabulatedTime:
+        """Return the time multiplied by a (p,) or (1,) factor of each plan."""
+        if (factor == 1.0).all():
+            return self
+        races = tuple(replace(race, count=race.count * factor) for race in self.races)
+        return replace(self, compute=self.compute * factor, size=self.size * factor, races=races)
+
     def linear(self, weight: float, kind: FloatArray, plan: IntArray) -> Linear:
         """Return the weighted time under (1, n) plans as coefficients of traffic, as `IterationTime.linear` does."""
         (mine,) = plan
@@ -204,12 +211,15 @@ def _alike(one: FloatArray, other: FloatArray) -> bool:
 
 
 def joined(steps: Sequence[StepTime], counts: Sequence[int]) -> StepTime:
-    """Return the time of a step under so many plans of each of some steps of one model, in their order."""
+    """Return the time of a step under so many plans of each of some steps of one model, in their order.
+
+    Further plans of a step are left out.
+    """
     if len(steps) == 1:
         return steps[0]
 
     def together(arrays: Iterable[FloatArray]) -> FloatArray:
-        return np.concatenate([np.broadcast_to(array, n) for array, n in zip(arrays, counts, strict=True)])
+        return np.concatenate([np.broadcast_to(array[:n], n) for array, n in zip(arrays, counts, strict=True)])
 
     def traffic(parts: Sequence[Traffic]) -> Traffic:
         size, operations = (together(getattr(part, name) for part in parts) for name in ("size", "operations"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -94,3 +95,18 @@ class ServingPlans:
         stages = np.where(plans.pp == ahead.pp, plans.pp, 1)
         both = plans.tp * plans.pp * plans.dp // (np.minimum(plans.tp, ahead.tp) * stages)
         return {**{name: getattr(ahead, group) for group, name in OF_PREFILL.items()}, POOLS: both}
+
+
+def joined_plans(parts: Sequence[ServingPlans]) -> ServingPlans:
+    """Return the plans of all parts, one part after the other."""
+    ahead = [part.ahead for part in parts if part.ahead is not None]
+    prefill = np.concatenate([np.broadcast_to(part.prefill, len(part.plans.tp)) for part in parts])
+    return ServingPlans(_joined([part.plans for part in parts]), prefill, _joined(ahead) if ahead else None)
+
+
+def _joined(parts: Sequence[Plans]) -> Plans:
+    fields = {
+        name: np.concatenate([np.broadcast_to(getattr(part, name), len(part.tp)) for part in parts])
+        for name in vars(parts[0])
+    }
+    return Plans(**fields)

@@ -15,7 +15,7 @@ from evo_libra.workload.plans.plan_table import PlanTable, order_text
 from evo_libra.workload.plans.plans import Plans
 from evo_libra.workload.plans.tabulated import TabulatedTime, joined, tabulated_times
 from evo_libra.workload.serving.memory import memory_of_pools, on_npu
-from evo_libra.workload.serving.serving_plans import DEGREES, ServingPlans
+from evo_libra.workload.serving.serving_plans import DEGREES, ServingPlans, joined_plans
 from evo_libra.workload.serving.serving_rules import ServingSpace, every_serving_plan, serving_text
 from evo_libra.workload.serving.serving_setup import ServingSetup
 from evo_libra.workload.serving.serving_step import ServingStep, served_times, serving_step, times_in_order
@@ -179,12 +179,16 @@ def serving_table(
     space: ServingSpace,
     orders: tuple[tuple[str, ...], ...],
     capacities: tuple[float, ...],
+    counts: tuple[int, ...] = (),
 ) -> ServingTable:
-    """Return the table of all plans that divide what they must, whether they fit the memory or not."""
-    found = every_serving_plan(setups[0].decoder, space)
-    count, kinds = len(found.prefill), len(setups)
-    every = found.take(np.tile(np.arange(count), kinds))
-    setup = np.repeat(np.arange(kinds), count)
+    """Return the table of all plans that divide what they must, whether they fit the memory or not.
+
+    The NPUs are those of each setup by `counts`, where these are not those of the space.
+    """
+    sizes = counts or (space.npus,) * len(setups)
+    known = {npus: every_serving_plan(setups[0].decoder, replace(space, npus=npus)) for npus in dict.fromkeys(sizes)}
+    every = joined_plans([known[npus] for npus in sizes])
+    setup = np.repeat(np.arange(len(setups)), [len(known[npus].prefill) for npus in sizes])
     order = np.zeros(len(setup), dtype=np.int64)
     choices = tuple(dict.fromkeys(one.expansion for one in setups))
     plans = replace(every.plans, expansion=np.array([choices.index(one.expansion) for one in setups])[setup])

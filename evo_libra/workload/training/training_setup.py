@@ -39,6 +39,7 @@ class Setup:
     weight_bytes : as for `Kernels`.
     offload : what plans may move the optimizer to; None where all of them leave it on the NPUs.
     expansions : choices of expansion memory, the least first; empty where there is none.
+    stated_batch : sequences that times are of, where the batch differs from them; 0 for those of the batch.
     usable : bytes of an NPU's own memory that plans may use, where there is expansion memory.
     """
 
@@ -61,6 +62,12 @@ class Setup:
     offload: Offload | None = None
     expansions: tuple[Expansion, ...] = ()
     usable: float = math.inf
+    stated_batch: int = 0
+
+    @property
+    def share_of_batch(self) -> float:
+        """The stated batch over the batch: what times of a step are multiplied by."""
+        return self.stated_batch / self.global_batch if self.stated_batch else 1.0
 
     @property
     def kernels(self) -> Kernels:

@@ -13,7 +13,7 @@ from evo_libra.workload.layers.iteration_time import Merging
 from evo_libra.workload.layers.workload import IterationSize
 from evo_libra.workload.plans.plan_rules import plan_mistakes, plan_text
 from evo_libra.workload.plans.plan_table import PlanTable, order_text
-from evo_libra.workload.plans.plans import PLACEMENTS, RECOMPUTE, Plans
+from evo_libra.workload.plans.plans import DEGREES, PLACEMENTS, RECOMPUTE, Plans
 from evo_libra.workload.plans.tabulated import TabulatedTime, joined, tabulated_time
 from evo_libra.workload.training.memory import memory_on_npu
 from evo_libra.workload.training.step_time import step_time
@@ -23,6 +23,8 @@ from evo_libra.workload.training.training_step import TrainingStep, training_ste
 OF_PLANS = ("tp", "cp", "pp", "vp", "ep", "micro_batch", "zero", "recompute", "sequence_parallel", "overlap_tp",
             "overlap_pp", "overlap_dp", "optimizer", "expansion")  # fmt: skip
 """Options of a plan that may be open; precision and order beside them."""
+_OF_KIND = OF_PLANS[OF_PLANS.index("zero") :]
+"""Options beside degrees that decide which traffic a step has."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +47,23 @@ class TrainingTable(PlanTable):
     @property
     def size(self) -> IterationSize:
         setup = self.setups[0]
-        return IterationSize(setup.decoder.layers, setup.sequence, global_batch=setup.global_batch)
+        return IterationSize(
+            setup.decoder.layers, setup.sequence, global_batch=setup.stated_batch or setup.global_batch
+        )
 
     @property
     def tokens(self) -> FloatArray:
-        return np.full(1, float(self.setups[0].global_batch) * self.setups[0].sequence)
+        setup = self.setups[0]
+        return np.full(1, float(setup.stated_batch or setup.global_batch) * setup.sequence)
+
+    @cached_property
+    def share_of_batch(self) -> FloatArray:
+        return np.array([setup.share_of_batch for setup in self.setups])[self.setup]
+
+    @cached_property
+    def batches(self) -> tuple[int, ...]:
+        """The batches of the setups."""
+        return tuple(dict.fromkeys(setup.global_batch for setup in self.setups))
 
     @cached_property
     def memory(self) -> FloatArray:
@@ -59,9 +73,22 @@ class TrainingTable(PlanTable):
         ])  # fmt: skip
 
     def time(self, merging: Merging) -> TabulatedTime:
-        steps = [step_time(self.setups[index], self.plans.select(part)) for index, part in self.parts]
+        more = self._of_each_kind
+        steps = [
+            step_time(self.setups[index], self.plans.select(np.concatenate([part, more]))) for index, part in self.parts
+        ]
         step = joined(steps, [len(part) for _, part in self.parts])
-        return tabulated_time(step, self.degrees, merging, len(self))
+        return tabulated_time(step, self.degrees, merging, len(self)).times(self.share_of_batch)
+
+    @property
+    def _of_each_kind(self) -> IntArray:
+        """Places of plans of each kind, where some setup has none of a kind; a step has the traffic of its plans."""
+        plans = self.plans
+        degrees = [getattr(plans, name) > 1 for name in DEGREES]
+        kinds = np.array([*degrees, *(np.broadcast_to(getattr(plans, name), len(self)) for name in _OF_KIND)])
+        _, first, kind = np.unique(kinds.astype(np.int64), axis=1, return_index=True, return_inverse=True)
+        counts = {len(np.unique(kind.ravel()[part])) for _, part in self.parts}
+        return np.array([], dtype=np.int64) if counts == {len(first)} else first
 
     @cached_property
     def options(self) -> dict[str, IntArray]:
@@ -69,6 +96,8 @@ class TrainingTable(PlanTable):
         if not self._split_open:
             del found["sequence_parallel"]
         precision = np.array([self.precisions.index(setup.precision) for setup in self.setups])
+        batch = np.array([setup.global_batch for setup in self.setups])
+        found |= {"global_batch": batch[self.setup]} if len(self.batches) > 1 else {}
         return {**found, "order": self.order, "precision": precision[self.setup]}
 
     @cached_property
@@ -78,15 +107,20 @@ class TrainingTable(PlanTable):
             self.plans.sequence_parallel
         )
 
+    @cached_property
+    def _flags(self) -> list[str]:
+        """What plans may hide or not."""
+        return [name for name in ("tp", "pp", "dp") if _differ(getattr(self.plans, f"overlap_{name}"))]
+
     def text(self, n: int) -> str:
         place = int(self.plans.expansion[n])
         parts = [plan_text(self.plans.select(np.array([n])))]
         if self._split_open:
             parts.append("sp" if self.plans.sequence_parallel[n] else "nosp")
-        flags = [name for name in ("tp", "pp", "dp") if _differ(getattr(self.plans, f"overlap_{name}"))]
-        parts += [f"overlap-{name}" for name in flags if getattr(self.plans, f"overlap_{name}")[n]]
+        parts += [f"overlap-{name}" for name in self._flags if getattr(self.plans, f"overlap_{name}")[n]]
         parts += [order_text(self.orders[self.order[n]])] if len(self.orders) > 1 else []
         parts += [self.setups[self.setup[n]].precision] if len(self.precisions) > 1 else []
+        parts += [f"batch{self.setups[self.setup[n]].global_batch}"] if len(self.batches) > 1 else []
         parts += [text for one in self.setups[self.setup[n]].expansions[place : place + 1] if (text := one.text)]
         return " ".join(parts)
 

@@ -1,0 +1,107 @@
+"""The networks of each system of a problem of orders, what each adds, and why a system is in no row of a front."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evo_libra.arrays import FloatArray
+from evo_libra.explain.labels import change, noun
+from evo_libra.front.front import SYSTEM, Front
+from evo_libra.optimality.order_fronts import SystemFront, system_fronts
+from evo_libra.problem.orders import FOLDED
+from evo_libra.problem.problem import Problem
+
+
+@dataclass(frozen=True, kw_only=True)
+class SystemRow:
+    """An order that no other order of its system beats.
+
+    Attributes
+    ----------
+    objectives : by column.
+    network_cost_usd, order_cost_usd : price of the scale-out network, and of the whole order.
+    adds : what it costs and saves beyond the row before, which is the next cheaper one.
+    """
+
+    system: str
+    design: str
+    objectives: dict[str, float]
+    network_cost_usd: float
+    order_cost_usd: float
+    adds: str
+
+
+def system_rows(problem: Problem) -> tuple[SystemRow, ...]:
+    """Return the front of each system, the cheapest order first; rows that differ by little are one."""
+    fronts = system_fronts(problem) or {}
+    return tuple(row for name, front in fronts.items() for row in _rows(problem, name, front))
+
+
+def _rows(problem: Problem, system: str, front: SystemFront) -> Iterator[SystemRow]:
+    assert problem.book is not None, "the problem is of orders"  # noqa: S101 - internal error
+    kept = _folded(front.objectives)
+    designs = front.designs.select(kept).population(problem)
+    values, texts = front.objectives[:, kept], problem.notation.written(designs)
+    bills = [problem.book.bills[place] for place in problem.book.place(designs).tolist()]
+    network, whole = ([getattr(bill, name)().value for bill in bills] for name in ("network_usd", "order_usd"))
+    order = sorted(range(len(kept)), key=lambda n: (whole[n], values[0, n]))
+    before: int | None = None
+    for n in order:
+        figures = {o.column: float(value) / o.scale for o, value in zip(problem.objectives, values[:, n], strict=True)}
+        adds = "" if before is None else _adds(whole[n] / whole[before], values[0, n] / values[0, before], problem)
+        yield SystemRow(
+            system=system, design=texts[n], objectives=figures, network_cost_usd=network[n], order_cost_usd=whole[n],
+            adds=adds,
+        )  # fmt: skip
+        before = n
+
+
+def _adds(cost: float, value: float, problem: Problem) -> str:
+    """Return what a row costs and saves beyond the one before.
+
+    The figures are ratios of the whole order's cost, and of the first objective.
+    """
+    first = noun(problem.objectives[0].column)
+    return f"{change(100.0 * (cost - 1.0))} % of the order, {change(100.0 * (value - 1.0))} % {first}"
+
+
+def _folded(objectives: FloatArray) -> np.ndarray:
+    """Return the places of (m, n) objectives without those that differ by little from one before, the best first."""
+    kept: list[int] = []
+    for n in np.lexsort(objectives[::-1]).tolist():
+        ratios = objectives[:, kept] / objectives[:, [n]]
+        if not (np.abs(np.log(ratios)) <= np.log1p(FOLDED)).all(axis=0).any():
+            kept.append(n)
+    return np.array(kept, dtype=np.int64)
+
+
+def absent(problem: Problem, front: Front, rows: Sequence[SystemRow]) -> list[str]:
+    """Return why a product that the file names is in no row of a front: it is in no order, or its orders are beaten."""
+    if problem.book is None or SYSTEM not in front.frame.columns:
+        return []
+    there = set(front.frame[SYSTEM].to_list())
+    beaten = dict.fromkeys(row.system for row in rows if row.system not in there)
+    return [*problem.book.reasons, *(_beaten(front, [row for row in rows if row.system == name]) for name in beaten)]
+
+
+def _beaten(front: Front, rows: Sequence[SystemRow]) -> str:
+    """Return which design of a front beats the order of a system that comes nearest to it."""
+    columns = list(front.objectives)
+    values = np.log(front.frame.select(columns).to_numpy())
+    mine = np.log(np.array([[row.objectives[column] for column in columns] for row in rows]))
+    # Of the designs that are no worse in anything, the one that is least better in what it is most better in.
+    behind = mine[:, None, :] - values[None]
+    behind = np.where((behind >= -_ROUNDING).all(axis=2, keepdims=True), behind, np.inf)
+    row, design = map(int, np.unravel_index(int(behind.max(axis=2).argmin()), behind.shape[:2]))
+    worse = 100.0 * np.expm1(np.maximum(behind[row, design], 0.0))
+    words = [f"{change(float(w))} % {noun(column)}" for w, column in zip(worse, columns, strict=True)]
+    return (
+        f"{rows[row].system} is on no row: its nearest order, {rows[row].design.partition(' | ')[0]}, has "
+        f"{' and '.join(words)} against #{front.frame['id'][int(design)]}"
+    )
+
+
+_ROUNDING = 1e-9

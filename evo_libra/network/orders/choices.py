@@ -1,0 +1,256 @@
+"""What a problem file of orders may say, and the orders that it allows."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Annotated, Literal, NamedTuple, TypeVar
+
+from pydantic import Field
+
+from evo_libra.errors import InputError, Mistake, unknown
+from evo_libra.files.source import StrictModel
+from evo_libra.network.catalog.parts_spec import MOST, Count, Rate
+from evo_libra.network.catalog.technologies import Name
+from evo_libra.network.orders.check import broken_by_network, broken_by_products
+from evo_libra.network.orders.counts import AboutSpec, Npus, counts_of, no_count
+from evo_libra.network.orders.limits import NO_LIMITS, Limits, limited_products
+from evo_libra.network.orders.order import Order
+from evo_libra.network.orders.products import NicModeSpec, ProductsSpec
+from evo_libra.network.orders.tree import Tree, tree_of
+
+T = TypeVar("T")
+Listed = Annotated[tuple[T, ...], Field(min_length=1)]
+Ratio = Annotated[float, Field(gt=0, le=MOST)]
+Names = Name | Listed[Name]
+SwitchedFamily = Literal["rail-optimised", "tor", "fat-tree", "rail-only"]
+
+
+class RatioChoices(StrictModel):
+    """Links down over links up, of each tier."""
+
+    leaf: Ratio | Listed[Ratio] = Field((1.0, 2.0), description="of leaves")
+    pod: Ratio | Listed[Ratio] = Field((1.0, 7.0), description="of pods, where there are three tiers")
+
+
+class FabricChoices(StrictModel):
+    """The scale-out networks that a file allows; a list is a choice."""
+
+    catalog: str = Field("products-2026", description="name of a catalogue of products, or the path of a .yaml file")
+    families: SwitchedFamily | Listed[SwitchedFamily] = Field(
+        ("rail-optimised", "tor", "fat-tree"), description="families; rail-only where it is named"
+    )
+    switches: Names | None = Field(None, description="switches; all of the catalogue when left out")
+    ratio: RatioChoices = Field(default_factory=RatioChoices, description="oversubscription")
+    planes: Count | Listed[Count] | None = Field(
+        None, description="planes; one, and one for each port of a NIC, when left out"
+    )
+    uplinks: Rate | Listed[Rate] | None = Field(
+        None, description="Gb/s of links between switches; those of the NICs when left out"
+    )
+    cables: Names | None = Field(None, description="cables; all of the catalogue when left out")
+
+
+class OrderChoices(StrictModel):
+    """The orders that a file allows; a list is a choice."""
+
+    systems: Names = Field(description="systems of the catalogue")
+    npus: Npus = Field(description="NPUs in use, or several numbers, or a number with a share by which it may differ")
+    nics: Names | None = Field(None, description="NICs; all that a system takes when left out")
+    fabric: FabricChoices = Field(default_factory=FabricChoices, description="the scale-out network")
+    limits: Limits = Field(NO_LIMITS, description="what the buyer accepts")
+    without: tuple[Name, ...] = Field((), description="rules of the catalogue whose lines are left out of bills")
+
+    @property
+    def stated_npus(self) -> int:
+        """The number of NPUs that the file states; the largest of several."""
+        if isinstance(self.npus, AboutSpec):
+            return self.npus.about
+        return max(_listed(self.npus))
+
+
+@dataclass(frozen=True)
+class OrdersOffered:
+    """The orders that a file allows and a vendor accepts, and a reason for each named product that is on none."""
+
+    orders: tuple[Order, ...]
+    reasons: tuple[str, ...]
+
+
+class _Broken(NamedTuple):
+    """A rule that an order breaks, and whether its network breaks it, whose products go together."""
+
+    by_network: bool
+    sentence: str
+
+
+_Reasons = dict[str, Counter[_Broken]]
+
+
+class _Fabric(NamedTuple):
+    """A choice of each part of a scale-out network."""
+
+    planes: int
+    family: SwitchedFamily
+    switch: str
+    leaf_ratio: float
+    pod_ratio: float
+    uplink_Gbps: float | None
+
+
+def orders_of(choices: OrderChoices, products: ProductsSpec, *, priced: bool = False) -> OrdersOffered:
+    """Return the orders that a file allows and a vendor accepts, with the reasons of what is left out.
+
+    Where they are `priced`, products without a price are left out. Bills and trees of the orders take the catalogue
+    that `offered_products` returns.
+
+    Raises
+    ------
+    InputError
+        If the file names products that the catalogue does not have.
+    """
+    _refuse_unknown(choices, products)
+    own = offered_products(choices, products)
+    offered: list[Order] = []
+    reasons: _Reasons = defaultdict(Counter)
+    for order, broken in _checked(choices, own, priced=priced):
+        if broken is None:
+            offered.append(order)
+            continue
+        for name in (order.system, order.switch, order.family):
+            reasons[name or ""][broken] += 1
+    return OrdersOffered(tuple(offered), tuple(_left_out(choices, own, offered, reasons)))
+
+
+def offered_products(choices: OrderChoices, products: ProductsSpec) -> ProductsSpec:
+    """Return the catalogue with the cables that a file names, and racks of its limits; bills of its orders take it."""
+    limited = limited_products(products, choices.limits)
+    if choices.fabric.cables is None:
+        return limited
+    cables = {name: products.cables[name] for name in _listed(choices.fabric.cables)}
+    return limited.model_copy(update={"cables": cables})
+
+
+def _listed(values: T | tuple[T, ...]) -> tuple[T, ...]:
+    return values if isinstance(values, tuple) else (values,)
+
+
+def _refuse_unknown(choices: OrderChoices, products: ProductsSpec) -> None:
+    fabric = choices.fabric
+    suppliers = {one.supplier for group in ("systems", "nics", "switches") for one in getattr(products, group).values()}
+    named = (
+        ("system", "systems", choices.systems, products.systems),
+        ("NIC", "nics", choices.nics, products.nics),
+        ("switch", "fabric.switches", fabric.switches, products.switches),
+        ("cable", "fabric.cables", fabric.cables, products.cables),
+        ("rule", "without", choices.without, products.rules),
+        ("supplier", "limits.suppliers", choices.limits.suppliers, sorted(suppliers - {""})),
+    )
+    mistakes = [
+        Mistake(unknown(kind, name, allowed), key=f"{key}[{index}]" if isinstance(names, tuple) else key)
+        for kind, key, names, allowed in named
+        for index, name in enumerate(_listed(names or ()))
+        if name not in allowed
+    ]
+    if mistakes:
+        raise InputError(mistakes)
+
+
+def _candidates(choices: OrderChoices, products: ProductsSpec) -> Iterator[Order]:
+    """Yield every order that a file allows, whether a vendor accepts it or not."""
+    for name in _listed(choices.systems):
+        system = products.systems[name]
+        nics = _listed(choices.nics) if choices.nics is not None else system.nics
+        for size in counts_of(system, choices.npus):
+            order = Order(name, size.count, size.npus, size.active)
+            if size.count == 1 or not system.nics:
+                yield replace(order, family="none" if system.nics else "slice")
+            else:
+                yield from _joined(order, nics, choices.fabric, products)
+
+
+def _joined(order: Order, nics: tuple[str, ...], choices: FabricChoices, products: ProductsSpec) -> Iterator[Order]:
+    for nic in nics:
+        for mode in products.nics[nic].modes:
+            for fabric in _fabrics(choices, mode, products):
+                yield replace(order, nic=nic, ports=mode.ports, Gbps=mode.Gbps, **fabric._asdict())
+
+
+def _fabrics(choices: FabricChoices, mode: NicModeSpec, products: ProductsSpec) -> Iterator[_Fabric]:
+    """Yield every scale-out network for the ports of a NIC."""
+    planes = dict.fromkeys(_listed((1, mode.ports) if choices.planes is None else choices.planes))
+    switches = tuple(products.switches) if choices.switches is None else _listed(choices.switches)
+    uplinks = [None if rate == mode.Gbps else rate for rate in _listed(choices.uplinks or mode.Gbps)]
+    ratios = _listed(choices.ratio.leaf), _listed(choices.ratio.pod)
+    parts = (planes, _listed(choices.families), switches, *ratios, uplinks)
+    yield from map(_Fabric._make, product(*parts))
+
+
+def _checked(choices: OrderChoices, products: ProductsSpec, *, priced: bool) -> Iterator[tuple[Order, _Broken | None]]:
+    """Yield orders with the rule that they break, without those that build what an earlier one does."""
+    limits, known, seen = choices.limits, dict[Order, list[str]](), set[tuple[Order, Tree]]()
+    for order in _candidates(choices, products):
+        # Products go together or not, whatever the ratios and the number of systems.
+        alike = order if order.switch is None else replace(order, count=2, leaf_ratio=1.0, pod_ratio=1.0)
+        if alike not in known:
+            known[alike] = broken_by_products(order, products, limits)
+        if known[alike]:
+            yield order, _Broken(by_network=False, sentence=known[alike][0])
+            continue
+        tree = _tree(order, products)
+        plain = order if tree is None else _without_missing_tiers(order, tree)
+        if tree is not None:
+            built = (_like(plain, tree), tree)
+            if built in seen:
+                continue
+            seen.add(built)
+        broken = broken_by_network(plain, products, limits, priced=priced, without=choices.without)
+        yield plain, _Broken(by_network=True, sentence=broken[0]) if broken else None
+
+
+def _tree(order: Order, products: ProductsSpec) -> Tree | None:
+    """Return the switches of an order; None where they have no ports for so many NPUs."""
+    try:
+        return tree_of(order, products)
+    except InputError:
+        return None
+
+
+def _without_missing_tiers(order: Order, tree: Tree) -> Order:
+    if tree.tiers < 2:  # noqa: PLR2004 - spines are the second tier
+        return replace(order, leaf_ratio=1.0, pod_ratio=1.0, uplink_Gbps=None)
+    return order if tree.tiers > 2 else replace(order, pod_ratio=1.0)  # noqa: PLR2004 - cores are the third
+
+
+def _like(order: Order, tree: Tree) -> Order:
+    """Return what is the same of all orders that one tree joins: leaves without spines are no matter of rails."""
+    one_tier = tree.tiers == 1 and order.family == "rail-optimised"
+    return replace(order, leaf_ratio=1.0, pod_ratio=1.0, family="fat-tree" if one_tier else order.family)
+
+
+def _left_out(choices: OrderChoices, products: ProductsSpec, orders: list[Order], broken: _Reasons) -> Iterator[str]:
+    """Yield the reason of each system, switch and family that a file names and no order has."""
+    joined = any(order.switch for order in orders)
+    for name in _listed(choices.systems):
+        if not any(order.system == name for order in orders):
+            missing = no_count(name, products.systems[name], choices.npus)
+            yield _reason(name, broken, joined=joined) if name in broken else missing
+    for name in _listed(choices.fabric.switches or ()):
+        if not any(order.switch == name for order in orders):
+            yield _reason(name, broken, joined=joined)
+    for family in _listed(choices.fabric.families) if "families" in choices.fabric.model_fields_set else ():
+        if not any(order.family == family for order in orders):
+            yield _reason(family, broken, joined=joined)
+
+
+def _reason(name: str, broken: _Reasons, *, joined: bool) -> str:
+    """Return the rule that most orders of a name break: of the network, where their products break none."""
+    if name not in broken and joined:
+        return f"{name}: its networks are those of another family of the file"
+    if name not in broken:
+        return f"{name}: no number of several systems makes up the NPUs, so that nothing needs switches"
+    counted = broken[name].items()
+    (_, sentence), _ = max(counted, key=lambda item: (item[0].by_network, item[1]))
+    return sentence if sentence.startswith(f"{name} ") else f"{name}: {sentence}"

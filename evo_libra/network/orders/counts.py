@@ -1,0 +1,94 @@
+"""Numbers of NPUs that a file asks for, and how many systems make them up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, floor
+from typing import Annotated
+
+from pydantic import Field
+
+from evo_libra.files.source import StrictModel
+from evo_libra.network.catalog.parts_spec import Count
+from evo_libra.network.orders.products import SystemSpec
+
+
+class AboutSpec(StrictModel):
+    """A number of NPUs that need not be exact."""
+
+    about: Count = Field(description="NPUs in use")
+    within: Annotated[float, Field(ge=0, lt=1)] = Field(0.02, description="share by which the number may differ")
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """Fewest and most NPUs."""
+        return ceil(self.about * (1 - self.within)), floor(self.about * (1 + self.within))
+
+
+Npus = Count | Annotated[tuple[Count, ...], Field(min_length=1)] | AboutSpec
+
+
+@dataclass(frozen=True)
+class SystemCount:
+    """How many systems of a size, and how many NPUs of each are in use."""
+
+    count: int
+    npus: int
+    active: int
+
+
+def counts_of(system: SystemSpec, npus: Npus) -> list[SystemCount]:
+    """Return how many systems make up the NPUs that a file asks for, in each size and with each number in use.
+
+    Where a domain divides a number, the number is met exactly. Otherwise every multiple within the share counts.
+    """
+    return [
+        SystemCount(count, size, active)
+        for size in system.sizes
+        for active in system.active or (size,)
+        for count in _counts(active, npus)
+    ]
+
+
+def _counts(active: int, npus: Npus) -> list[int]:
+    if isinstance(npus, AboutSpec):
+        if npus.about % active == 0:
+            return [npus.about // active]
+        fewest, most = npus.bounds
+        return list(range(ceil(fewest / active), most // active + 1))
+    return [number // active for number in _numbers(npus) if number % active == 0]
+
+
+def no_count(name: str, system: SystemSpec, npus: Npus) -> str:
+    """Return why no number of systems makes up the NPUs that a file asks for.
+
+    >>> from evo_libra.network.orders.catalog import load_products
+    >>> no_count("gb300-nvl72", load_products("products-2026").systems["gb300-nvl72"], 10_000)
+    'gb300-nvl72: no domain of 72 or 64 divides 10,000; 9,984 = 156 x 64 is near'
+    """
+    domains = [active for size in system.sizes for active in system.active or (size,)]
+    listed = " or ".join(f"{domain:,}" for domain in domains)
+    if isinstance(npus, AboutSpec):
+        fewest, most = npus.bounds
+        return (
+            f"{name}: no multiple of {listed} lies between {fewest:,} and {most:,} NPUs; {_near(domains, npus.about)}"
+        )
+    numbers = _numbers(npus)
+    divided = ", ".join(f"{number:,}" for number in numbers)
+    return f"{name}: no domain of {listed} divides {divided}; {_near(domains, numbers[0])}"
+
+
+def _near(domains: list[int], number: int) -> str:
+    """Return a number near it that a domain divides, with a count of many factors of 2, as plans need them."""
+    near = AboutSpec(about=number)
+    multiples = [(count, domain) for domain in domains for count in _counts(domain, near)]
+    nearest = [(max(round(number / domain), 1), domain) for domain in domains]
+    count, domain = min(
+        multiples or nearest,
+        key=lambda factors: (-(factors[0] & -factors[0]) * bool(multiples), abs(factors[0] * factors[1] - number)),
+    )
+    return f"{count * domain:,} = {count:,} x {domain:,} is near"
+
+
+def _numbers(npus: int | tuple[int, ...]) -> tuple[int, ...]:
+    return npus if isinstance(npus, tuple) else (npus,)

@@ -1,0 +1,232 @@
+"""The notation of orders: an order as one line of text, and the order that such a line states.
+
+``112 gb300-nvl72 / 2 x 400G / 2 planes / sn5600 rail-optimised 1:1 pods 7:1 uplinks 800G`` is the longest form. Number
+and system come first, with the NPUs of one where it has several sizes, and with those in use where others are spare.
+Then come the ports of an NPU, with the NIC where the system takes several that have them; the planes where there are
+several; and the switch, the family, the ratio of leaves, and what of the rest is not the default.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import NamedTuple, cast
+
+from evo_libra.errors import InputError, printable, shortened, unknown
+from evo_libra.network.orders.order import Family, Order
+from evo_libra.network.orders.products import ProductsSpec, SystemSpec
+
+FAMILY_NAMES: dict[Family, str] = {
+    "rail-only": "rail-only",
+    "rail-optimised": "rail-optimised",
+    "tor": "tor",
+    "fat-tree": "fat tree",
+}
+"""Families that have switches, as the notation writes them."""
+
+_EXAMPLE = "112 gb300-nvl72 / 2 x 400G / 2 planes / sn5600 rail-optimised 1:1"
+_COUNT, _FIGURE = r"[1-9]\d{0,8}", r"\d[\d.e+-]*"
+_SYSTEM = re.compile(rf"({_COUNT}) (\S+)(?: \(({_COUNT}) active\))?")
+_MODE = re.compile(rf"(?:(\S+) )?({_COUNT}) x ({_FIGURE})([GT])")
+_PLANES = re.compile(rf"({_COUNT}) planes?")
+_RATIO = rf"({_FIGURE}:{_FIGURE})"
+_FABRIC = re.compile(rf"(\S+) (\D+?)(?: {_RATIO})?(?: pods {_RATIO})?(?: uplinks ({_FIGURE})([GT]))?")
+_SIZED = re.compile(rf"(.+)-({_COUNT})")
+_LONGEST_RATIO = 4
+_MAX_DENOMINATOR = 4096
+
+
+class _Ports(NamedTuple):
+    nic: str
+    ports: int
+    Gbps: float
+
+
+def written(order: Order, products: ProductsSpec) -> str:
+    """Return the notation of an order."""
+    system = products.systems[order.system]
+    size = "" if system.sizes == (order.npus,) else f"-{order.npus}"
+    spare = "" if order.active == order.npus else f" ({order.active} active)"
+    head = f"{order.count} {order.system}{size}{spare}"
+    if order.nic is None or order.switch is None:
+        return head
+    named = _carriers(system, mode_text(order.ports, order.Gbps), products) != [order.nic]
+    mode = f"{order.nic} " if named else ""
+    planes = [f"{order.planes} planes"] if order.planes > 1 else []
+    return " / ".join([head, f"{mode}{mode_text(order.ports, order.Gbps)}", *planes, _fabric(order, order.switch)])
+
+
+def mode_text(ports: int, rate: float) -> str:
+    """Return the ports of a NIC or a switch.
+
+    >>> mode_text(2, 400.0)
+    '2 x 400G'
+    """
+    return f"{ports} x {rate_text(rate)}"
+
+
+def rate_text(rate: float) -> str:
+    """Return a rate in Gb/s.
+
+    >>> rate_text(400.0), rate_text(1600.0), rate_text(2.5)
+    ('400G', '1600G', '2.5G')
+    """
+    return f"{_figure(rate)}G"
+
+
+def ratio_text(ratio: float) -> str:
+    """Return links down over links up.
+
+    >>> ratio_text(2.0), ratio_text(0.5), ratio_text(128 / 60)
+    ('2:1', '0.5:1', '32:15')
+    """
+    if len(_figure(ratio)) <= _LONGEST_RATIO:
+        return f"{_figure(ratio)}:1"
+    parts = Fraction(ratio).limit_denominator(_MAX_DENOMINATOR)
+    exact = parts.numerator / parts.denominator == ratio
+    return f"{parts.numerator}:{parts.denominator}" if exact else f"{_figure(ratio)}:1"
+
+
+def read_order(text: str, products: ProductsSpec) -> Order:
+    """Return the order that a notation states; `violations` says whether a vendor would accept it.
+
+    Raises
+    ------
+    InputError
+        If the text is no notation of an order, or names a product that the catalogue does not have.
+    """
+    parts = [" ".join(part.split()) for part in text.split("/")]
+    order = _read_systems(parts[0], products)
+    if len(parts) == 1:
+        return order
+    if len(parts) not in {3, 4}:
+        raise _refusal(text, "an order", _EXAMPLE)
+    planes = _matched(_PLANES, parts[2], "a number of planes", "2 planes") if len(parts[1:]) > 2 else None  # noqa: PLR2004 - mode, planes, switch
+    ports = _read_ports(parts[1], order.system, products)
+    return _joined(order, ports, int(planes[1]) if planes else 1, _read_fabric(parts[-1], products))
+
+
+class _Fabric(NamedTuple):
+    switch: str
+    family: Family
+    leaf_ratio: float
+    pod_ratio: float
+    uplink_Gbps: float | None
+
+
+def _joined(order: Order, ports: _Ports, planes: int, fabric: _Fabric) -> Order:
+    return Order(
+        system=order.system,
+        count=order.count,
+        npus=order.npus,
+        active=order.active,
+        planes=planes,
+        **ports._asdict(),
+        **fabric._asdict(),
+    )
+
+
+def _read_systems(text: str, products: ProductsSpec) -> Order:
+    match = _matched(_SYSTEM, text, "a number of systems", "112 gb300-nvl72")
+    name, npus = _read_name(match[2], products)
+    family: Family = "none" if products.systems[name].nics else "slice"
+    return Order(system=name, count=int(match[1]), npus=npus, active=int(match[3] or npus), family=family)
+
+
+def _read_name(text: str, products: ProductsSpec) -> tuple[str, int]:
+    """Return a system and the NPUs of one."""
+    sized = _SIZED.fullmatch(text)
+    if text not in products.systems and sized and sized[1] in products.systems:
+        return sized[1], int(sized[2])
+    if text not in products.systems:
+        raise InputError(unknown("system", text, products.systems))
+    sizes = products.systems[text].sizes
+    if len(sizes) > 1:
+        names = ", ".join(f"{text}-{size}" for size in sizes)
+        raise InputError(f"{text} has several sizes; allowed: {names}")
+    return text, sizes[0]
+
+
+def _read_ports(text: str, name: str, products: ProductsSpec) -> _Ports:
+    match = _matched(_MODE, text, "a mode of a NIC", "2 x 400G")
+    ports, rate = int(match[2]), _read_rate(match[3], match[4])
+    if match[1] and match[1] not in products.nics:
+        raise InputError(unknown("NIC", match[1], products.nics))
+    return _Ports(match[1] or _only_nic(name, mode_text(ports, rate), products), ports, rate)
+
+
+def _only_nic(name: str, mode: str, products: ProductsSpec) -> str:
+    """Return the NIC of a system that has a mode."""
+    system = products.systems[name]
+    carriers = _carriers(system, mode, products)
+    if len(carriers) > 1:
+        raise InputError(
+            f"{name} takes several NICs with {mode}; name one: {' or '.join(f'{nic} {mode}' for nic in carriers)}"
+        )
+    if not carriers:
+        raise InputError(f"{name} takes no NIC with {mode}; allowed: {', '.join(_offers(system, products)) or 'none'}")
+    return carriers[0]
+
+
+def _carriers(system: SystemSpec, mode: str, products: ProductsSpec) -> list[str]:
+    """Return the NICs of a system that have a mode."""
+    return [nic for nic in system.nics if f"{nic} {mode}" in _offers(system, products)]
+
+
+def _offers(system: SystemSpec, products: ProductsSpec) -> list[str]:
+    """Return the NICs of a system, each with each of its modes."""
+    known = [nic for nic in system.nics if nic in products.nics]
+    return [f"{nic} {mode_text(mode.ports, mode.Gbps)}" for nic in known for mode in products.nics[nic].modes]
+
+
+def _fabric(order: Order, switch: str) -> str:
+    pods = f" pods {ratio_text(order.pod_ratio)}" if order.pod_ratio != 1 else ""
+    uplinks = f" uplinks {rate_text(order.uplink_Gbps)}" if order.uplink_Gbps is not None else ""
+    return f"{switch} {FAMILY_NAMES[order.family]} {ratio_text(order.leaf_ratio)}{pods}{uplinks}"
+
+
+def _read_fabric(text: str, products: ProductsSpec) -> _Fabric:
+    match = _matched(_FABRIC, text, "a switch with a family", "sn5600 rail-optimised 1:1")
+    if match[1] not in products.switches:
+        raise InputError(unknown("switch", match[1], products.switches))
+    family = match[2].replace(" ", "-")
+    if family not in FAMILY_NAMES:
+        raise InputError(unknown("family", match[2], FAMILY_NAMES.values()))
+    uplinks = _read_rate(match[5], match[6]) if match[5] else None
+    leaf, pod = (_read_ratio(ratio or "1:1") for ratio in (match[3], match[4]))
+    return _Fabric(match[1], cast("Family", family), leaf, pod, uplinks)
+
+
+def _read_rate(figure: str, unit: str) -> float:
+    rate = _read_figure(figure)
+    return rate * 1000 if unit == "T" else rate
+
+
+def _read_ratio(text: str) -> float:
+    down, _, up = text.partition(":")
+    return _read_figure(down) / _read_figure(up)
+
+
+def _read_figure(text: str) -> float:
+    try:
+        figure = float(text)
+    except ValueError:
+        figure = 0.0
+    if not 0 < figure <= 1e9:  # noqa: PLR2004 - more than any rate or ratio
+        raise InputError(f"found '{text}', a number above 0 is needed")
+    return figure
+
+
+def _figure(value: float) -> str:
+    return repr(float(value)).removesuffix(".0")
+
+
+def _matched(pattern: re.Pattern[str], text: str, kind: str, example: str) -> re.Match[str]:
+    match = pattern.fullmatch(text)
+    if match is None:
+        raise _refusal(text, kind, example)
+    return match
+
+
+def _refusal(text: str, kind: str, example: str) -> InputError:
+    return InputError(f"found '{shortened(printable(text), 80)}', {kind} is needed, such as '{example}'")

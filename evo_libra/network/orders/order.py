@@ -1,0 +1,70 @@
+"""An order: systems that are bought, and the scale-out network that joins them, by the names of products."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+Family = Literal["none", "rail-only", "rail-optimised", "tor", "fat-tree", "slice"]
+"""How switches join systems.
+
+none : one system alone.
+rail-only : a network for each rail, and no path between rails but the scale-up network.
+rail-optimised : leaves of one rail each, which spines join.
+tor : leaves in the rack of their systems, which spines join.
+fat-tree : filled leaves of whole systems, which spines join.
+slice : the scale-up network of a rented slice, and nothing else.
+"""
+
+Ratio = float
+"""Bandwidth down over bandwidth up: that of links where both have one rate."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """Some systems and their network; what a product gives is not said again.
+
+    Attributes
+    ----------
+    system, count : the product and how many of it.
+    npus, active : NPUs of each system, and those of them that are in use; the rest are spare.
+    nic : the NIC of each NPU; None where there is no scale-out network.
+    ports, Gbps : ports of each NPU in the mode of its NICs, and the rate of each.
+    planes : networks that are alike and that nothing joins; an NPU has ports / planes ports in each.
+    family, switch : how switches join systems, and which.
+    leaf_ratio : bandwidth down over bandwidth up of a leaf; pod_ratio : the same of a pod, where there are cores.
+    uplink_Gbps : rate of the links above leaves; None for that of the ports.
+    """
+
+    system: str
+    count: int
+    npus: int
+    active: int
+    nic: str | None = None
+    ports: int = 0
+    Gbps: float = 0.0
+    planes: int = 1
+    family: Family = "none"
+    switch: str | None = None
+    leaf_ratio: Ratio = 1.0
+    pod_ratio: Ratio = 1.0
+    uplink_Gbps: float | None = None
+
+    @property
+    def active_npus(self) -> int:
+        """NPUs in use."""
+        return self.count * self.active
+
+    @property
+    def bought_npus(self) -> int:
+        """NPUs bought, spare ones in systems included."""
+        return self.count * self.npus
+
+    @property
+    def bandwidth(self) -> float:
+        """B/s of each NPU into the scale-out network, in one direction."""
+        return self.ports * self.Gbps * 1e9 / 8
+
+    def of(self, count: int) -> Order:
+        """Return the same order of another number of systems."""
+        return replace(self, count=count)

@@ -1,0 +1,50 @@
+"""How many systems, and how many switches, a rack of the room takes."""
+
+from __future__ import annotations
+
+import math
+
+from evo_libra.errors import InputError, unknown
+from evo_libra.network.orders.products import ProductsSpec, RoomSpec, SystemSpec
+
+_ROUNDING = 1e-9
+
+
+def system_of(name: str, products: ProductsSpec) -> SystemSpec:
+    """Return a system; an InputError where there is none of that name."""
+    if name not in products.systems:
+        raise InputError(unknown("system", name, products.systems))
+    return products.systems[name]
+
+
+def room_of(products: ProductsSpec) -> RoomSpec:
+    """Return the room of a catalogue; an InputError where it has none."""
+    if products.room is None:
+        raise InputError(f"{products.name} says nothing of the room; add 'room' with a rack")
+    return products.room
+
+
+def systems_per_rack(name: str, products: ProductsSpec) -> int:
+    """Return how many systems a rack takes by units and by the air that cools it; 1 where a system is a rack."""
+    system = system_of(name, products)
+    if system.is_rack:
+        return 1
+    return per_rack(name, units=system.height_U, kilowatts=_kilowatts(name, system), room=room_of(products))
+
+
+def _kilowatts(name: str, system: SystemSpec) -> float:
+    if system.cooling == "liquid":
+        return 0.0
+    if system.kW is None:
+        raise InputError(f"{name} has no kW, which its place in racks needs")
+    return system.kW
+
+
+def per_rack(name: str, *, units: float, kilowatts: float, room: RoomSpec) -> int:
+    """Return how many products of some units and power a rack takes; an InputError where it takes none."""
+    by_units = room.rack.U / units if units else math.inf
+    by_power = room.rack.kW / kilowatts if kilowatts else math.inf
+    fitting = min(by_units, by_power)
+    if fitting < 1.0:
+        raise InputError(f"a rack of {room.rack.U:g} units and {room.rack.kW:g} kW does not take one {name}")
+    return math.floor(fitting + _ROUNDING) if fitting < math.inf else 1

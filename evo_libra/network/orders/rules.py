@@ -1,0 +1,123 @@
+"""Lines of a bill that follow from others by the rules of a catalogue."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from evo_libra.errors import InputError
+from evo_libra.network.orders.layout import Layout
+from evo_libra.network.orders.lines import Group, Line, offer_of, offer_of_rule, usd_of
+from evo_libra.network.orders.order import Order
+from evo_libra.network.orders.products import ProductsSpec, RuleSpec
+from evo_libra.network.orders.racks import room_of, system_of
+from evo_libra.network.orders.tree import Tree
+
+_GROUPS: dict[str, Group] = {
+    "switch": "switches", "module": "modules", "cable": "cables", "server": "systems", "system": "systems",
+    "rack": "rack",
+}  # fmt: skip
+"""Where products are that rules count."""
+_ROUNDING = 1e-9
+_KILO = 1000.0
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What rules count: an order with its tree and layout, and the lines that it has itself."""
+
+    order: Order
+    tree: Tree
+    layout: Layout
+    lines: tuple[Line, ...]
+    products: ProductsSpec
+
+    def lines_of(self, name: str, rule: RuleSpec) -> Iterator[Line]:
+        """Yield the lines of a rule: none where it says no units, or nothing of the order counts."""
+        if rule.units is None:
+            return
+        if rule.per == "USD of systems":
+            yield self._share(name, rule, rule.units, "systems")
+        elif rule.per == "USD of network":
+            yield self._share(name, rule, rule.units, "network")
+        else:
+            for product, pieces in self._pieces(name, rule).items():
+                units = math.ceil(rule.units * pieces - _ROUNDING) if rule.whole else rule.units * pieces
+                if units:
+                    yield self._line(name, rule, product, units)
+
+    def racks(self) -> int:
+        """Return the racks that are bought: not those that systems are or have with them."""
+        system = system_of(self.order.system, self.products)
+        alone = system.is_rack or "rack" in system.includes
+        return self.layout.switch_racks + (0 if alone else self.layout.system_racks)
+
+    def _share(self, name: str, rule: RuleSpec, units: float, section: Literal["systems", "network"]) -> Line:
+        """Return a share of a section's price; a product without a price leaves it without one."""
+        lines = [line for line in self.lines if line.section == section]
+        usd = usd_of(lines) if all(line.usd is not None for line in lines) else None
+        return Line(
+            section=rule.section, product=name, what=rule.meaning, pieces=units, usd=usd, watts=0.0,
+            source=offer_of_rule(name, self.products).source, rule=name,
+        )  # fmt: skip
+
+    def _line(self, name: str, rule: RuleSpec, product: str, units: float) -> Line:
+        group = _GROUPS.get(rule.per)
+        offer = offer_of_rule(name, self.products)
+        if rule.usd is None and group is not None:
+            offer = offer_of(group, product, self.products)
+        return Line(
+            section=rule.section, product=product, what=rule.meaning, pieces=units, usd=offer.usd,
+            watts=rule.power_W, source=offer.source, rule=name,
+        )  # fmt: skip
+
+    def _pieces(self, name: str, rule: RuleSpec) -> Mapping[str, float]:
+        """Return how many a rule counts of each product; of the rule itself where it counts no product."""
+        order, system = self.order, system_of(self.order.system, self.products)
+        found: Counter[str] = Counter()
+        if rule.per == "module":
+            for module in self.layout.modules:
+                found[module.product] += module.pieces
+        elif rule.per == "cable":
+            for run in self.layout.runs:
+                found[run.cable] += run.pieces
+        elif rule.per in ("server", "system"):
+            found[order.system] = 0 if rule.per == "server" and system.is_rack else order.count
+        elif rule.per == "switch":
+            found[order.switch or ""] = self.tree.switches
+        elif rule.per == "rack":
+            found["rack"] = self.racks()
+        else:
+            return {name: self._amount(rule)}
+        return found if rule.usd is None else {name: found.total()}
+
+    def _amount(self, rule: RuleSpec) -> float:
+        order, system = self.order, system_of(self.order.system, self.products)
+        if rule.per == "NPU":
+            return order.bought_npus
+        if rule.per == "liquid kW":
+            return self._liquid()
+        if rule.per == "storage port":
+            return order.count * system.storage_ports.count if system.storage_ports else 0
+        pdus = self.racks() * room_of(self.products).rack.pdus
+        return order.count * system.management_ports + self.tree.switches + pdus
+
+    def _liquid(self) -> float:
+        """Return the kW that liquid cools and nothing that is bought cools already."""
+        order, system = self.order, system_of(self.order.system, self.products)
+        found = 0.0
+        if system.cooling == "liquid" and "cooling" not in system.includes:
+            found += order.count * _known(order.system, "kW", system.kW)
+        if order.switch is not None and self.products.switches[order.switch].cooling == "liquid":
+            switch = self.products.switches[order.switch]
+            found += self.tree.switches * _known(order.switch, "power_W", switch.power_W) / _KILO
+        return found
+
+
+def _known(product: str, key: str, figure: float | None) -> float:
+    if figure is None:
+        raise InputError(f"{product} has no {key}, which its cooling needs")
+    return figure

@@ -1,0 +1,213 @@
+"""The switches, links and groups of the network of an order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+from evo_libra.errors import InputError
+from evo_libra.network.orders.order import Family, Order
+from evo_libra.network.orders.ports import Ports, ports_of
+from evo_libra.network.orders.products import ProductsSpec
+from evo_libra.network.orders.racks import system_of
+from evo_libra.network.orders.tor_racks import systems_of_rack
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The scale-out network of an order, over all planes and rails.
+
+    Attributes
+    ----------
+    tiers : tiers of switches: 0 of no network, 1 to 3.
+    down, up : ports of a leaf towards NPUs and towards spines.
+    leaves, spines, cores : switches of each tier; spines are the aggregation switches of pods where there are cores.
+    pods : pods of leaves in a plane, each with spines of its own; 1 of two tiers.
+    links : links between NPUs and leaves; uplinks : between leaves and spines; core_links : between spines and cores.
+    leaf_systems, pod_systems : systems whose NPUs of one rail are under one leaf, and in one pod; at least 1.
+    leaf_share, pod_share : what an NPU has of its bandwidth beyond its leaf, and beyond its pod, at most 1.
+    uneven : whether leaves or pods hold different numbers of systems.
+    """
+
+    tiers: int
+    down: int
+    up: int
+    leaves: int
+    spines: int
+    cores: int
+    pods: int
+    links: int
+    uplinks: int
+    core_links: int
+    leaf_systems: int
+    pod_systems: int
+    leaf_share: float
+    pod_share: float
+    uneven: bool = False
+
+    @property
+    def switches(self) -> int:
+        """Switches of all tiers."""
+        return self.leaves + self.spines + self.cores
+
+
+def tree_of(order: Order, products: ProductsSpec) -> Tree:
+    """Return the network of an order; an InputError where its ports do not exist or three tiers are not enough.
+
+    Leaves hold whole systems where the ports of one fit, and have all uplinks of a full leaf, whatever is plugged in.
+    Each leaf has equally many links to each spine of its plane or pod.
+    """
+    if order.family in ("none", "slice"):
+        return _no_network(order.count)
+    leaf, pod = ports_of(order, products)
+    return _tree(
+        _Needs(
+            switch=order.switch or "", family=order.family, count=order.count, npus=order.npus, active=order.active,
+            rails=system_of(order.system, products).rails, planes=order.planes, ports=order.ports // order.planes,
+            rack=systems_of_rack(order, products) if order.family == "tor" else order.count, leaf=leaf, pod=pod,
+        )
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Needs:
+    """All that a network depends on: ports are those of an NPU in each plane, rack the systems of one."""
+
+    switch: str
+    family: Family
+    count: int
+    npus: int
+    active: int
+    rails: int
+    planes: int
+    ports: int
+    rack: int
+    leaf: Ports
+    pod: Ports
+
+    @property
+    def by_rail(self) -> int:
+        """Rails whose leaves are apart."""
+        return self.rails if self.family in ("rail-only", "rail-optimised") else 1
+
+    @property
+    def by_tree(self) -> int:
+        """Rails whose trees are apart."""
+        return self.rails if self.family == "rail-only" else 1
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Systems and the leaves of a tree that they have for themselves; spread: over how many a port group is."""
+
+    systems: int
+    leaves: int
+    down: int
+    leaf_systems: int
+    spread: int
+
+
+@dataclass(frozen=True)
+class _Upper:
+    """What is above the leaves of a tree."""
+
+    tiers: int
+    spines: int
+    cores: int
+    pods: int
+    core_links: int
+    pod_groups: int
+    pod_links: int
+
+
+@lru_cache(maxsize=65536)
+def _tree(needs: _Needs) -> Tree:
+    ends = needs.count * -(-needs.npus // needs.by_tree) * needs.ports
+    trees = needs.planes * needs.by_tree
+    if ends <= needs.leaf.down:
+        return _one_tier(needs, trees, sharing=needs.leaf.down // ends)
+    return _tiers(needs, trees)
+
+
+def _one_tier(needs: _Needs, trees: int, sharing: int) -> Tree:
+    """Return switches that each join a whole rail or plane, or several."""
+    leaves, links = -(-trees // sharing), needs.count * needs.npus * needs.ports * needs.planes
+    return Tree(
+        tiers=1, down=-(-links // leaves), up=0, leaves=leaves, spines=0, cores=0, pods=1, links=links, uplinks=0,
+        core_links=0, leaf_systems=needs.count, pod_systems=needs.count, leaf_share=1.0, pod_share=1.0,
+    )  # fmt: skip
+
+
+def _tiers(needs: _Needs, trees: int) -> Tree:
+    group = _group(needs)
+    up = needs.leaf.ups(group.down)
+    groups = -(-needs.count // group.systems)
+    upper = _upper(needs, group, groups, up)
+    leaf_systems = min(group.leaf_systems, needs.count)
+    pod_systems = min(upper.pod_groups * group.systems, needs.count)
+    # Ports of active NPUs of a system, on one leaf, and in one tree.
+    ends = Fraction(needs.active * needs.ports, needs.by_rail * group.spread)
+    leaf_share = min(float(up * needs.leaf.rate / (leaf_systems * ends)), 1.0)
+    ends = Fraction(needs.active * needs.ports, needs.by_tree)
+    pod_share = float(upper.pod_links * needs.leaf.rate / (pod_systems * ends))
+    leaves = groups * group.leaves
+    return Tree(
+        tiers=upper.tiers, down=group.down, up=up, leaves=leaves * trees, spines=upper.spines * trees,
+        cores=upper.cores * trees, pods=upper.pods, links=needs.count * needs.npus * needs.ports * needs.planes,
+        uplinks=leaves * up * trees, core_links=upper.core_links * trees, leaf_systems=leaf_systems,
+        pod_systems=pod_systems, leaf_share=leaf_share,
+        pod_share=min(pod_share, leaf_share) if upper.tiers > _TWO else leaf_share,
+        uneven=bool(needs.count % leaf_systems or needs.count % pod_systems),
+    )  # fmt: skip
+
+
+def _group(needs: _Needs) -> _Group:
+    """Return systems that share leaves: those of a rack, or those that fill a leaf of each rail."""
+    ends = -(-needs.npus // needs.by_rail) * needs.ports
+    down = needs.leaf.split
+    sides = needs.by_rail // needs.by_tree
+    held = down // ends
+    if not held:
+        spread = -(-ends // down)
+        return _Group(1, sides * spread, -(-ends // spread), 1, spread)
+    if needs.family != "tor":
+        return _Group(held, sides, held * ends, held, 1)
+    leaves = -(-needs.rack // held)
+    held = -(-needs.rack // leaves)
+    return _Group(needs.rack, leaves, held * ends, held, 1)
+
+
+def _upper(needs: _Needs, group: _Group, groups: int, up: int) -> _Upper:
+    leaves, ports = groups * group.leaves, needs.pod.up
+    if leaves <= ports:
+        return _Upper(
+            tiers=_TWO, spines=_dividing(leaves * up, ports, up), cores=0, pods=1, core_links=0, pod_groups=groups,
+            pod_links=0,
+        )  # fmt: skip
+    pod_groups = needs.pod.split // group.leaves
+    pods = -(-groups // max(pod_groups, 1))
+    if not pod_groups or pods > ports:
+        raise InputError(f"three tiers of {needs.switch} have no ports for {needs.count * needs.npus:,} NPUs")
+    rest = (groups - (pods - 1) * pod_groups) * group.leaves
+    spines = (pods - 1) * up + _dividing(rest * up, pod_groups * group.leaves, up)
+    links = needs.pod.ups(pod_groups * group.leaves)
+    return _Upper(
+        tiers=3, spines=spines, cores=-(-spines * links // ports), pods=pods, core_links=spines * links,
+        pod_groups=pod_groups, pod_links=up * links,
+    )  # fmt: skip
+
+
+def _dividing(links: int, ports: int, up: int) -> int:
+    """Return the fewest switches of some ports that take the links, of which each leaf has equally many to each."""
+    return next(spines for spines in range(-(-links // ports), up + 1) if up % spines == 0)
+
+
+def _no_network(count: int) -> Tree:
+    return Tree(
+        tiers=0, down=0, up=0, leaves=0, spines=0, cores=0, pods=1, links=0, uplinks=0, core_links=0,
+        leaf_systems=count, pod_systems=count, leaf_share=1.0, pod_share=1.0,
+    )  # fmt: skip
+
+
+_TWO = 2

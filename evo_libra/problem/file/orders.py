@@ -1,0 +1,103 @@
+"""From a problem file that asks for an order to the orders that it allows, and to its problem."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from evo_libra.errors import InputError
+from evo_libra.files.source import key_path
+from evo_libra.network.catalog.accelerators import accelerator
+from evo_libra.network.orders.bill import bill_of
+from evo_libra.network.orders.catalog import load_products
+from evo_libra.network.orders.choices import OrdersOffered, offered_products, orders_of
+from evo_libra.network.orders.products import ProductsSpec
+from evo_libra.network.orders.tree import tree_of
+from evo_libra.problem.file.workloads import WorkloadLoader
+from evo_libra.problem.orders import FOLDED, OrderBook, Pool, name_of, only
+from evo_libra.problem.protocol import SearchSettings
+
+if TYPE_CHECKING:
+    from evo_libra.network.catalog.accelerator import Accelerator
+    from evo_libra.problem.file.mistakes import ProblemFile
+    from evo_libra.problem.file.order_spec import OrderSpec
+
+
+class OrderLoader:
+    """Reads the products of a problem file."""
+
+    def __init__(self, file: ProblemFile, spec: OrderSpec) -> None:
+        self.file, self.spec = file, spec
+        self.lacking: dict[Pool, str] = {}
+
+    def with_plans(self, workloads: WorkloadLoader, count: int) -> WorkloadLoader:
+        """Return what reads workloads, once the pools of systems that have no plan of some workload are in no order.
+
+        An `InputError` says why none has one.
+        """
+        for index in range(count):
+            workloads.workload(index)
+        if not self.lacking:
+            return workloads
+        kept = [pool for pool in self.book.pools if pool not in self.lacking]
+        reasons = tuple(f"{_called(pool)}: {why}" for pool, why in self.lacking.items())
+        if not kept:
+            raise self.file.fail(("workloads",), "; ".join(reasons))
+        self.book = only(self.book, kept, reasons)
+        self.lacking = {}
+        for name in ("npus", "counts"):
+            vars(self).pop(name, None)
+        return WorkloadLoader(self.file)
+
+    def lacks_plan(self, place: int, why: str) -> None:
+        """Note why a pool of systems, by its place, has no plan of a workload."""
+        self.lacking.setdefault(self.book.pools[place], why)
+
+    @cached_property
+    def book(self) -> OrderBook:
+        """The orders that the file allows; an `InputError` says why there is none."""
+        whole = load_products(self.spec.fabric.catalog, self.file.folder)
+        offered = self._offered(whole)
+        products = offered_products(self.spec, whole)
+        if not offered.orders:
+            raise self.file.fail(("systems",), "; ".join(offered.reasons) or "no order is allowed")
+        without = frozenset(self.spec.without)
+        bills = tuple(bill_of(order, products, without=without) for order in offered.orders)
+        trees = tuple(tree_of(order, products) for order in offered.orders)
+        return OrderBook(products, offered.orders, trees, bills, tuple(offered.reasons), self.spec.limits)
+
+    def _offered(self, products: ProductsSpec) -> OrdersOffered:
+        """Return the orders of a catalogue that the file allows; an `InputError` places names that are not there."""
+        try:
+            return orders_of(self.spec, products, priced=True)
+        except InputError as error:
+            raise InputError(
+                self.file.source.mistake(key_path(one.key), one.message) for one in error.mistakes
+            ) from None
+
+    @cached_property
+    def npus(self) -> tuple[Accelerator, ...]:
+        """The accelerator of each pool of systems, under the name of the pool."""
+        systems = self.book.products.systems
+        return tuple(replace(accelerator(systems[pool[0]].npu), name=name_of(pool)) for pool in self.book.pools)
+
+    @cached_property
+    def counts(self) -> tuple[int, ...]:
+        """NPUs in use of each pool."""
+        return tuple(count * active for _, count, active in self.book.pools)
+
+    def settings(self) -> SearchSettings:
+        """Return the settings of a search, where rows that differ by less than the error of times are one."""
+        found = SearchSettings(**self.spec.search.model_dump())
+        return found if found.epsilon is not None else replace(found, epsilon=FOLDED)
+
+    def identity(self) -> dict[str, Any]:
+        """Return the products of the orders with all of their figures, which make a problem another one."""
+        return {"order": self.spec.model_dump(mode="json"), "products": self.book.products.model_dump(mode="json")}
+
+
+def _called(pool: Pool) -> str:
+    """Return what people call a pool, such as ``112 gb300-nvl72``."""
+    system, count, active = pool
+    return f"{count} {system} with {count * active:,} NPUs in use"

@@ -1,0 +1,93 @@
+"""Designs of a problem of orders as people write and read them: the order, and the plans of its workloads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from evo_libra.arrays import Population
+from evo_libra.errors import InputError
+from evo_libra.network.fabric import Fabric, fabrics_of
+from evo_libra.network.orders.check import violations
+from evo_libra.network.orders.notation import read_order
+from evo_libra.problem.orders import OrderBook
+from evo_libra.problem.time_models.time_model import TimeModel
+from evo_libra.problem.written_designs import dimension_columns, plan_columns, plans_of
+
+BAR = " | "
+"""What stands between an order and its plans."""
+
+
+@dataclass(frozen=True)
+class OrderNotation:
+    """How the designs of a problem of orders are written and read.
+
+    Attributes
+    ----------
+    book : the orders of the problem.
+    time : which plans there are, and ways to run collectives.
+    """
+
+    book: OrderBook
+    time: TimeModel
+
+    def read(self, designs: str | Sequence[str]) -> Population:
+        """Return (n,) designs.
+
+        An `InputError` says which one cannot be read, breaks a rule of vendors, or is none of the orders of the file.
+        """
+        texts = [designs] if isinstance(designs, str) else designs
+        heads, plans = zip(*(_split(text) for text in texts), strict=True)
+        structure = np.array([self._place(head) for head in heads], dtype=np.int64)
+        npus, technology = self.book.structures.look_up(structure)
+        kits = self.book.catalog.technologies
+        rate = np.array([one.bandwidth_cap or 0.0 for one in kits])[technology]
+        blocks = self.book.blocks[technology]
+        population = Population(npus=npus, block=blocks, technology=technology, bandwidth=np.where(npus > 1, rate, 0.0))
+        fabrics = [Fabric((), plans=mine) for mine in plans]
+        names: list[str | None] = [self.book.names[place] for place in self.book.pool[structure].tolist()]
+        if len(self.book.names) == 1:
+            names = [None] * len(names)
+        return replace(population, plan=plans_of(fabrics, self.time.tables, names))
+
+    def _place(self, text: str) -> int:
+        """Return the place of an order."""
+        order = read_order(text, self.book.products)
+        if order in self.book.orders:
+            return self.book.orders.index(order)
+        broken = violations(order, self.book.products, self.book.limits)
+        if broken:
+            raise InputError(f"the order '{text}' cannot be bought: {broken[0]}")
+        raise InputError(f"the order '{text}' is none of the {len(self.book):,} that the file allows")
+
+    def written(self, population: Population) -> list[str]:
+        """Return designs in the notation."""
+        texts = list(zip(*plan_columns(population, self.time.tables).values(), strict=True)) or [()] * len(population)
+        heads = [self.book.notation(place) for place in self.book.place(population).tolist()]
+        return [BAR.join([head, *plans]) for head, plans in zip(heads, texts, strict=True)]
+
+    def fabrics(self, population: Population) -> list[Fabric]:
+        """Return the networks of designs as records."""
+        return fabrics_of(population, self.book.catalog.names)
+
+    def describe(self, population: Population) -> Mapping[str, list[Any]]:
+        """Return the columns that describe designs: the notation, products, and each part of each dimension."""
+        orders = [self.book.orders[place] for place in self.book.place(population).tolist()]
+        found: dict[str, list[Any]] = {
+            "design": self.written(population),
+            "system": [order.system for order in orders],
+            "systems": [order.count for order in orders],
+            "npus": [order.active_npus for order in orders],
+            "bought_npus": [order.bought_npus for order in orders],
+        }
+        return (
+            found | plan_columns(population, self.time.tables) | dimension_columns(population, self.book.catalog.names)
+        )
+
+
+def _split(text: str) -> tuple[str, tuple[str, ...]]:
+    head, *plans = (part.strip() for part in text.split("|"))
+    return head, tuple(plans)

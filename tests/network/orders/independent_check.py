@@ -1,0 +1,256 @@
+"""An order check of its own, written from the catalogue's YAML alone: it reads the notation and knows no record.
+
+It answers whether a vendor would accept an order, and which rule the order breaks: sale, domain, alone, nic, slot,
+planes, layer, mode, rack, tier, cages, leaf, reach.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from math import ceil
+from typing import Any
+
+Catalogue = dict[str, Any]
+MONTH = "2026-11"
+
+
+def broken_rules(text: str, catalogue: Catalogue) -> set[str]:
+    """Return the rules that an order in the notation breaks; those of the network where the products break none."""
+    order = parsed(text, catalogue)
+    broken = _products(order, catalogue)
+    return broken or (_network(order, catalogue) if order["switch"] else set())
+
+
+def parsed(text: str, catalogue: Catalogue) -> dict[str, Any]:
+    """Return what the notation states, as a plain dict."""
+    head, *rest = text.split(" / ")
+    count, label, *active = head.replace("(", "").replace(" active)", "").split()
+    name = label if label in catalogue["systems"] else label.rpartition("-")[0]
+    sizes = catalogue["systems"][name]["npus"]
+    npus = int(label.rpartition("-")[2]) if label != name else sizes
+    order = {"count": int(count), "system": name, "npus": npus, "active": int(active[0]) if active else npus}
+    if not rest:
+        return order | {"nic": None, "switch": None}
+    planes = int(rest[1].split()[0]) if len(rest) == 3 else 1
+    return order | {"planes": planes} | _parsed_mode(rest[0], name, catalogue) | _parsed_fabric(rest[-1])
+
+
+def _parsed_mode(text: str, system: str, catalogue: Catalogue) -> dict[str, Any]:
+    *nic, ports, _, rate = text.split()
+    numbers = {"ports": int(ports), "Gbps": float(rate.removesuffix("G"))}
+    for name in nic or catalogue["systems"][system]["nics"]:
+        for mode in catalogue["nics"][name]["modes"]:
+            if nic or (mode["ports"], mode["Gbps"]) == (numbers["ports"], numbers["Gbps"]):
+                return numbers | {"nic": name}
+    raise AssertionError(text)
+
+
+def _parsed_fabric(text: str) -> dict[str, Any]:
+    found = re.fullmatch(r"(\S+) (.+?) (\S+):(\S+)(?: pods (\S+):(\S+))?(?: uplinks (\S+)G)?", text)
+    assert found is not None
+    switch, family, down, up, pod_down, pod_up, uplink = found.groups()
+    return {
+        "switch": switch,
+        "family": family,
+        "leaf": float(down) / float(up),
+        "pod": float(pod_down or 1) / float(pod_up or 1),
+        "uplink": float(uplink) if uplink else None,
+    }
+
+
+def _products(order: dict[str, Any], catalogue: Catalogue) -> set[str]:
+    system = catalogue["systems"][order["system"]]
+    parts = [system]
+    parts += [catalogue["nics"][order["nic"]]] if order["nic"] else []
+    parts += [catalogue["switches"][order["switch"]]] if order["switch"] else []
+    broken = {"sale" for part in parts if not _is_sold(part)}
+    sizes = system["npus"] if isinstance(system["npus"], list) else [system["npus"]]
+    if order["npus"] not in sizes or order["active"] not in system.get("active", [order["npus"]]):
+        broken.add("domain")
+    rack = catalogue["room"]["rack"]
+    if not system.get("is_rack") and (_air_kilowatts(system) > rack["kW"] or system.get("height_U", 0) > rack["U"]):
+        broken.add("rack")
+    if (order["count"] == 1) == bool(order["switch"]):
+        broken.add("alone")
+    elif order["switch"]:
+        broken |= _links(order, system, catalogue)
+    return broken
+
+
+def _is_sold(part: dict[str, Any]) -> bool:
+    began, ended = str(part.get("since", "1990")), str(part.get("until", "2100"))
+    return part.get("order", "buy") == "buy" and began <= MONTH and (ended + "-12")[:7] >= MONTH
+
+
+def _nic_mode(order: dict[str, Any], catalogue: Catalogue) -> dict[str, Any] | None:
+    modes = catalogue["nics"][order["nic"]]["modes"]
+    return next((mode for mode in modes if mode["ports"] == order["ports"] and mode["Gbps"] == order["Gbps"]), None)
+
+
+def _links(order: dict[str, Any], system: dict[str, Any], catalogue: Catalogue) -> set[str]:
+    broken, mode = set(), _nic_mode(order, catalogue)
+    if order["nic"] not in system.get("nics", []) or mode is None:
+        broken.add("nic")
+    if order["ports"] * order["Gbps"] / 8 > system.get("slots", {"GBps": 1e9})["GBps"]:
+        broken.add("slot")
+    if order["ports"] % order["planes"]:
+        broken.add("planes")
+    switch = catalogue["switches"][order["switch"]]
+    if mode and switch["layer"] not in mode["layers"]:
+        broken.add("layer")
+    elif mode and not _switch_mode(switch, mode["Gbps"], mode.get("lane_Gbps", 100)):
+        broken.add("mode")
+    if mode and order["uplink"] and not _switch_mode(switch, order["uplink"], None):
+        broken.add("mode")
+    return broken
+
+
+def _switch_mode(switch: dict[str, Any], rate: float, lane: float | None) -> dict[str, Any] | None:
+    modes = (mode for mode in switch["modes"] if mode["Gbps"] == rate)
+    return next((mode for mode in modes if lane is None or mode.get("lane_Gbps", 100) == lane), None)
+
+
+def _air_kilowatts(system: dict[str, Any]) -> float:
+    """Return what a rack has to cool by air."""
+    return float(0 if system.get("cooling") == "liquid" else system.get("kW", 0))
+
+
+def _network(order: dict[str, Any], catalogue: Catalogue) -> set[str]:
+    switch, nic = catalogue["switches"][order["switch"]], _nic_mode(order, catalogue)
+    assert nic is not None
+    down = _switch_mode(switch, nic["Gbps"], nic.get("lane_Gbps", 100))
+    up = _switch_mode(switch, order["uplink"], None) if order["uplink"] not in {None, nic["Gbps"]} else down
+    assert down is not None
+    assert up is not None
+    if max(down["ports"], up["ports"]) > switch.get("max_ports", 10**9):
+        return {"mode"}
+    ports = _down(Fraction(order["leaf"]).limit_denominator(1000), down, up, switch)
+    if not ports:
+        return {"cages"}
+    tree = _tree(order, ports, down, catalogue)
+    if not tree["leaves"]:
+        return {"rack"}
+    if tree["tiers"] > 1 and tree["groups"] * tree["leaves"] > up["ports"]:
+        tree["tiers"] = 3
+        groups = _down(Fraction(order["pod"]).limit_denominator(1000), up, up, switch) // tree["leaves"]
+        if not groups or ceil(tree["groups"] / groups) > up["ports"]:
+            return {"leaf"}
+    broken = _tier_rules(order, tree, catalogue)
+    return broken or _reach(order, tree, nic, up, catalogue)
+
+
+def _tier_rules(order: dict[str, Any], tree: dict[str, Any], catalogue: Catalogue) -> set[str]:
+    system, switch = catalogue["systems"][order["system"]], catalogue["switches"][order["switch"]]
+    if (tree["tiers"] < 2 and (order["leaf"] != 1 or order["uplink"])) or (tree["tiers"] < 3 and order["pod"] != 1):
+        return {"tier"}
+    if order["family"] == "tor" and tree["tiers"] < 2 and order["count"] > tree["rack"]:
+        return {"leaf"}
+    units = tree["leaves"] * order["planes"] * switch.get("height_U", 1)
+    in_system = order["family"] == "tor" and system.get("is_rack")
+    return {"leaf"} if in_system and units > system.get("free_U", 0) else set()
+
+
+def _down(ratio: Fraction, down: dict[str, Any], up: dict[str, Any], switch: dict[str, Any]) -> int:
+    """Return the ports down of a switch at a ratio of bandwidths: the most that leave room for their uplinks."""
+    links = ratio * Fraction(up["Gbps"]) / Fraction(down["Gbps"])
+    tried = range(max(down["ports"], up["ports"]), 0, -1)
+    best = next((ports for ports in tried if _is_split(ports, ceil(ports / links), down, up, switch)), 0)
+    whole = best - best % links.numerator
+    return whole if 8 * whole >= 7 * best else best
+
+
+def _is_split(ports: int, ups: int, down: dict[str, Any], up: dict[str, Any], switch: dict[str, Any]) -> bool:
+    if down["Gbps"] == up["Gbps"]:
+        return ports + ups <= down["ports"]
+    most = switch.get("max_ports", max(down["ports"], up["ports"]))
+    cages = ceil(ports / down["per_cage"]) + ceil(ups / up["per_cage"])
+    return cages <= switch["cages"] and ports + ups <= most
+
+
+def _tree(order: dict[str, Any], down: int, mode: dict[str, Any], catalogue: Catalogue) -> dict[str, Any]:
+    """Return tiers, groups of systems, leaves of each, systems of a leaf and of a rack; no leaves where none fits."""
+    system, family = catalogue["systems"][order["system"]], order["family"]
+    ends, rails = order["ports"] // order["planes"], system["rails"] if family.startswith("rail") else 1
+    ports, sides = ceil(order["npus"] / rails) * ends, 1 if family == "rail-only" else rails
+    rack = _tor_rack(order, system, down, catalogue) if family == "tor" else _per_rack(system, catalogue)
+    in_tree = ceil(order["npus"] / (rails if family == "rail-only" else 1)) * ends * order["count"]
+    one = {"tiers": 1, "groups": 1, "leaves": 1 if rack else 0, "held": order["count"], "rack": rack}
+    if in_tree <= mode["ports"] or not rack:
+        return one
+    held = down // ports
+    if not held:
+        return one | {"tiers": 2, "groups": order["count"], "leaves": sides * ceil(ports / down), "held": 1}
+    if family != "tor":
+        return one | {"tiers": 2, "groups": ceil(order["count"] / held), "leaves": sides, "held": held}
+    return one | {"tiers": 2, "groups": ceil(order["count"] / rack), "leaves": ceil(rack / held), "held": rack}
+
+
+def _per_rack(system: dict[str, Any], catalogue: Catalogue) -> int:
+    rack = catalogue["room"]["rack"]
+    if system.get("is_rack"):
+        return 1
+    by_units = rack["U"] // system["height_U"] if system.get("height_U") else 10**9
+    return int(min(by_units, rack["kW"] // _air_kilowatts(system) if _air_kilowatts(system) else 10**9))
+
+
+def _tor_rack(order: dict[str, Any], system: dict[str, Any], down: int, catalogue: Catalogue) -> int:
+    """Return the most systems of a rack that has its leaves, too."""
+    if system.get("is_rack"):
+        return 1
+    switch, rack = catalogue["switches"][order["switch"]], catalogue["room"]["rack"]
+    ports = order["npus"] * order["ports"] // order["planes"]
+    for systems in range(_per_rack(system, catalogue), 0, -1):
+        leaves = order["planes"] * (ceil(systems / (down // ports)) if down >= ports else systems * ceil(ports / down))
+        units = systems * system["height_U"] + leaves * switch.get("height_U", 1)
+        if units <= rack["U"] and systems * _air_kilowatts(system) + leaves * switch["power_W"] / 1000 <= rack["kW"]:
+            return systems
+    return 0
+
+
+def _reach(
+    order: dict[str, Any], tree: dict[str, Any], nic: dict[str, Any], up: dict[str, Any], catalogue: Catalogue
+) -> set[str]:
+    inside = catalogue["switches"][order["switch"]].get("co_packaged", False)
+    fitting = [cable for cable in catalogue["cables"].values() if not inside or "switch_module" in cable]
+    cage = nic.get("per_cage", 1)
+    lower = [
+        cable["reach_m"]
+        for cable in fitting
+        if _rates(cable) == _rates(nic)
+        and cable.get("nic_ports", 1) == cage
+        and ("switch_module" in cable or cage == 1 or order["planes"] == 1)
+    ]
+    upper = [cable["reach_m"] for cable in fitting if _rates(cable) == _rates(up) and cable.get("joins_switches", True)]
+    leaf, spine = _longest(order, tree, catalogue)
+    short = leaf > max(lower, default=0) or (tree["tiers"] > 1 and spine > max(upper, default=0))
+    return {"reach"} if short else set()
+
+
+def _rates(part: dict[str, Any]) -> tuple[float, float]:
+    return part["Gbps"], part.get("lane_Gbps", 100)
+
+
+def _longest(order: dict[str, Any], tree: dict[str, Any], catalogue: Catalogue) -> tuple[float, float]:
+    """Return the longest ways from a system to its leaf, and from a leaf to the middle of the room."""
+    room, rack, group = catalogue["room"], tree["rack"], min(tree["held"], order["count"])
+    in_rack = order["family"] == "tor" and (tree["tiers"] > 1 or order["count"] <= rack)
+    racks = ceil(group / rack)
+    leaf = max(_metres(index, _middle(racks, room), room) for index in range(racks))
+    starts = range(0, order["count"], group)
+    middles = [(start + min(group, order["count"] - start) // 2) // rack for start in starts]
+    all_middle = _middle(ceil(order["count"] / rack), room)
+    return room.get("in_rack_m", 2) if in_rack else leaf, max(_metres(at, all_middle, room) for at in middles)
+
+
+def _middle(racks: int, room: dict[str, Any]) -> int:
+    rows = ceil(racks / room["racks_per_row"])
+    in_row = min(racks, room["racks_per_row"]) // 2
+    return in_row if rows == 1 else rows // 2 * room["racks_per_row"] + in_row
+
+
+def _metres(one: int, other: int, room: dict[str, Any]) -> float:
+    row, column = divmod(one, room["racks_per_row"])
+    row_2, column_2 = divmod(other, room["racks_per_row"])
+    along = abs(column - column_2) * room["rack"]["width_m"] + abs(row - row_2) * room["row_pitch_m"]
+    return float(round(room["slack_m"] + along, 3))

@@ -1,0 +1,96 @@
+"""The check of an order, and a check of its own that is written from the catalogue alone, agree."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import independent_check
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evo_libra.files.source import parse_source, read_source, validate
+from evo_libra.network import orders as room
+from evo_libra.network.orders.catalog import load_products
+from evo_libra.network.orders.check import violations
+from evo_libra.network.orders.choices import OrderChoices, orders_of
+from evo_libra.network.orders.notation import FAMILY_NAMES, written
+from evo_libra.network.orders.order import Order
+
+PRODUCTS = load_products("products-2026")
+COPPER = PRODUCTS.model_copy(
+    update={"cables": {name: cable for name, cable in PRODUCTS.cables.items() if cable.switch_module is None}}
+)
+SOLD = [name for name, system in PRODUCTS.systems.items() if system.order == "buy" and system.until is None]
+ratios = st.sampled_from([1.0, 1.0, 2.0, 4.0, 7.0, 0.5, 16 / 15])
+
+
+@cache
+def _catalogue(*, copper: bool = False) -> dict[str, Any]:
+    data: dict[str, Any] = read_source(Path(room.__file__).parent / "products-2026.yaml").data
+    fibres = [name for name, cable in data["cables"].items() if "switch_module" in cable] if copper else []
+    return data | {"cables": {name: cable for name, cable in data["cables"].items() if name not in fibres}}
+
+
+@st.composite
+def orders(draw: st.DrawFn) -> Order:
+    """Draw orders of which many break a rule, and many none."""
+    name = draw(st.sampled_from(SOLD * 4 + sorted(PRODUCTS.systems)))
+    system = PRODUCTS.systems[name]
+    npus = draw(st.sampled_from(system.sizes))
+    active = draw(st.sampled_from([*(system.active or [npus]) * 9, npus - 1]))
+    count = draw(st.one_of(st.integers(1, 40), st.integers(2, 4000), st.integers(2, 600)))
+    if not system.nics or count == 1:
+        return Order(name, count, npus, active, family="none" if system.nics else "slice")
+    nic = draw(st.sampled_from([*system.nics * 12, *PRODUCTS.nics]))
+    mode = draw(st.sampled_from(PRODUCTS.nics[nic].modes))
+    fitting = [
+        other
+        for other, switch in PRODUCTS.switches.items()
+        if any((own.Gbps, own.lane_Gbps) == (mode.Gbps, mode.lane_Gbps) for own in switch.modes)
+    ]
+    return Order(
+        name,
+        count,
+        npus,
+        active,
+        nic=nic,
+        ports=draw(st.sampled_from([mode.ports] * 9 + [mode.ports + 1])),
+        Gbps=mode.Gbps,
+        planes=draw(st.sampled_from([1, 1, mode.ports, mode.ports, mode.ports, 2])),
+        family=draw(st.sampled_from(sorted(FAMILY_NAMES))),
+        switch=draw(st.sampled_from([*fitting * 6, *PRODUCTS.switches])),
+        leaf_ratio=draw(ratios),
+        pod_ratio=draw(st.sampled_from([1.0, 1.0, 1.0, 2.0, 7.0])),
+        uplink_Gbps=draw(st.sampled_from([None, None, None, 400.0, 800.0])),
+    )
+
+
+@settings(max_examples=600)
+@given(order=orders())
+def test_both_accept_the_same_orders(order: Order) -> None:
+    text = written(order, PRODUCTS)
+    broken = independent_check.broken_rules(text, _catalogue())
+    assert bool(violations(order, PRODUCTS)) == bool(broken), (text, violations(order, PRODUCTS), broken)
+
+
+@settings(max_examples=200)
+@given(order=orders())
+def test_both_accept_the_same_orders_of_copper_alone(order: Order) -> None:
+    text = written(order, COPPER)
+    broken = independent_check.broken_rules(text, _catalogue(copper=True))
+    assert bool(violations(order, COPPER)) == bool(broken), (text, violations(order, COPPER), broken)
+
+
+@pytest.mark.parametrize("npus", ["512", "{about: 8192}"])
+def test_all_orders_offered_pass_both(npus: str) -> None:
+    systems = [name for name, system in PRODUCTS.systems.items() if system.nics]
+    families = "[rail-optimised, tor, fat-tree, rail-only]"
+    file = f"{{systems: [{', '.join(systems)}], npus: {npus}, fabric: {{families: {families}}}}}"
+    offered = orders_of(validate(OrderChoices, parse_source(file, "orders.yaml")), PRODUCTS).orders
+    assert len(offered) > 100
+    for order in offered:
+        text = written(order, PRODUCTS)
+        assert independent_check.broken_rules(text, _catalogue()) == set(), text

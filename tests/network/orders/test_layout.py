@@ -1,0 +1,194 @@
+"""Racks, lengths, cables and modules of orders."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made_up import SAID, catalogue, order_of, switch_of
+
+from evo_libra.errors import InputError
+from evo_libra.network.orders.layout import Layout, layout_of
+from evo_libra.network.orders.lengths import Rows, groups_to_middle, sold, to_middle
+from evo_libra.network.orders.products import ProductsSpec
+from evo_libra.network.orders.tree import tree_of
+
+_HGX = {"npus": 8, "rails": 8, "kW": 10.2, "height_U": 8}
+_CARD = {"ports": 1, "Gbps": 400}
+_ROWS = Rows(racks=20, width=0.6, pitch=3.0, slack=5.0)
+
+
+def _cable(kind: str, reach: float, usd: float, **more: Any) -> dict[str, Any]:
+    return {"kind": kind, "Gbps": 400, "reach_m": reach, "price_usd": usd, **SAID, **more}
+
+
+_SR = _cable("sr", 50, 100, fibres=8, switch_module="twin", nic_module="single")
+_DR = _cable("dr", 500, 100, fibres=8, switch_module="twin-dr", nic_module="single-dr")
+_CABLES = {
+    "sr": _SR,
+    "dr": _DR,
+    "dac": _cable("dac", 3, 250, links=2, joins_switches=False),
+    "aec": _cable("aec", 7, 500, links=2, joins_switches=False),
+}
+_MODULES = {
+    "twin": {"Gbps": 400, "links": 2, "power_W": 15, "price_usd": 900, **SAID},
+    "single": {"Gbps": 400, "power_W": 8, "price_usd": 600, **SAID},
+    "twin-dr": {"Gbps": 400, "links": 2, "power_W": 16, "price_usd": 1400, **SAID},
+    "single-dr": {"Gbps": 400, "power_W": 9, "price_usd": 659, **SAID},
+}
+
+
+def made(cables: dict[str, Any] = _CABLES, **changes: Any) -> ProductsSpec:
+    figures: dict[str, Any] = {"system": _HGX, "nic": _CARD, "switch": switch_of(64, per_cage=2), "kilowatts": 41}
+    return catalogue(**figures | {"cables": cables, "modules": _MODULES} | changes)
+
+
+def laid(products: ProductsSpec, count: int, **figures: Any) -> Layout:
+    order = order_of(products, count, **figures)
+    return layout_of(order, tree_of(order, products), products)
+
+
+def links_by_cable(layout: Layout, tier: str) -> dict[str, int]:
+    found: Counter[str] = Counter()
+    for run in layout.runs:
+        found[run.cable] += run.links if run.tier == tier else 0
+    return dict(+found)
+
+
+def modules_at(layout: Layout) -> dict[str, int]:
+    found: Counter[str] = Counter()
+    for module in layout.modules:
+        found[f"{module.product} {module.place}"] += module.pieces
+    return dict(found)
+
+
+def test_a_superpod_of_1024_has_4096_ends_of_400_gbps() -> None:
+    # 1,024 links to 32 leaves and 1,024 to 16 spines, each with two ends. Twin modules: 32 x 64 / 2 in leaves and
+    # 16 x 64 / 2 in spines are 1,536; single ones: one for each of 1,024 NICs.
+    found = laid(made({"sr": _SR}), 128, family="rail-optimised")
+    assert 2 * sum(run.links for run in found.runs) == 4096
+    modules = Counter[str]()
+    for module in found.modules:
+        modules[module.product] += module.pieces
+    assert modules == {"twin": 1536, "single": 1024}
+    assert sum(module.pieces * (2 if module.product == "twin" else 1) for module in found.modules) == 4096
+
+
+def test_a_leaf_of_a_rail_is_in_the_middle_of_32_nodes_in_8_racks() -> None:
+    # 5 m for both ends and 0.6 m a rack: racks 4, 3, 2, 1, 0, 1, 2, 3 away, with 4 nodes each: 5 to 7.4 m, rounded up.
+    assert (_ROWS.metres(4, 4), _ROWS.metres(0, 4)) == (5.0, pytest.approx(7.4))
+    assert to_middle(32, 4, _ROWS) == ((5, 4), (6, 8), (7, 16), (8, 4))
+
+
+def test_cables_are_sold_in_whole_metres_and_above_ten_in_steps_of_five() -> None:
+    assert [sold(metres) for metres in (2.0, 5.6, 7.0000000001, 10.0, 10.1, 48.2, 50.1)] == [2, 6, 7, 10, 15, 50, 55]
+
+
+def test_rows_are_three_metres_apart() -> None:
+    # 40 racks in two rows of 20: the middle is rack 10 of the second row; rack 0 of the first is 5 + 6 + 3 m away.
+    assert (_ROWS.middle(40), _ROWS.metres(0, 30)) == (30, 14.0)
+    ways = dict(to_middle(40, 1, _ROWS))
+    assert (ways[5], max(ways), sum(ways.values())) == (1, 15, 40)
+
+
+def test_groups_are_counted_from_their_own_middles() -> None:
+    # 4 groups of 32 nodes in 8 racks each: middles at racks 4 and 12 of the first row, and 0 and 8 of the second. The
+    # middle of all is rack 10 of the second row: 3 + 3.6 m, 3 + 1.2 m, 6 m and 1.2 m away, and 5 m for both ends.
+    assert groups_to_middle(128, 32, 4, _ROWS) == ((7, 1), (10, 1), (15, 2))
+
+
+def test_a_rail_optimised_leaf_has_half_of_its_links_in_copper() -> None:
+    # 2 nodes a rack, 16 racks: those up to 3 racks away are within 7 m, 7 of 16.
+    found = laid(made(kilowatts=21), 32, family="rail-optimised")
+    assert links_by_cable(found, "leaf") == {"aec": 7 * 2 * 8, "sr": 9 * 2 * 8}
+    assert links_by_cable(found, "spine") == {"sr": 256}
+    # A leaf has 18 links of SR: 9 twin modules in each of 8.
+    assert modules_at(found) == {"single NICs": 144, "twin leaves": 8 * 9 + 8 * 16, "twin spines": 4 * 32}
+    assert all(run.pieces == run.links // 2 for run in found.runs if run.cable == "aec")
+
+
+def test_a_leaf_in_the_rack_is_joined_by_copper() -> None:
+    # 4 nodes of 10.2 kW and a leaf of 0.7 kW in each rack.
+    found = laid(made(kilowatts=42), 32, family="tor")
+    assert links_by_cable(found, "leaf") == {"dac": 256}
+    assert {run.metres for run in found.runs if run.tier == "leaf"} == {2.0}
+    assert (found.system_racks, found.switch_racks) == (8, 1)
+
+
+def test_far_switches_have_the_cheapest_cable_that_reaches() -> None:
+    # 512 racks in 26 rows: ways above 50 m have DR, nearer ones SR.
+    found = laid(made(), 2048, family="tor")
+    reach = {"sr": 50, "dr": 500, "dac": 3, "aec": 7}
+    assert all(run.metres <= reach[run.cable] for run in found.runs)
+    assert all(run.metres > 50 for run in found.runs if run.cable == "dr")
+
+
+def test_no_cable_that_reaches_is_refused() -> None:
+    with pytest.raises(InputError, match=r"no cable of 400 Gb/s reaches 6 m between a switch and a cage of 1 ports"):
+        laid(made({"dac": _CABLES["dac"] | {"reach_m": 5}}), 32, family="rail-optimised")
+
+
+def test_twin_modules_serve_both_ports_of_a_nic() -> None:
+    nic = {"ports": 2, "Gbps": 400, "per_cage": 2}
+    twin = _SR | {"nic_ports": 2, "nic_module": "twin", "joins_switches": False}
+    copper = _cable("aec", 20, 100, links=2, nic_ports=2)
+    products = made({"sr": _SR, "twin": twin, "aec": copper}, nic=nic, switch=switch_of(128, per_cage=2))
+    two = laid(products, 32, family="rail-optimised", planes=2)
+    # The two ports lead to two planes, so that no cable with fixed ends joins the cage with one switch.
+    assert links_by_cable(two, "leaf") == {"twin": 512}
+    assert modules_at(two)["twin NICs"] == two.nics == 256
+    one = laid(products, 32, family="rail-optimised")
+    assert links_by_cable(one, "leaf") == {"aec": 512}
+
+
+def test_co_packaged_switches_need_no_modules() -> None:
+    switch = switch_of(64) | {"co_packaged": True, "cooling": "liquid"}
+    found = laid(made(switch=switch), 32, family="rail-optimised")
+    assert modules_at(found) == {"single NICs": 256}
+    assert set(links_by_cable(found, "leaf")) == {"sr"}
+
+
+def test_racks_of_switches_by_units_and_power() -> None:
+    # 48 switches of 1 unit and 700 + 32 x 15 W: 34 fit into 41 kW.
+    found = laid(made({"sr": _SR}), 128, family="rail-optimised")
+    assert (found.system_racks, found.switch_racks) == (32, 2)
+
+
+def test_a_rack_has_units_left_for_its_leaves() -> None:
+    # 6 nodes of 8 units fill 48 units; with a leaf of 1 unit there are 5.
+    small = {"npus": 8, "rails": 8, "kW": 1.0, "height_U": 8}
+    assert laid(made(system=small), 60, family="fat-tree").system_racks == 10
+    assert laid(made(system=small), 60, family="tor").system_racks == 12
+
+
+def test_a_switch_without_a_known_power_has_no_place() -> None:
+    with pytest.raises(InputError, match="switch has no power_W"):
+        laid(made(switch=switch_of(64) | {"power_W": None}), 32, family="rail-optimised")
+
+
+def test_a_system_without_a_network_stands_in_racks() -> None:
+    products = made()
+    order = order_of(products, 1, family="none", nic=None, switch=None, ports=0, Gbps=0.0)
+    assert layout_of(order, tree_of(order, products), products) == Layout(1, 0)
+    rented = order_of(products, 1, family="slice", nic=None, switch=None, ports=0, Gbps=0.0)
+    assert layout_of(rented, tree_of(rented, products), products) == Layout(0, 0)
+
+
+_FAMILIES = st.sampled_from(["rail-only", "rail-optimised", "tor", "fat-tree"])
+
+
+@given(st.integers(1, 300), _FAMILIES, st.sampled_from([1, 2, 7]))
+def test_runs_have_all_links_and_modules_serve_them(count: int, family: str, ratio: int) -> None:
+    products = made({"sr": _SR | {"reach_m": 500}})
+    order = order_of(products, count, family=family, leaf_ratio=float(ratio))
+    tree = tree_of(order, products)
+    found = layout_of(order, tree, products)
+    tiers = ("leaf", "spine", "core")
+    links = [sum(run.links for run in found.runs if run.tier == tier) for tier in tiers]
+    assert links == [tree.links, tree.uplinks, tree.core_links]
+    served = sum(module.pieces * products.modules[module.product].links for module in found.modules)
+    assert 2 * sum(links) <= served <= 2 * sum(links) + 2 * tree.switches
+    assert found.nics == order.bought_npus

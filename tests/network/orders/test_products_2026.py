@@ -1,0 +1,209 @@
+"""The catalogue products-2026: figures by hand, sources, and nothing in a system that is paid for twice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from evo_libra.network.catalog.accelerator import leaves
+from evo_libra.network.catalog.accelerators import accelerator
+from evo_libra.network.orders.catalog import load_products, products_names
+from evo_libra.network.orders.mistakes import product_mistakes
+from evo_libra.network.orders.products import (
+    CableSpec,
+    NicModeSpec,
+    PriceSpec,
+    ProductSpec,
+    SwitchModeSpec,
+    SwitchSpec,
+)
+
+PRODUCTS = load_products("products-2026")
+YEAR = re.compile(r"\b20[0-9]{2}\b")
+GROUPS = ("systems", "nics", "switches", "cables", "modules", "ocs")
+ENTRIES: dict[str, ProductSpec] = {
+    f"{group}.{name}": entry for group in GROUPS for name, entry in getattr(PRODUCTS, group).items()
+}
+
+
+def value(price: float | PriceSpec | None) -> float | None:
+    return price.value if isinstance(price, PriceSpec) else price
+
+
+def ends(price: float | PriceSpec | None) -> tuple[float, float]:
+    assert price is not None
+    return (price.low, price.high) if isinstance(price, PriceSpec) else (price, price)
+
+
+def test_the_catalogue_comes_with_the_package_and_has_no_mistakes() -> None:
+    assert products_names() == ["products-2026"]
+    assert list(product_mistakes(PRODUCTS)) == []
+    assert load_products("products-2026") is PRODUCTS, "a process opens it once"
+
+
+SYSTEMS = [
+    # name, NPU, NPUs, GB/s inside, rails, slot GB/s, value of the price, kW, rack units, a rack, cooling
+    ("hgx-h100", "h100-80gb", 8, 450, 8, 63, 313_500, 10.2, 8, False, "air"),
+    ("hgx-h200", "h200-141gb", 8, 450, 8, 63, 340_000, 10.2, 8, False, "air"),
+    ("hgx-b200", "b200", 8, 900, 8, 63, 400_000, 14.3, 10, False, "air"),
+    ("hgx-b300", "b300", 8, 900, 8, 126, 450_000, 14.0, 10, False, "air"),
+    ("gb200-nvl72", "gb200", 72, 900, 4, 63, 3_400_000, 120, 48, True, "liquid"),
+    ("gb300-nvl72", "gb300", 72, 900, 4, 126, 4_000_000, 132, 48, True, "liquid"),
+]
+
+
+@pytest.mark.parametrize("row", SYSTEMS, ids=lambda row: row[0])
+def test_a_system_has_the_figures_of_its_sources(row: tuple[Any, ...]) -> None:
+    it = PRODUCTS.systems[row[0]]
+    assert it.slots is not None
+    inside = (it.npu, it.npus, it.scale_up.GBps, it.rails, it.slots.GBps)
+    assert (inside, value(it.price_usd), it.kW, it.height_U, it.is_rack, it.cooling) == (row[1:6], *row[6:])
+    assert it.order == "buy"
+    assert it.sizes == (row[2],)
+
+
+SWITCHES = [
+    # name, layer, ports of each mode by Gb/s and rate of a lane, cages, value of the price, W
+    ("qm9700", "infiniband", {(400, 100): 64, (200, 100): 128}, 32, 40_000, 747),
+    ("q3400-ra", "infiniband", {(800, 200): 144, (400, 100): 144}, 72, 149_939, 4840),
+    ("q3450-ld", "infiniband", {(800, 200): 144}, 144, 351_395, 3950),
+    ("sn5600", "ethernet", {(800, 100): 64, (400, 100): 128, (200, 100): 256}, 64, 89_600, 913),
+    ("th5-64", "ethernet", {(800, 100): 64, (400, 100): 128, (200, 100): 256}, 64, 45_000, 913),
+]
+
+
+@pytest.mark.parametrize("row", SWITCHES, ids=lambda row: row[0])
+def test_a_switch_has_the_figures_of_its_sources(row: tuple[Any, ...]) -> None:
+    it = PRODUCTS.switches[row[0]]
+    modes = {(mode.Gbps, mode.lane_Gbps): mode.ports for mode in it.modes}
+    assert (it.layer, modes, it.cages, value(it.price_usd), it.power_W) == row[1:]
+
+
+def test_systems_that_cannot_be_bought_say_so() -> None:
+    orders = {name: it.order for name, it in PRODUCTS.systems.items() if it.order != "buy"}
+    rented = dict.fromkeys(("tpu-v5p-slice", "tpu-v6e-slice", "tpu7x-slice"), "rent")
+    assert orders == {"vr200-nvl72": "roadmap", **rented}
+    assert [name for name, it in PRODUCTS.systems.items() if it.price_usd is None] == ["mi355x-8", *rented]
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_each_source_is_of_a_figure_and_has_a_year(name: str) -> None:
+    entry = ENTRIES[name]
+    figures = entry.model_dump(exclude={"sources", "source", "year"}, exclude_none=True)
+    known = {key.rsplit(".", cut)[0] for key, _ in leaves(figures) for cut in range(key.count(".") + 1)}
+    assert set(entry.sources) <= known
+    derived = re.compile(r"\b[Aa]s of\b")
+    assert [key for key, text in entry.sources.items() if not YEAR.search(text) and not derived.search(text)] == []
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_a_price_is_an_estimate_where_its_source_says_so(name: str) -> None:
+    price, text = ENTRIES[name].price_usd, ENTRIES[name].sources.get("price_usd", "")
+    estimated = isinstance(price, PriceSpec) and price.basis == "estimate"
+    assert estimated == text.startswith("Estimate")
+
+
+@pytest.mark.parametrize("name", PRODUCTS.rules)
+def test_a_rule_has_a_source_or_waits_for_a_figure(name: str) -> None:
+    rule = PRODUCTS.rules[name]
+    assert (rule.units is None) == (rule.basis == "own")
+    estimated = isinstance(rule.usd, PriceSpec) and rule.usd.basis == "estimate"
+    assert not estimated or rule.basis == "estimate"
+
+
+@pytest.mark.parametrize("name", [name for name, it in PRODUCTS.systems.items() if "nics" in it.includes and it.nics])
+def test_the_parts_of_a_system_cost_and_draw_no_more_than_the_whole(name: str) -> None:
+    """GPUs at their lowest price and the dearest NICs are within the price, so that nothing else may add them."""
+    it = PRODUCTS.systems[name]
+    npu = accelerator(it.npu)
+    nics = [PRODUCTS.nics[nic] for nic in it.nics]
+    watts = npu.power_draw() + max(nic.power_W or 0.0 for nic in nics)
+    assert it.kW is not None
+    assert it.sizes[0] * watts <= it.kW * 1000
+    if it.price_usd is not None and npu.price is not None:
+        dearest = max(value(nic.price_usd) or 0.0 for nic in nics)
+        assert it.sizes[0] * (npu.price[0] + dearest) <= ends(it.price_usd)[1]
+
+
+def test_what_is_on_board_is_sold_with_its_system_alone() -> None:
+    unpriced = {name for name, nic in PRODUCTS.nics.items() if nic.price_usd is None}
+    assert unpriced == {"connectx-8-onboard", "connectx-9-onboard"}
+    for it in PRODUCTS.systems.values():
+        assert not unpriced & set(it.nics) or "nics" in it.includes
+
+
+@pytest.mark.parametrize("name", ["tpu-v5p-slice", "tpu-v6e-slice", "tpu7x-slice"])
+def test_a_slice_has_all_in_it(name: str) -> None:
+    it = PRODUCTS.systems[name]
+    assert set(it.includes) == {"nics", "scale-up", "host", "rack", "cooling", "scale-out", "optics"}
+    assert (it.slots, it.nics) == (None, ())
+
+
+def links() -> Iterator[tuple[str, NicModeSpec, str, SwitchModeSpec]]:
+    """Yield each NIC in a mode with each switch in a mode that it agrees with."""
+    for nic, its in PRODUCTS.nics.items():
+        for mode in its.modes:
+            for switch, theirs in PRODUCTS.switches.items():
+                for port in theirs.modes:
+                    if (port.Gbps, port.lane_Gbps) == (mode.Gbps, mode.lane_Gbps) and theirs.layer in mode.layers:
+                        yield nic, mode, switch, port
+
+
+def cables(port: SwitchModeSpec, reach: float) -> dict[str, CableSpec]:
+    rate = (port.Gbps, port.lane_Gbps)
+    return {
+        name: cable
+        for name, cable in PRODUCTS.cables.items()
+        if (cable.Gbps, cable.lane_Gbps) == rate and cable.reach_m >= reach
+    }
+
+
+@pytest.mark.parametrize(
+    ("mode", "switch", "port"),
+    [pytest.param(mode, switch, port, id=f"{nic}-{mode.ports}x{mode.Gbps:g}-{switch}")
+     for nic, mode, switch, port in links()],
+)  # fmt: skip
+def test_a_nic_and_a_switch_that_agree_have_a_cable_through_the_room(
+    mode: NicModeSpec, switch: str, port: SwitchModeSpec
+) -> None:
+    assert any(cable.nic_ports == mode.per_cage for cable in cables(port, reach=50).values())
+    assert any(cable.joins_switches for cable in cables(port, reach=50).values())
+    assert PRODUCTS.switches[switch].modes.count(port) == 1
+
+
+def fits(switch: SwitchSpec, port: SwitchModeSpec, cable: CableSpec, modules: Mapping[str, Any]) -> bool:
+    module = cable.switch_module
+    return switch.co_packaged or module is None or modules[module].links == port.per_cage
+
+
+def test_a_module_has_as_many_links_as_its_cage_has_ports() -> None:
+    for _, _, name, port in links():
+        switch = PRODUCTS.switches[name]
+        assert all(fits(switch, port, cable, PRODUCTS.modules) for cable in cables(port, reach=0).values())
+
+
+def test_kinds_of_cables_reach_as_far_as_their_sources_say() -> None:
+    reach = {name: cable.reach_m for name, cable in PRODUCTS.cables.items() if cable.Gbps == 400}
+    assert reach == {
+        "dac-400": 2, "dac-400-split": 3, "acc-400": 5, "acc-400-split": 5, "aec-400": 7, "aec-400-split": 7,
+        "sr-400": 50, "sr-400-twin": 50, "dr-400": 500, "dr-400-twin": 500, "fr-400": 2000,
+    }  # fmt: skip
+
+
+def test_a_storage_port_costs_its_share_of_a_tree_at_the_prices_of_the_catalogue() -> None:
+    # 128 ports at 2:1: 85 down and 43 up, so 43 / 85 uplinks a port, and 1/85 + 43/85/128 switches.
+    switch, twin, single = PRODUCTS.switches["sn5600"], PRODUCTS.modules["osfp-2xdr4"], PRODUCTS.modules["osfp-dr4"]
+    fibre = PRODUCTS.cables["dr-400"]
+    uplinks = 43 / 85
+    switches = 1 / 85 + uplinks / 128
+    of_twin, of_single, of_fibre = (value(it.price_usd) or 0.0 for it in (twin, single, fibre))
+    link, uplink = of_twin / 2 + of_single + of_fibre, of_twin + of_fibre
+    usd = switches * (value(switch.price_usd) or 0.0) + link + uplinks * uplink
+    watts = switches * (switch.power_W or 0.0) + twin.power_W / 2 + single.power_W + uplinks * twin.power_W
+    rule = PRODUCTS.rules["storage-network"]
+    assert usd == pytest.approx(3626, abs=1)
+    assert value(rule.usd) == pytest.approx(usd, rel=0.01)
+    assert rule.power_W == pytest.approx(watts, rel=0.01)
