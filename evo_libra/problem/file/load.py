@@ -67,13 +67,22 @@ def problem_of(source: Source, folder: Path, *, open_box: bool = False) -> Probl
     InputError : with all mistakes of the file, including those of later stages that do not depend on others.
     """
     try:
-        return _Loader(ProblemFile.of(source, folder), open_box=open_box).load()
+        return _Loader(_file_of(source, folder), open_box=open_box).load()
     except ConflictError:
         raise
     except InputError as error:
         if asks_for_order(source.data):
             raise
         raise _with_all_mistakes(error, source, folder, open_box=open_box) from None
+
+
+def _file_of(source: Source, folder: Path) -> ProblemFile:
+    """Return the file of some data, of either question."""
+    if not asks_for_order(source.data):
+        return ProblemFile.of(source, folder)
+    from evo_libra.problem.file.orders import order_file  # noqa: PLC0415 - files of designs do not need it
+
+    return order_file(source, folder)
 
 
 def _with_all_mistakes(first: InputError, source: Source, folder: Path, *, open_box: bool) -> InputError:

@@ -7,7 +7,6 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,11 +14,10 @@ from evo_libra.errors import InputError, Mistake
 from evo_libra.files.integrity import opened
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import Source, key_path, validate
-from evo_libra.problem.file.spec import ProblemSpec, WorkloadSpec, asks_for_order
+from evo_libra.problem.file.spec import ProblemSpec, WorkloadSpec
 from evo_libra.workload.layers.generators import DlrmSpec, MoeSpec, TableSpec, TransformerSpec
 
 if TYPE_CHECKING:
-    from evo_libra.problem.file.order_spec import OrderSpec
     from evo_libra.problem.file.orders import OrderLoader
 
 T = TypeVar("T")
@@ -33,31 +31,20 @@ _ROUNDS = 3
 
 @dataclass(frozen=True)
 class ProblemFile:
-    """A problem file by its schema; its source knows the place of every key, and paths are relative to its folder."""
+    """A problem file by its schema; its source knows the place of every key, and paths are relative to its folder.
+
+    `orders` reads the products of a file that asks for an order; it is None where the file asks for a design.
+    """
 
     source: Source
     folder: Path
     spec: ProblemSpec
-    order: OrderSpec | None = None
+    orders: OrderLoader | None = None
 
     @staticmethod
     def of(source: Source, folder: Path) -> ProblemFile:
         """Return the file of some data; an `InputError` says that the data does not follow the schema."""
-        if not asks_for_order(source.data):
-            return ProblemFile(source, folder, validate(ProblemSpec, source))
-        from evo_libra.problem.file.order_spec import OrderSpec  # noqa: PLC0415 - files of designs do not need it
-
-        order = validate(OrderSpec, source)
-        return ProblemFile(source, folder, order.as_design(), order)
-
-    @cached_property
-    def orders(self) -> OrderLoader | None:
-        """What reads the products of a file that asks for an order; None of one that asks for a design."""
-        if self.order is None:
-            return None
-        from evo_libra.problem.file.orders import OrderLoader  # noqa: PLC0415 - the same
-
-        return OrderLoader(self, self.order)
+        return ProblemFile(source, folder, validate(ProblemSpec, source))
 
     def fail(self, path: KeyPath, message: str) -> InputError:
         """Return the error for a key of the file."""

@@ -4,24 +4,32 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InputError
-from evo_libra.files.source import key_path
+from evo_libra.files.source import Source, key_path, validate
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.network.orders.bill import bill_of
 from evo_libra.network.orders.catalog import load_products
 from evo_libra.network.orders.choices import OrdersOffered, offered_products, orders_of
 from evo_libra.network.orders.products import ProductsSpec
 from evo_libra.network.orders.tree import tree_of
+from evo_libra.problem.file.mistakes import ProblemFile
+from evo_libra.problem.file.order_spec import OrderSpec
 from evo_libra.problem.file.workloads import WorkloadLoader
 from evo_libra.problem.orders import FOLDED, OrderBook, Pool, name_of, only
 from evo_libra.problem.protocol import SearchSettings
 
 if TYPE_CHECKING:
     from evo_libra.network.catalog.accelerator import Accelerator
-    from evo_libra.problem.file.mistakes import ProblemFile
-    from evo_libra.problem.file.order_spec import OrderSpec
+
+
+def order_file(source: Source, folder: Path) -> ProblemFile:
+    """Return the file of data that ask for an order; an `InputError` says that they do not follow the schema."""
+    spec = validate(OrderSpec, source)
+    file = ProblemFile(source, folder, spec.as_design())
+    return replace(file, orders=OrderLoader(file, spec))
 
 
 class OrderLoader:
@@ -48,7 +56,7 @@ class OrderLoader:
         self.lacking = {}
         for name in ("npus", "counts"):
             vars(self).pop(name, None)
-        return WorkloadLoader(self.file)
+        return WorkloadLoader(workloads.file)
 
     def lacks_plan(self, place: int, why: str) -> None:
         """Note why a pool of systems, by its place, has no plan of a workload."""
