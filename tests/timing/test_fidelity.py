@@ -182,3 +182,17 @@ def test_leaves_of_groups() -> None:
     block = np.array([[BLOCK_NAMES.index("fred-a")] * 2 + [BLOCK_NAMES.index("ring")]])
     extent, stride = np.array([[8, 4, 8]]), np.array([[1, 2, 1]])
     assert leaves(block, extent, stride, np.array([[8, 8, 8]])).tolist() == [[4, 2, 8]]
+
+
+def test_several_collectives_under_several_schedulers() -> None:
+    # 800 B in two chunks of 400 B among 2 x 2 of 1 B/ns without latency. In order, a reduce-scatter takes 500 ns, and
+    # round robin 300 ns; an all-to-all 600 and 400 ns, as in `collectives/test_scheduled.py`.
+    several = fidelity(chunks=(2,), schedulers=(0, 1), latency=np.array([0.0]))
+    one = designs(("ring", 2, 1e9), ("ring", 2, 1e9), of=several)
+    block = np.repeat(one.block, 5, axis=1)
+    five = replace(
+        one.select(np.zeros(5, dtype=np.int64)), schedule=several.schedule(np.array([[1, 0, 1, 0, 1]]), block)
+    )
+    runs = {Collective.REDUCE_SCATTER: slice(0, 2), AR: slice(2, 2), Collective.ALL_TO_ALL: slice(2, 5)}
+    found = several.several_seconds(runs, 800, np.full((2, 5), 2), five)
+    assert found.tolist() == pytest.approx([300e-9, 500e-9, 400e-9, 600e-9, 400e-9])

@@ -108,8 +108,7 @@ def orders_of(choices: OrderChoices, products: ProductsSpec, *, priced: bool = F
 
     Raises
     ------
-    InputError
-        If the file names products that the catalogue does not have.
+    InputError : the file names products that the catalogue does not have.
     """
     _refuse_unknown(choices, products)
     own = offered_products(choices, products)

@@ -92,8 +92,7 @@ def read_order(text: str, products: ProductsSpec) -> Order:
 
     Raises
     ------
-    InputError
-        If the text is no notation of an order, or names a product that the catalogue does not have.
+    InputError : the text is no notation of an order, or names a product that the catalogue does not have.
     """
     parts = [" ".join(part.split()) for part in text.split("/")]
     order = _read_systems(parts[0], products)

@@ -73,7 +73,9 @@ class OrderLoader:
         without = frozenset(self.spec.without)
         bills = tuple(bill_of(order, products, without=without) for order in offered.orders)
         trees = tuple(tree_of(order, products) for order in offered.orders)
-        return OrderBook(products, offered.orders, trees, bills, tuple(offered.reasons), self.spec.limits)
+        return OrderBook(
+            products, offered.orders, trees=trees, bills=bills, reasons=offered.reasons, limits=self.spec.limits
+        )
 
     def _offered(self, products: ProductsSpec) -> OrdersOffered:
         """Return the orders of a catalogue that the file allows; an `InputError` places names that are not there."""

@@ -86,7 +86,9 @@ class ServingLoader:
         ), strict=True)  # fmt: skip
         known = {npu.name: count for npu, count, _ in accelerators.rows}
         counts = tuple(known[setup.accelerator.name] for setup in setups)
-        table = serving_table(spec.name or spec.model or model.name, setups, space, (ORDER,), capacities, counts)
+        table = serving_table(
+            spec.name or spec.model or model.name, setups, space, (ORDER,), capacities=capacities, counts=counts
+        )
         if (orders := accelerators.file.orders) is not None:
             for place, why in _lacking(table, accelerators):
                 orders.lacks_plan(place, why)

@@ -23,7 +23,7 @@ from evo_libra.experiment.store.folder import MANIFEST, RunFolder
 from evo_libra.experiment.store.stored_runs import problem_as_run
 from evo_libra.files.integrity import canonical_hash
 from evo_libra.problem.problem import Problem
-from evo_libra.ui.terminal.answers import break_down
+from evo_libra.ui.terminal.breakdown import break_down
 from evo_libra.ui.terminal.details import Design
 
 MOE_DESIGN = "SW(8)@nvlink4:225_RI(64)@optics-400g:50"

@@ -20,6 +20,7 @@ TABLE = {
     "fully-connected": ("FC", "direct", None, "fully-connected", "", 0.0),
     "switch": ("SW", *NETWORK, "", 0.0),
     "fat-tree": ("CL", *NETWORK, "joined", 0.0),
+    "scale-out": ("SO", *NETWORK, "joined sited", 0.0),
     "dragonfly": ("DF", *NETWORK, "joined sited", 0.0),
     "hyperx": ("HX", *NETWORK, "joined sited", 0.0),
     **{f"switch-{ratio}": (f"SW{ratio.replace('-', '')}", *NETWORK, "sited", 0.0) for ratio in RATIOS},

@@ -106,3 +106,15 @@ def test_a_population_has_durations_of_its_own(*, compiled: bool) -> None:
     assert found.all.tolist() == [9.0, 9.0]
     other = replay_population(program, np.array([[5.0, 1.0], [7.0, 3.0], [4.0, 6.0]]), compiled=compiled)
     assert other.all.tolist() == [11.0, 9.0]
+
+
+def test_what_takes_time_and_no_resource_has_a_slot_of_its_own() -> None:
+    cluster = machine()
+    replayed = Machine(cluster.links, cluster.system, ComputeModel(replay=True), cluster.memory)
+    ends = {"source": 0, "destination": 1, "size": 100}
+    second = [receive_node(1, "", tag=1, **ends), receive_node(2, "", tag=2, **ends), compute_node(3, "", duration=1)]
+    first = [send_node(1, "", tag=1, **ends), send_node(2, "", tag=2, **ends)]
+    program = compile_program([first, second], {}, replayed)
+    # In a replay, receives take their recorded time: beside the three resources of a class, each has a slot.
+    assert program.slots.tolist() == [0, 0, 0, 1, 1, 1, 1, 1]
+    assert program.slot.tolist() == [2, 2, 6, 7, 4]

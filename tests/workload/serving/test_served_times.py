@@ -12,17 +12,19 @@ from evo_libra.workload.serving.phases import pool_phases
 from evo_libra.workload.serving.serving_plans import ServingPlans
 from evo_libra.workload.serving.serving_setup import ServingSetup
 from evo_libra.workload.serving.serving_step import served_times, times_in_order
-from evo_libra.workload.training.races import Traffic
+from evo_libra.workload.training.races import POOLS, Traffic
 
 SETUP = ServingSetup(decoder("llama-2-7b"), accelerator("h100-80gb"), 1000, 100)
 """An answer has 100 tokens, 99 of which come after the first one."""
 
 
-def figures(plans: ServingPlans, per_byte: float, *, pools: bool) -> tuple[list[float], dict[str, float]]:
-    """Return the four times, and the seconds of each phase."""
+def figures(
+    plans: ServingPlans, per_byte: float, *, pools: bool, group: str = ""
+) -> tuple[list[float], dict[str, float]]:
+    """Return the four times, and the seconds of each phase; a byte of one group, or of all, takes some."""
 
     def seconds_of(traffic: Traffic) -> np.ndarray:
-        return np.asarray(traffic.bytes_of_pattern * per_byte)
+        return np.asarray(traffic.bytes_of_pattern * (per_byte if traffic.group == group or not group else 0.0))
 
     phases = pool_phases(SETUP, plans)
     times = times_in_order(served_times(SETUP, plans, pools=pools))
@@ -93,3 +95,10 @@ def test_replicas_that_answer_receive_one_cache_after_the_other() -> None:
     # others sends 8 / 7.
     found, of = figures(ServingPlans(one_plan(dp=8, micro_batch=8), np.array([7])), 1e-6, pools=True)
     assert found[0] == pytest.approx(8 * of["transfer"], rel=1e-12)
+
+
+def test_a_replica_of_more_npus_receives_in_a_part_of_the_time() -> None:
+    # 14 replicas of 2 NPUs process prompts for one of 4, each of which receives half of what one of the 2 sends.
+    own = ServingPlans(one_plan(tp=4, dp=8, micro_batch=8), np.array([14]), one_plan(tp=2, dp=16))
+    found, of = figures(own, 1e-6, pools=True, group=POOLS)
+    assert found[0] == pytest.approx(8 / 2 * of["transfer"], rel=1e-12)

@@ -16,7 +16,7 @@ from evo_libra.timing.collectives.phase import FULLY_CONNECTED, Implementation, 
 from evo_libra.timing.collectives.system import System
 from evo_libra.timing.machine import ComputeModel, Machine, MemoryKind, RemoteMemory
 from evo_libra.timing.traces.execute import execute
-from evo_libra.workload.step_traces.pipeline import PipelineStep, ends_of, schedule
+from evo_libra.workload.step_traces.pipeline import Ends, PipelineStep, ends_of, schedule
 
 FORWARD, BACKWARD = 100, 230
 
@@ -103,3 +103,25 @@ def test_every_pass_of_every_microbatch_runs_once(stages: int, chunks: int, m: i
 def test_an_interleaved_schedule_needs_whole_groups_of_microbatches() -> None:
     with pytest.raises(ValueError, match="a multiple of 4 microbatches"):
         schedule(0, 4, 2, 6)
+
+
+def text(*steps: PipelineStep) -> str:
+    return " ".join(f"{'FB'[not one.forward]}{one.chunk}.{one.microbatch}" for one in steps)
+
+
+def test_a_schedule_by_hand() -> None:
+    # Of 2 stages the first one is a pass ahead. Interleaved, it is 2 x 1 + 2 = 4 passes ahead of 8.
+    assert text(*schedule(0, 2, 1, 3)) == "F0.0 F0.1 B0.0 F0.2 B0.1 B0.2"
+    assert text(*schedule(1, 2, 1, 3)) == "F0.0 B0.0 F0.1 B0.1 F0.2 B0.2"
+    assert text(*schedule(0, 2, 2, 4)) == (
+        "F0.0 F0.1 F1.0 F1.1 F0.2 B1.0 F0.3 B1.1 F1.2 B0.0 F1.3 B0.1 B1.2 B1.3 B0.2 B0.3"
+    )
+
+
+def test_ends_of_passes_by_hand() -> None:
+    # 2 stages with 2 chunks are 4 places. A tag is 2 (2 x microbatch + chunk that sends), and 1 more forwards.
+    assert ends_of(0, 2, 2, PipelineStep(forward=True, chunk=0, microbatch=3)) == Ends(None, 11, 1, 13)
+    assert ends_of(0, 2, 2, PipelineStep(forward=True, chunk=1, microbatch=3)) == Ends(1, 13, 1, 15)
+    assert ends_of(1, 2, 2, PipelineStep(forward=True, chunk=1, microbatch=3)) == Ends(0, 15, None, 15)
+    assert ends_of(1, 2, 2, PipelineStep(forward=False, chunk=0, microbatch=3)) == Ends(0, 14, 0, 12)
+    assert ends_of(0, 2, 1, PipelineStep(forward=False, chunk=0, microbatch=0)) == Ends(1, 0, None, 0)

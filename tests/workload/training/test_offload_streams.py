@@ -12,6 +12,7 @@ from evo_libra.workload.models.decoder import decoder_of
 from evo_libra.workload.models.decoder_spec import DecoderSpec
 from evo_libra.workload.plans.plan_rules import host_bytes, host_limit, placement_allowed, placement_mistakes
 from evo_libra.workload.plans.plans import FULL, HOST, NETWORK, NPU, NVME, Plans, one_plan
+from evo_libra.workload.training.memory import parameters
 from evo_libra.workload.training.offload import (
     Offload,
     OffloadHost,
@@ -23,6 +24,7 @@ from evo_libra.workload.training.offload import (
     offload_streams,
     on_npu,
 )
+from evo_libra.workload.training.step_time import streams_of
 from evo_libra.workload.training.training_setup import Setup
 
 MACHINE = OffloadHost(link=10e9, memory_capacity=40e9, memory_bandwidth=100e9, flop_rate=1e12, ssd_rate=5e9)
@@ -149,3 +151,13 @@ def test_a_host_holds_what_its_npus_need() -> None:
     assert broken(at(HOST, dp=4), less) == ["optimizer"]
     enough = replace(SETUP, offload=Offload(replace(MACHINE, memory_capacity=14.0 * held)))
     assert broken(at(HOST, dp=4), enough) == []
+
+
+def test_servers_have_the_weights_of_every_stage_and_part() -> None:
+    # Of 32 NPUs 4 hold the same dense weights, and 2 x 4 / 2 the same experts: all of them are 8 times those of an NPU.
+    # 2 bytes of each at 20 GB/s.
+    plan = at(NETWORK, tp=2, pp=4, dp=4, ep=2, zero=3, micro_batch=4)
+    held = parameters(SETUP, plan)
+    served = float(8 * held.dense[0] + 8 * held.experts[0])
+    found = seconds(streams_of(SETUP, plan, held).forward)
+    assert found["server link"] == pytest.approx(2 * served / 20e9, rel=1e-12)

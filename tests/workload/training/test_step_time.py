@@ -13,10 +13,11 @@ from evo_libra.workload.models.decoder import Decoder, decoder_of
 from evo_libra.workload.models.decoder_spec import DecoderSpec
 from evo_libra.workload.models.stacks import STACKS
 from evo_libra.workload.plans.plans import FULL, one_plan
-from evo_libra.workload.training.memory import parameters
+from evo_libra.workload.training.expansion import Expansion
+from evo_libra.workload.training.memory import memory, parameters
 from evo_libra.workload.training.races import StepOverlap, StepTime, Traffic
 from evo_libra.workload.training.stage import Stage, stage_of, tensor_traffic
-from evo_libra.workload.training.step_time import head_time, step_time
+from evo_libra.workload.training.step_time import expansion_streams, head_time, step_time
 from evo_libra.workload.training.training_setup import Setup
 
 
@@ -147,6 +148,30 @@ def test_an_interleaved_pipeline_may_overlap_its_messages() -> None:
     assert [(number(race.count), number(race.idle)) for race in idle if number(race.idle)] == [(0, 1.5), (0, 1.5)]
     for other in ({"pp": 4, "overlap_pp": True}, {"vp": 2, "overlap_pp": True}):
         assert len(run("forward", **other)[0].chains) == 1
+
+
+def test_of_several_plans_each_overlaps_its_own_messages() -> None:
+    two = replace(one_plan(pp=4, vp=2), overlap_pp=np.array([True, False]))
+    (forward,) = [race for race in step_time(SETUP, two).races if race.name == "forward"]
+    assert forward.chains[-1].traffic[-1].operations.tolist() == [2, 0]
+
+
+def test_accesses_to_expansion_memory() -> None:
+    # Everything that may lie there does, at 1 GB/s: a pass reads weights, and writes or reads the activations of one of
+    # 4 microbatches in flight; the backward pass adds to gradients, and reads weights again where it recomputes. The
+    # update reads and writes states, reads gradients and writes weights.
+    setup = replace(SETUP, expansions=(Expansion(1e12, 1e9),), usable=0.0)
+    for recompute, reads in ((0, 1), (FULL, 2)):
+        plan = one_plan(pp=4, recompute=recompute)
+        used = {kind: number(bytes_) for kind, bytes_ in memory(setup, plan).items()}
+        found = expansion_streams(setup, plan)
+        (forward,), (backward,), (update,) = found.forward, found.backward, found.update
+        one = used["activations"] / 4
+        assert number(forward.seconds) * 1e9 == pytest.approx(used["weights"] + one, rel=1e-12)
+        expected = reads * used["weights"] + one + 2 * used["gradients"]
+        assert number(backward.seconds) * 1e9 == pytest.approx(expected, rel=1e-12)
+        expected = 2 * used["states"] + used["gradients"] + used["weights"]
+        assert number(update.seconds) * 1e9 == pytest.approx(expected, rel=1e-12)
 
 
 def test_the_ends_of_a_pipeline_sum_a_tied_embedding() -> None:

@@ -1,0 +1,157 @@
+"""Problems that ask for an order: their space, their figures, and what they refuse."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from independent_check import broken_rules
+from order_files import order_data, order_problem
+from ruamel.yaml import YAML
+
+import evo_libra.network.orders.catalog as catalogue
+from evo_libra import load_problem, search
+from evo_libra.errors import InputError
+from evo_libra.front.front import Front
+from evo_libra.network.orders.check import violations
+from evo_libra.problem.designs import genes_of
+from evo_libra.problem.orders import OrderBook
+from evo_libra.problem.problem import Problem
+
+
+@cache
+def problem() -> Problem:
+    return order_problem()
+
+
+@cache
+def front() -> Front:
+    return search(problem())
+
+
+def book() -> OrderBook:
+    found = problem().book
+    assert found is not None
+    return found
+
+
+def test_pools_are_those_that_divide_or_are_near() -> None:
+    """72 servers have 576 NPUs; racks have them in 8, in 7 (-12.5 % is too few) and in 9 with 64 of 72 in use."""
+    assert book().pools == (("hgx-h100", 72, 8), ("gb200-nvl72", 8, 72), ("gb200-nvl72", 9, 64))
+
+
+def test_each_row_is_an_order_that_a_vendor_accepts() -> None:
+    data = YAML(typ="safe").load(Path(catalogue.__file__).with_name("products-2026.yaml"))
+    for row in front().rows():
+        text = row["design"].partition(" | ")[0]
+        order = book().orders[[book().notation(n) for n in range(len(book()))].index(text)]
+        assert violations(order, book().products) == []
+        assert not broken_rules(text, data)
+
+
+def test_objectives_are_the_sums_of_the_bill() -> None:
+    """To the cent, in the front, in `evaluate`, and in the sections of the bill."""
+    for row in front().rows():
+        one = problem().read(row["design"])
+        bill = book().bills[int(book().place(one)[0])]
+        assert round(row["order_cost_usd"], 2) == bill.order_usd().value
+        found = problem().measure(one, timed=False)
+        assert round(float(found.cost[0]), 2) == bill.network_usd().value
+        assert math.isclose(float(problem().evaluate(one).objectives[1, 0]), bill.order_usd().value, rel_tol=1e-12)
+        watts = float(found.watts[0] + found.npus.prod() * found.npu_watts[0] + found.around_watts[0])
+        assert math.isclose(watts, bill.watts(), rel_tol=1e-9)
+
+
+def test_one_space() -> None:
+    """What genes decode to is what `evaluate` accepts, with the same figures, and is read back as it is written."""
+    genes = problem().genome.sample(np.random.Generator(np.random.PCG64(1)), 200)
+    designs = problem().decode(genes)
+    known = problem().evaluate_genes(genes)
+    again = problem().read(problem().notation.written(designs))
+    found = problem().evaluate(again)
+    held = known.violation == 0
+    assert held.any()
+    assert np.allclose(found.objectives[:, held], known.objectives[:, held], rtol=1e-12)
+    assert (found.violation[held] == 0).all()
+    kept = again.select(np.flatnonzero(held))
+    assert np.array_equal(problem().decode(genes_of(problem(), kept)).rows(), kept.rows())
+
+
+def test_exact() -> None:
+    """No design that is drawn beats a row of the front by more than the 1 % within which rows are one."""
+    genes = problem().genome.sample(np.random.Generator(np.random.PCG64(2)), 3000)
+    found = problem().evaluate_genes(genes)
+    drawn = found.objectives[:, found.violation == 0]
+    rows = front().frame.select(front().objectives).to_numpy().T * np.array([[1e-3], [1.0]])
+    beaten = (rows[:, :, None] <= drawn[:, None] * 1.01).all(axis=0).any(axis=0)
+    assert beaten.all()
+
+
+def test_an_order_costs_the_same_alone_and_in_a_list() -> None:
+    alone = order_problem(systems=["hgx-h100"])
+    assert alone.book is not None
+    for place, order in enumerate(alone.book.orders):
+        assert alone.book.bills[place] == book().bills[book().orders.index(order)]
+
+
+def test_times_are_of_the_stated_batch() -> None:
+    """A plan of another batch has its step's time over its own tokens, times those of the stated batch."""
+    data = order_data()
+    data["workloads"][0]["training"]["global_batch"] = {"about": 512, "within": 0.15}
+    other = load_problem(data)
+    assert isinstance(other, Problem)
+    assert other.book is not None
+    table = other.time.tables[0]
+    odd = next(n for n, setup in enumerate(table.setup) if table.setups[setup].global_batch != 512)
+    share = 512 / table.setups[table.setup[odd]].global_batch
+    assert table.share_of_batch[odd] == share
+    order = int(np.flatnonzero(other.book.pool == int(table.npu[odd]))[0])
+    one = other.read(f"{other.book.notation(order)} | {table.text(odd)}")
+    time = float(other.evaluate(one).objectives[0, 0])
+    pinned = other.pinned(one)
+    assert time == pytest.approx(float(pinned.time(one)[0]), rel=1e-12)
+    assert time == pytest.approx(share * float(pinned.time.workload_times(one)[0][0]), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"systems": ["hgx-h100x"]}, "systems[0]: unknown system 'hgx-h100x'"),
+        ({"systems": ["hgx-h100"], "npus": 100}, "hgx-h100: no domain of 8 divides 100; 96 = 12 x 8 is near"),
+        ({"fabric": {"switches": ["qm97000"]}}, "did you mean 'qm9700'?"),
+        ({"bandwidth": "search"}, "unknown key 'bandwidth'"),
+        ({"question": "design"}, "unknown key 'systems'"),
+        ({"fabric": {"families": ["dragonfly"]}}, "fabric.families"),
+    ],
+)
+def test_what_is_refused(changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError) as found:
+        load_problem(order_data(**changes))
+    assert sentence in str(found.value)
+
+
+def test_objectives_of_orders_are_theirs_alone() -> None:
+    with pytest.raises(InputError, match="order-cost is of an order"):
+        load_problem("gpt3-4k", ['objectives=["time", "order-cost"]'])
+
+
+def test_orders_that_cannot_be_bought_are_refused() -> None:
+    with pytest.raises(InputError, match="cannot be bought"):
+        problem().read("72 hgx-h100 / 1 x 400G / sn5600 tor 2:1 pods 7:1 | tp1 dp576 mb1 zero1")
+    with pytest.raises(InputError, match="is none of the"):
+        problem().read("72 hgx-h100 / 1 x 400G / qm9700 rail-only 1:1 | tp1 dp576 mb1 zero1")
+
+
+def test_a_count_without_plans_is_named() -> None:
+    """With a batch of 512 no plan of 576 NPUs divides: the racks of 72 leave, and a sentence says why."""
+    data = order_data(npus=[512, 576])
+    data["workloads"][0]["training"]["global_batch"] = 512
+    found = load_problem(data)
+    assert isinstance(found, Problem)
+    assert found.book is not None
+    assert {pool[:2] for pool in found.book.pools} == {("hgx-h100", 64), ("gb200-nvl72", 8)}
+    assert any("72 hgx-h100 with 576 NPUs in use: no plan divides" in reason for reason in found.book.reasons)
