@@ -42,7 +42,8 @@ def system_rows(problem: Problem) -> tuple[SystemRow, ...]:
 
 def _rows(problem: Problem, system: str, front: SystemFront) -> Iterator[SystemRow]:
     assert problem.book is not None, "the problem is of orders"  # noqa: S101 - internal error
-    kept = _folded(front.objectives)
+    fastest = _fastest_of_each_order(front)
+    kept = fastest[_folded(front.objectives[:, fastest])]
     designs = front.designs.select(kept).population(problem)
     values, texts = front.objectives[:, kept], problem.notation.written(designs)
     bills = [problem.book.bills[place] for place in problem.book.place(designs).tolist()]
@@ -66,6 +67,13 @@ def _adds(cost: float, value: float, problem: Problem) -> str:
     """
     first = noun(problem.objectives[0].column)
     return f"{change(100.0 * (cost - 1.0))} % of the order, {change(100.0 * (value - 1.0))} % {first}"
+
+
+def _fastest_of_each_order(front: SystemFront) -> np.ndarray:
+    """Return the place of the least first objective of each order, whose designs differ in plans."""
+    order = np.lexsort((front.objectives[0], front.designs.structure))
+    structure = front.designs.structure[order]
+    return order[np.append(True, structure[1:] != structure[:-1])]
 
 
 def _folded(objectives: FloatArray) -> np.ndarray:
