@@ -35,7 +35,7 @@ class SystemRow:
 
 
 def system_rows(problem: Problem) -> tuple[SystemRow, ...]:
-    """Return the front of each system, the cheapest order first; rows that differ by little are one."""
+    """Return the front of each system, the cheapest order first, without rows that are hardly better than another."""
     fronts = system_fronts(problem) or {}
     return tuple(row for name, front in fronts.items() for row in _rows(problem, name, front))
 
@@ -77,11 +77,10 @@ def _fastest_of_each_order(front: SystemFront) -> np.ndarray:
 
 
 def _folded(objectives: FloatArray) -> np.ndarray:
-    """Return the places of (m, n) objectives without those that differ by little from one before, the best first."""
+    """Return the places of (m, n) objectives without those that another one is as good as, but for a little."""
     kept: list[int] = []
-    for n in np.lexsort(objectives[::-1]).tolist():
-        ratios = objectives[:, kept] / objectives[:, [n]]
-        if not (np.abs(np.log(ratios)) <= np.log1p(FOLDED)).all(axis=0).any():
+    for n in np.argsort(np.log(objectives).sum(axis=0), kind="stable").tolist():
+        if not (objectives[:, kept] < objectives[:, [n]] * (1.0 + FOLDED)).all(axis=0).any():
             kept.append(n)
     return np.array(kept, dtype=np.int64)
 
