@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from evo_libra.explain.record import Breakdown, PartCost, SystemRow
 from evo_libra.explain.time_record import WorkloadTime
-from evo_libra.network.fabric import Fabric, is_order, parse_fabric
+from evo_libra.network.fabric import Fabric, parse_fabric
+from evo_libra.network.orders.text import is_order
 
 ORDER_PARTS = ("systems", "ports", "planes", "network")
 """What the notation of an order says; a system alone has the first of them."""

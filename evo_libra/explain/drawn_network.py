@@ -12,7 +12,8 @@ from evo_libra.arrays import GIGA
 from evo_libra.errors import InputError
 from evo_libra.network.blocks import ITEMS
 from evo_libra.network.blocks.registry import BLOCKS
-from evo_libra.network.fabric import Fabric, is_order, parse_fabric
+from evo_libra.network.fabric import Fabric, parse_fabric
+from evo_libra.network.orders.text import is_order
 
 if TYPE_CHECKING:
     from evo_libra.arrays import FloatArray

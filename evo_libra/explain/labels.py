@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evo_libra.network.fabric import is_order
+from evo_libra.network.orders.text import is_order
 from evo_libra.quantities import money_text, number, time_text
 
 if TYPE_CHECKING:

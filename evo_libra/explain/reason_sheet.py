@@ -10,7 +10,7 @@ from evo_libra.explain.record import Breakdown, DesignRecord, DimensionUse, Fail
 from evo_libra.explain.sheet import Row, Section, Table, section
 from evo_libra.explain.system_bill import sum_of
 from evo_libra.explain.time_sheet import streams_table, workload_sections
-from evo_libra.network.fabric import is_order
+from evo_libra.network.orders.text import is_order
 from evo_libra.quantities import money_text, number
 
 _PERCENT = 100.0

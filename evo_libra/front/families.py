@@ -14,7 +14,8 @@ import polars as pl
 
 from evo_libra.arrays import IntArray
 from evo_libra.network.blocks.registry import CODE
-from evo_libra.network.fabric import NPU, is_order
+from evo_libra.network.fabric import NPU
+from evo_libra.network.orders.text import is_order
 
 if TYPE_CHECKING:
     from evo_libra.front.front import Front

@@ -113,18 +113,6 @@ def parse_fabric(text: str) -> Fabric:
     return Fabric(dimensions, options, tuple(plans), next(iter(npus), None), _spares(given, text))
 
 
-def is_order(text: str) -> bool:
-    """Return whether a design is written as an order, which begins with how many systems are bought.
-
-    >>> is_order("112 gb300-nvl72 / 1 x 800G / q3450-ld fat tree 2:1"), is_order("SW(8)@nvlink4:450")
-    (True, False)
-    """
-    return _ORDER.match(text) is not None
-
-
-_ORDER = re.compile(r"\d+ +[A-Za-z]", re.ASCII)
-
-
 def _spares(given: Sequence[tuple[str, str]], text: str) -> int:
     values = [value for name, value in given if name == SPARES]
     if len(values) > 1 or not all(_COUNT.fullmatch(value) for value in values):

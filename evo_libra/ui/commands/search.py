@@ -240,24 +240,26 @@ def _report(
 
 def _orders(problem: SearchProblem, front: Front) -> list[str]:
     """Print the networks of each system of a problem of orders; return why some products are in no row of a front."""
-    from evo_libra.explain.system_views import absent, system_rows
     from evo_libra.problem.problem import Problem
-    from evo_libra.ui.tables.systems import MOST, show_systems
 
     if not isinstance(problem, Problem) or problem.book is None:
         return []
+    from evo_libra.explain.system_views import absent, system_rows
+    from evo_libra.ui.tables.systems import MOST, show_systems
+
     rows = system_rows(problem)
     show_systems(rows, front.objectives[0], MOST)
     return absent(problem, front, rows)
 
 
 def _orders_json(problem: SearchProblem, front: Front) -> dict[str, Any]:
-    from evo_libra.explain.as_json import as_json as plain
-    from evo_libra.explain.system_views import absent, system_rows
     from evo_libra.problem.problem import Problem
 
     if not isinstance(problem, Problem) or problem.book is None:
         return {}
+    from evo_libra.explain.as_json import as_json as plain
+    from evo_libra.explain.system_views import absent, system_rows
+
     rows = system_rows(problem)
     return {"question": "order", "systems": plain(rows), "absent": absent(problem, front, rows)}
 

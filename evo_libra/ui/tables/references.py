@@ -49,7 +49,8 @@ def show_references(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -
 def _network(design: str) -> str:
     """Return the short network of a design, and its accelerator where it names one."""
     from evo_libra.front.families import short_network
-    from evo_libra.network.fabric import is_order, parse_fabric
+    from evo_libra.network.fabric import parse_fabric
+    from evo_libra.network.orders.text import is_order
 
     if is_order(design):
         return short_network(design)
@@ -62,7 +63,7 @@ def is_network(design: str) -> bool:
     >>> is_network("SW(8)@nvlink4:450"), is_network("blocks of neighbours")
     (True, False)
     """
-    from evo_libra.network.fabric import is_order
+    from evo_libra.network.orders.text import is_order
 
     return is_order(design) or ("(" in design and "@" in design)
 

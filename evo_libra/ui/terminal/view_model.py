@@ -289,7 +289,8 @@ class FrontRows(Sequence[Row]):
 
 def _network(notation: str) -> str:
     """Return the structure of a design without technologies and bandwidths."""
-    from evo_libra.network.fabric import is_order, parse_fabric
+    from evo_libra.network.fabric import parse_fabric
+    from evo_libra.network.orders.text import is_order
 
     if is_order(notation):
         return notation.partition(" | ")[0]
