@@ -17,7 +17,7 @@ from evo_libra.explain.references import ReferencePoint
 from evo_libra.explain.sheet import Section, section
 from evo_libra.front.families import families_of
 from evo_libra.front.front import Front
-from evo_libra.network.fabric import is_order
+from evo_libra.network.orders.text import is_order
 from evo_libra.optimality.scope import Scope
 from evo_libra.problem.link_limits import BeyondLinks, beyond_links
 from evo_libra.problem.problem import Problem

@@ -25,7 +25,7 @@ from evo_libra.explain.parts_list import parts_list
 from evo_libra.explain.reasons import compared_with
 from evo_libra.explain.record import DesignRecord
 from evo_libra.explain.sheet import Row, Section, Table, section
-from evo_libra.network.fabric import is_order
+from evo_libra.network.orders.text import is_order
 from evo_libra.network.transport import approximation
 from evo_libra.problem.problem import Problem
 from evo_libra.quantities import money_unit, number, time_unit
