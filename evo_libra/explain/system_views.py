@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -101,7 +101,7 @@ def absent(problem: Problem, front: Front, rows: Sequence[SystemRow]) -> list[st
     ]  # fmt: skip
 
 
-def _outside(problem: Problem, within: Set[str]) -> Iterator[str]:
+def _outside(problem: Problem, within: Collection[str]) -> Iterator[str]:
     """Yield why systems have no order within the constraints; nothing where not every order was looked at."""
     assert problem.book is not None, "the problem is of orders"  # noqa: S101 - internal error
     limits = " and ".join(f"'{one.text}'" for one in problem.constraints if not (one.ports or one.own_memory))
