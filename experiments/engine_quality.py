@@ -22,9 +22,11 @@ from pymoo.problems import get_problem
 from scipy.stats import mannwhitneyu
 
 from evo_libra.arrays import FloatArray
+from evo_libra.files.source import read_source
 from evo_libra.front.front import Front
 from evo_libra.front.indicators import hypervolume
 from evo_libra.problem.file.registry import load_problem, packaged_folder
+from evo_libra.problem.file.spec import asks_for_order
 from evo_libra.problem.protocol import Evaluation, Genome, Objective, SearchProblem, SearchSettings
 from evo_libra.searching.generations import search, settle
 from evo_libra.searching.registry import AUTO, ENGINES
@@ -134,9 +136,9 @@ ORDERS_SINCE = ("deepseek-v3-serving",)
 
 
 def shipped() -> tuple[str, ...]:
-    """Return the names of the problem files of the package that ask for designs; orders are enumerated in seconds."""
-    paths = packaged_folder().glob("*.yaml")
-    return tuple(sorted(path.stem for path in paths if "question: order\n" not in path.read_text(encoding="utf-8")))
+    """Return the names of the problem files of the package that ask for a design: orders are listed, not searched."""
+    files = sorted(packaged_folder().glob("*.yaml"))
+    return tuple(path.stem for path in files if not asks_for_order(read_source(path).data))
 
 
 @cache

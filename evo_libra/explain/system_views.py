@@ -72,9 +72,10 @@ def _adds(cost: float, value: float, problem: Problem) -> str:
 
 def _fastest_of_each_order(front: SystemFront) -> np.ndarray:
     """Return the place of the least first objective of each order, whose designs differ in plans."""
-    order = np.lexsort((front.objectives[0], front.designs.structure))
+    order: np.ndarray = np.lexsort((front.objectives[0], front.designs.structure))
     structure = front.designs.structure[order]
-    return order[np.append(True, structure[1:] != structure[:-1])]
+    first: np.ndarray = order[np.append(True, structure[1:] != structure[:-1])]
+    return first
 
 
 def _folded(objectives: FloatArray) -> np.ndarray:

@@ -122,7 +122,7 @@ def test_what_evaluate_accepts_keeps_ports_and_domains(data: st.DataObject, npu:
 
 
 def shipped() -> list[str]:
-    """Return the problems that come with the package and ask for designs of parts that are sold."""
+    """Return the problems that come with the package and are built of parts that are sold, orders aside."""
     found = [load_problem(name) for name in problem_names()]
     return [
         one.name
