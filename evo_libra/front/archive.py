@@ -144,9 +144,11 @@ class Archive:
     def _told_apart(self, epsilon: float) -> Archive:
         """Return designs without those that one that stays beats in all objectives, or comes within epsilon of.
 
-        So a design that is a little cheaper for much more time does not stay. Those with the least product come first.
+        So a design that is a little cheaper for much more time does not stay. The least of each objective come first,
+        then those with the least product.
         """
-        logarithms, kept = np.log(self.objectives), list[int]()
+        logarithms = np.log(self.objectives)
+        kept = list(dict.fromkeys(self.objectives.argmin(axis=1).tolist()))
         for n in np.lexsort((*logarithms, logarithms.sum(axis=0))).tolist():
             as_good = logarithms[:, kept] - logarithms[:, [n]] < np.log1p(epsilon)
             kept += [] if as_good.all(axis=0).any() else [n]
