@@ -174,3 +174,16 @@ def test_each_system_has_a_front_and_absent_ones_a_reason() -> None:
         any(reason.startswith(name) for reason in absent(problem(), front(), rows))
         for name in {"hgx-h100", "gb200-nvl72"} - there
     )
+
+
+def test_a_system_without_an_order_within_the_constraints_is_named() -> None:
+    """The limit lies between the cheapest order of servers and the cheapest one of racks."""
+    cheapest = {row.system: row.order_cost_usd for row in reversed(system_rows(problem()))}
+    low, high = sorted(cheapest, key=lambda name: cheapest[name])
+    limit = f"order-cost <= {(cheapest[low] + cheapest[high]) / 2:.0f} USD"
+    found = load_problem(order_data(constraints=[limit]))
+    assert isinstance(found, Problem)
+    assert found.book is not None
+    rows, count = system_rows(found), sum(order.system == high for order in found.book.orders)
+    assert {row.system for row in rows} == {low}
+    assert f"{high} is on no row: none of its {count} orders meets '{limit}'" in absent(found, search(found), rows)
