@@ -128,7 +128,7 @@ class Front:
         return dict(view("knee")(self))
 
     def recommend(self, **limits: float) -> list[dict[str, Any]]:
-        """Return the designs to look at first, each with its reason and its runner-up.
+        """Return the recommended designs, each with its reason and its runner-up.
 
         Parameters
         ----------
@@ -210,7 +210,7 @@ def front_of(problem: SearchProblem, archive: Archive) -> Front:
 
 
 def _check(problem: SearchProblem, archive: Archive) -> None:
-    """Refuse designs, looked at as networks and not as genes, that may not be on a front."""
+    """Refuse designs that may not be on a front, checked as networks and not as genes."""
     wrong = ~np.isfinite(archive.objectives).all(axis=0)
     if isinstance(problem, Problem) and len(archive):
         wrong |= problem.violation(problem.decode(archive.genes)) > 0
@@ -226,7 +226,7 @@ def _check(problem: SearchProblem, archive: Archive) -> None:
 
 
 def _without_noise(archive: Archive) -> Archive:
-    """Drop designs that rounding alone keeps on a front of two objectives: of structures of equal time, for one."""
+    """Drop designs that rounding alone keeps on a front of two objectives: of combinations of equal time, for one."""
     if len(archive.objectives) != 2:  # noqa: PLR2004 - only there neighbours are next to each other
         return archive
     kept = np.arange(len(archive))

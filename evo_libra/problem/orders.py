@@ -27,7 +27,7 @@ from evo_libra.problem.system import SystemRow
 from evo_libra.units import seconds
 
 FOLDED = 0.01
-"""Relative difference of designs of which a front has one: less than the error of times and prices."""
+"""Relative difference of designs that share one place on a front: less than the error of times and prices."""
 
 Pool = tuple[str, int, int]
 """Systems that are bought together: product, how many, and NPUs of each in use."""
@@ -40,13 +40,13 @@ NETWORK, SYSTEMS = "network", "systems"
 class OrderBook:
     """The orders that a problem may choose from.
 
-    Each order is a structure of the space, whose outermost technology no other order has. Each pool of systems counts
+    Each order is a combination of the space, whose outermost technology no other order has. Each pool of systems counts
     as an accelerator of its own, since plans depend on how many NPUs there are.
 
     Attributes
     ----------
     products : the catalogue.
-    orders, trees, bills : of each structure.
+    orders, trees, bills : of each combination.
     reasons : a sentence for each product of the file that is in no order.
     limits : what the buyer accepts.
     """
@@ -68,7 +68,7 @@ class OrderBook:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """What each pool is called as an accelerator."""
+        """The name of each pool as an accelerator."""
         return tuple(map(name_of, self.pools))
 
     @cached_property
@@ -147,7 +147,7 @@ class OrderBook:
         return found
 
     def rest(self) -> tuple[SystemRow, ...]:
-        """Return what orders have beside systems and network: a row for each section of their bills."""
+        """Return what orders have besides systems and network: a row for each section of their bills."""
         sections = dict.fromkeys(line.section for bill in self.bills for line in bill.lines)
         others = [section for section in sections if section not in (NETWORK, SYSTEMS)]
         usd = [np.array([bill.usd_of(section).value for bill in self.bills]) for section in others]
