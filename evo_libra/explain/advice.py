@@ -17,6 +17,7 @@ from evo_libra.explain.references import ReferencePoint
 from evo_libra.explain.sheet import Section, section
 from evo_libra.front.families import families_of
 from evo_libra.front.front import Front
+from evo_libra.network.orders.text import is_order
 from evo_libra.optimality.scope import Scope
 from evo_libra.problem.link_limits import BeyondLinks, beyond_links
 from evo_libra.problem.problem import Problem
@@ -162,8 +163,7 @@ def _lines(found: Candidates, one: Advice, names: Mapping[int, str], scenarios: 
     row = one.recommended
     yield ", ".join(figure_text(column, value) for column, value in row.figures.items())
     if one.design is not None:
-        plan = one.design.partition(" | ")[2]
-        yield f"{bandwidths_text(one.design)} GB/s per NPU{f'; {plan}' if plan else ''}"
+        yield _design_text(one.design)
     yield f"why: {row.reason}"
     if KNEE not in row.kinds:  # whose reason has them
         yield from _steps(row, per_what(found.money))
@@ -179,6 +179,18 @@ def _lines(found: Candidates, one: Advice, names: Mapping[int, str], scenarios: 
         yield f"on the front in {round(one.kept_share * scenarios):,} of {scenarios:,} price scenarios"
     if one.shares is not None:
         yield str(one.shares)
+
+
+def _design_text(design: str) -> str:
+    """Return the bandwidths of a design and its plan; of an order, all of its notation, as products have theirs.
+
+    >>> _design_text("RI(4)@chip:700_SW(32)@pod:50 | tp8")
+    '700 50 GB/s per NPU; tp8'
+    >>> _design_text("8 gb200-nvl72 / 1 x 400G / qm9700 tor 2:1 | tp8")
+    '8 gb200-nvl72 / 1 x 400G / qm9700 tor 2:1; tp8'
+    """
+    network, bar, plan = design.partition(" | ")
+    return f"{network if is_order(design) else f'{bandwidths_text(design)} GB/s per NPU'}{'; ' if bar else ''}{plan}"
 
 
 def _steps(row: Recommended, per: str) -> Iterator[str]:

@@ -27,6 +27,7 @@ class Candidates:
     figures : (n,) of each objective, and of other figures that are limited, by column.
     objectives : columns that are minimised.
     limits : the largest value of a column.
+    noun : what a row is, an order or a design.
     """
 
     ids: IntArray
@@ -34,6 +35,7 @@ class Candidates:
     figures: Mapping[str, FloatArray]
     objectives: tuple[str, ...]
     limits: Mapping[str, float] = field(default_factory=dict)
+    noun: str = "design"
 
     @property
     def values(self) -> FloatArray:
@@ -87,7 +89,7 @@ def candidates_of(
     # Blocks alone often make no difference: a runner-up has other sizes or technologies, if there are any.
     networks = structures_of(front)
     networks = networks if len(networks) > 1 else families_of(front)
-    return Candidates(ids, networks.of, figures, front.objectives, dict(limits or {}))
+    return Candidates(ids, networks.of, figures, front.objectives, dict(limits or {}), front.noun)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from evo_libra.explain.as_json import INLINE
 from evo_libra.explain.break_even import BreakEven, bandwidth_crossings, price_crossings
 from evo_libra.explain.difference import (
+    ORDER_PARTS,
     DimensionPair,
     MoneyChange,
     TimeChange,
@@ -24,6 +25,7 @@ from evo_libra.explain.parts_list import parts_list
 from evo_libra.explain.reasons import compared_with
 from evo_libra.explain.record import DesignRecord
 from evo_libra.explain.sheet import Row, Section, Table, section
+from evo_libra.network.orders.text import is_order
 from evo_libra.network.transport import approximation
 from evo_libra.problem.problem import Problem
 from evo_libra.quantities import money_unit, number, time_unit
@@ -118,7 +120,7 @@ def _from_one(found: Sequence[BreakEven]) -> tuple[BreakEven, ...]:
 
 def compared(found: Comparison) -> list[Section]:
     """Return what two designs differ in, where time and money go, and which of them wins under which change."""
-    time, cost = found.first.figures["time_ms"], found.first.figures["cost_usd"]
+    time, cost = found.first.figures["time_ms"], _cost(found.first.figures)
     whole = sum(row.first_usd for row in found.system)
     system = [_money_table("where the money of the whole system goes", found.system, whole)] if found.system else ()
     names = (f"first   {found.first.name}", f"second  {found.second.name}: {found.second_is}")
@@ -132,7 +134,8 @@ def compared(found: Comparison) -> list[Section]:
 
 
 def _differing(found: Comparison) -> Table | str:
-    rows = [(f"dim {row.dimension}", row.first or "-", row.second or "-") for row in found.network if row.differs]
+    names = ORDER_PARTS if is_order(found.first.design) else [f"dim {row.dimension}" for row in found.network]
+    rows = [(names[row.dimension], row.first or "-", row.second or "-") for row in found.network if row.differs]
     rows += [(row.of, row.first or "-", row.second or "-") for row in found.plan]
     if not rows:
         return "network and plan are the same"
@@ -179,7 +182,7 @@ def winners(found: Comparison) -> Iterator[str]:
         yield "They are designs of two problems: their times and costs do not answer one question."
         return
     first, second = found.first.figures, found.second.figures
-    cheaper = _NAMES[1 if first["cost_usd"] < second["cost_usd"] else 2].capitalize()
+    cheaper = _NAMES[1 if _cost(first) < _cost(second) else 2].capitalize()
     yield from map(_price_text, found.prices)
     if not found.prices:
         yield f"{cheaper} stays cheaper, whatever any single part costs."
@@ -189,6 +192,11 @@ def winners(found: Comparison) -> Iterator[str]:
         stays = f"{_NAMES[1 if gap > 0 else 2].capitalize()} stays faster" if gap else "Both stay as fast"
         yield f"{stays} when the bandwidth of any one technology is a quarter to four times today's."
     yield from map(_batch_text, found.batches)
+
+
+def _cost(figures: Mapping[str, float]) -> float:
+    """Return USD of a network, or of a whole order."""
+    return figures.get("order_cost_usd", figures.get("cost_usd", 0.0))
 
 
 def _price_text(one: BreakEven) -> str:

@@ -31,14 +31,16 @@ def position_on_front(found: Candidates, row: int) -> list[str]:
     for column in found.objectives:
         values = found.figures[column]
         better = np.flatnonzero(values < values[row])
-        word, of = {"time_ms": ("faster", ""), "cost_usd": ("cheaper", "")}.get(
+        word, of = {"time_ms": ("faster", ""), "cost_usd": ("cheaper", ""), "order_cost_usd": ("cheaper", "")}.get(
             column, ("better", f" in {noun(column)}")
         )
         if len(better):
             nearest = int(better[values[better].argmax()])
-            sentences.append(f"#{found.ids[nearest]}, the next {word} design{of}, is {difference(found, nearest, row)}")
+            sentences.append(
+                f"#{found.ids[nearest]}, the next {word} {found.noun}{of}, is {difference(found, nearest, row)}"
+            )
         else:
-            sentences.append(f"no design on the front is {word}{of}")
+            sentences.append(f"no {found.noun} on the front is {word}{of}")
     return sentences
 
 
@@ -50,7 +52,7 @@ def beaten_by(found: Candidates, figures: Mapping[str, float]) -> list[str]:
         return ["nothing on the front is as good in every objective"]
     best = int(better[(found.values[:, better] / mine).prod(axis=0).argmin()])
     own = {column: figures[column] for column in found.objectives}
-    count = f"{len(better):,} of {len(found.ids):,} designs on the front are better"
+    count = f"{len(better):,} of {len(found.ids):,} {found.noun}s on the front are better"
     return [f"{count}; #{found.ids[best]} is {compared_with(found.of(best), own)}"]
 
 

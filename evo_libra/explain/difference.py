@@ -12,6 +12,11 @@ from evo_libra.explain.time_record import WorkloadTime
 from evo_libra.network.fabric import Fabric, parse_fabric
 from evo_libra.network.orders.text import is_order
 
+ORDER_PARTS = ("systems", "ports", "planes", "network")
+"""What the notation of an order says; a system alone has the first of them."""
+_NO_PLANES = 2
+"""Parts of a network whose notation says nothing of planes, as it has one."""
+
 REST = "overlap and rest"
 """What the iteration time has beyond the parts of its waterfall, or less, since some of them are at the same time."""
 
@@ -64,9 +69,10 @@ def network_rows(first: str, second: str) -> tuple[DimensionPair, ...]:
 
 
 def _dimensions(design: str) -> list[str]:
-    """Return the dimensions of a network, or the parts of an order: systems, ports, planes, and what joins them."""
+    """Return the dimensions of a network, or the `ORDER_PARTS` of an order."""
     if is_order(design):
-        return design.partition(" | ")[0].split(" / ")
+        systems, *network = design.partition(" | ")[0].split(" / ")
+        return [systems, *(network if len(network) != _NO_PLANES else [network[0], "1 plane", network[1]])]
     return [str(dimension) for dimension in parse_fabric(design).dimensions]
 
 

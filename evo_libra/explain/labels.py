@@ -151,11 +151,11 @@ _LABELS = {"time_ms": "iteration time [ms]", "cost_usd": "network cost [USD]"}
 def label_of(column: str) -> str:
     """Return what an axis calls an objective.
 
-    >>> label_of("time_ms"), label_of("power_MW"), label_of("hops")
-    ('iteration time [ms]', 'power [MW]', 'hops')
+    >>> label_of("time_ms"), label_of("power_MW"), label_of("order_cost_usd"), label_of("hops")
+    ('iteration time [ms]', 'power [MW]', 'order cost [USD]', 'hops')
     """
     name, _, unit = column.rpartition("_")
-    return _LABELS.get(column, f"{name} [{unit}]" if name else column)
+    return _LABELS.get(column, f"{noun(column)} [{unit.replace('usd', 'USD')}]" if name else column)
 
 
 def cell(value: float) -> str:

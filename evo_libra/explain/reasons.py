@@ -24,8 +24,15 @@ def compared_with(mine: Mapping[str, float], other: Mapping[str, float]) -> str:
     '10 % faster, 20 % more expensive'
     >>> compared_with({"tpot_ms": 90.0, "cost_per_Mtoken_usd": 1.2}, {"tpot_ms": 100.0, "cost_per_Mtoken_usd": 1.0})
     '10 % shorter in tpot, 20 % more expensive per Mtoken'
+    >>> compared_with({"order_cost_usd": 9, "network_cost_usd": 12}, {"order_cost_usd": 10, "network_cost_usd": 10})
+    '10 % cheaper in order cost, 20 % more expensive in network cost'
     """
-    return ", ".join(_compared(column, 100.0 * (mine[column] / other[column] - 1.0)) for column in mine)
+    several = sum(column.endswith("_usd") for column in mine) > 1
+    return ", ".join(
+        f"{_compared(column, 100.0 * (mine[column] / other[column] - 1.0))}"
+        f"{f' in {noun(column)}' if several and column.endswith('_usd') and not per_what(column) else ''}"
+        for column in mine
+    )
 
 
 def _compared(column: str, change: float) -> str:
@@ -63,7 +70,7 @@ def why_near(found: Candidates, row: int) -> str:
     """Return what a design saves against the fastest one within the limits."""
     fastest = int(np.where(found.within, found.figures[found.time], np.inf).argmin())
     if fastest == row:
-        return "No cheaper design comes within 5 % of it."
+        return f"No cheaper {found.noun} comes within 5 % of it."
     return f"Against the fastest, #{found.ids[fastest]}, it is {difference(found, row, fastest)}."
 
 
@@ -79,7 +86,7 @@ def price_of_time(found: Candidates, row: int, faster: Step | None, slower: Step
         return f"{step} for no more money."
     text = f"{step} for {money_text(faster.usd, 3)}{per}, {money_text(faster.usd_per_ms, 3)}{per} per ms."
     if slower is None:
-        return f"{text} No design is cheaper and at least {percent(100 * STEP)} % slower."
+        return f"{text} No {found.noun} is cheaper and at least {percent(100 * STEP)} % slower."
     return f"{text} The step up to this one cost {money_text(slower.usd_per_ms, 3)}{per} per ms."
 
 
@@ -91,13 +98,13 @@ def _little_left(found: Candidates, row: int) -> str:
         gain = 100.0 * (1.0 - float(time[fastest] / time[row]))
         more = float(found.figures[found.money][fastest] - found.figures[found.money][row])
         left = f"{percent(gain)} % of the {noun(found.time)} for {money_text(more, 3)}{per_what(found.money)} more"
-        return f"The fastest design, #{found.ids[fastest]}, saves only {left}."
+        return f"The fastest {found.noun}, #{found.ids[fastest]}, saves only {left}."
     slower = np.flatnonzero(time > time[row])
     if not len(slower):
-        return "It is the only design of the front."
+        return f"It is the only {found.noun} of the front."
     nearest = int(slower[time[slower].argmin()])
     following = f"#{found.ids[nearest]}, the next one, is {difference(found, nearest, row)}"
-    return f"It is the fastest design of the front. {following}."
+    return f"It is the fastest {found.noun} of the front. {following}."
 
 
 def why_balanced(found: Candidates, row: int) -> str:
@@ -116,16 +123,20 @@ def why_within(found: Candidates, row: int, column: str) -> str:
     limits = " and ".join(limit_text(column, limit) for column, limit in found.limits.items())
     if not len(there):
         binds = "does not limit you" if len(found.limits) == 1 else "do not limit you"
-        return f"It is the {'fastest' if is_time else 'cheapest'} design found; {limits} {binds}."
+        return f"It is the {'fastest' if is_time else 'cheapest'} {found.noun} found; {limits} {binds}."
     nearest = int(there[values[there].argmax()])
     broken = [
-        f"a {noun(name)} of {value_text(name, float(found.figures[name][nearest]))}"
+        f"{_article(noun(name))} {noun(name)} of {value_text(name, float(found.figures[name][nearest]))}"
         for name, limit in found.limits.items()
         if found.figures[name][nearest] > limit
     ]
     gain, word = percent(100.0 * (1.0 - float(values[nearest] / values[row]))), "faster" if is_time else "cheaper"
     next_one = f"#{found.ids[nearest]} is {gain} % {word} and has {' and '.join(broken)}"
-    return f"No design within {limits} is {word}. {next_one}."
+    return f"No {found.noun} within {limits} is {word}. {next_one}."
+
+
+def _article(word: str) -> str:
+    return "an" if word[0] in "aeio" else "a"
 
 
 _LOOSE = 10.0

@@ -6,6 +6,7 @@ Tables, the terminal UI and the page show this record. Its fields are the keys o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -155,6 +156,11 @@ class Breakdown:
         return sum(one.weight * one.time_ms for one in self.workloads)
 
     @property
+    def order_cost_usd(self) -> float:
+        """The cost of the whole order."""
+        return round(math.fsum(line.cost_usd or 0.0 for line in self.order), 2)
+
+    @property
     def spares(self) -> tuple[Spares, ...]:
         """The spares that are bought."""
         return (self.faults.spares,) if self.faults is not None and self.faults.spares.npus else ()
@@ -215,7 +221,10 @@ class DesignRecord:
 
     @property
     def figures(self) -> dict[str, float]:
-        """Time, cost and objectives, by column."""
+        """Time, cost and objectives, by column; an order has the cost of its network, and that of all of it."""
+        if self.breakdown.order:
+            costs = {"network_cost_usd": self.cost_usd, "order_cost_usd": self.breakdown.order_cost_usd}
+            return {"time_ms": self.time_ms, **costs, **self.objectives}
         return {"time_ms": self.time_ms, "cost_usd": self.cost_usd, **self.objectives}
 
     @property

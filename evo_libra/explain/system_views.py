@@ -35,14 +35,15 @@ class SystemRow:
 
 
 def system_rows(problem: Problem) -> tuple[SystemRow, ...]:
-    """Return the front of each system, the cheapest order first; rows that differ by little are one."""
+    """Return the front of each system, the cheapest order first, without rows that are hardly better than another."""
     fronts = system_fronts(problem) or {}
     return tuple(row for name, front in fronts.items() for row in _rows(problem, name, front))
 
 
 def _rows(problem: Problem, system: str, front: SystemFront) -> Iterator[SystemRow]:
     assert problem.book is not None, "the problem is of orders"  # noqa: S101 - internal error
-    kept = _folded(front.objectives)
+    fastest = _fastest_of_each_order(front)
+    kept = fastest[_folded(front.objectives[:, fastest])]
     designs = front.designs.select(kept).population(problem)
     values, texts = front.objectives[:, kept], problem.notation.written(designs)
     bills = [problem.book.bills[place] for place in problem.book.place(designs).tolist()]
@@ -68,12 +69,18 @@ def _adds(cost: float, value: float, problem: Problem) -> str:
     return f"{change(100.0 * (cost - 1.0))} % of the order, {change(100.0 * (value - 1.0))} % {first}"
 
 
+def _fastest_of_each_order(front: SystemFront) -> np.ndarray:
+    """Return the place of the least first objective of each order, whose designs differ in plans."""
+    order = np.lexsort((front.objectives[0], front.designs.structure))
+    structure = front.designs.structure[order]
+    return order[np.append(True, structure[1:] != structure[:-1])]
+
+
 def _folded(objectives: FloatArray) -> np.ndarray:
-    """Return the places of (m, n) objectives without those that differ by little from one before, the best first."""
+    """Return the places of (m, n) objectives without those that another one is as good as, but for a little."""
     kept: list[int] = []
-    for n in np.lexsort(objectives[::-1]).tolist():
-        ratios = objectives[:, kept] / objectives[:, [n]]
-        if not (np.abs(np.log(ratios)) <= np.log1p(FOLDED)).all(axis=0).any():
+    for n in np.argsort(np.log(objectives).sum(axis=0), kind="stable").tolist():
+        if not (objectives[:, kept] < objectives[:, [n]] * (1.0 + FOLDED)).all(axis=0).any():
             kept.append(n)
     return np.array(kept, dtype=np.int64)
 

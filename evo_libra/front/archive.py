@@ -87,7 +87,7 @@ _MERGED = 1024
 
 
 SEEN = 0.005
-"""Difference from which on a front is short enough for people to read each row: no two of them then differ by less."""
+"""Difference from which on people read each row of a front: one then has none that another row is as good as."""
 
 
 @dataclass(frozen=True)
@@ -142,11 +142,16 @@ class Archive:
         return Archive(columns(self.genes, kept), columns(self.objectives, kept))
 
     def _told_apart(self, epsilon: float) -> Archive:
-        """Return designs that differ pairwise by epsilon in some objective, those with the least product first."""
-        logarithms, kept = np.log(self.objectives), list[int]()
+        """Return designs without those that one that stays beats in all objectives, or comes within epsilon of.
+
+        So a design that is a little cheaper for much more time does not stay. The least of each objective come first,
+        then those with the least product.
+        """
+        logarithms = np.log(self.objectives)
+        kept = list(dict.fromkeys(self.objectives.argmin(axis=1).tolist()))
         for n in np.lexsort((*logarithms, logarithms.sum(axis=0))).tolist():
-            near = np.abs(logarithms[:, kept] - logarithms[:, [n]]) < np.log1p(epsilon)
-            kept += [] if near.all(axis=0).any() else [n]
+            as_good = logarithms[:, kept] - logarithms[:, [n]] < np.log1p(epsilon)
+            kept += [] if as_good.all(axis=0).any() else [n]
         return Archive(columns(self.genes, np.sort(kept)), columns(self.objectives, np.sort(kept)))
 
     @cached_property

@@ -86,7 +86,12 @@ class Front:
         return self.frame.height
 
     def __str__(self) -> str:
-        return f"Front of {len(self)} designs\n{self.frame}"
+        return f"Front of {len(self)} {self.noun}s\n{self.frame}"
+
+    @property
+    def noun(self) -> str:
+        """The kind of its rows, by the question of its problem: an order or a design."""
+        return "order" if SYSTEM in self.frame.columns else "design"
 
     @cached_property
     def topologies(self) -> tuple[tuple[str, ...], IntArray]:

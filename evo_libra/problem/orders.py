@@ -140,6 +140,10 @@ class OrderBook:
             designs.npus, np.where(designs.npus > 1, designs.technology, designs.technology[:1])
         )
 
+    def order_usd(self, designs: Population) -> FloatArray:
+        """Return (n,) USD of the whole order that each design is."""
+        return np.array([self.bills[place].order_usd().value for place in self.place(designs).tolist()])
+
     def of_order(self, figures: FloatArray) -> FloatArray:
         """Return (t,) figures of orders by their outermost technology; 0 of technologies that are of no order alone."""
         found = np.zeros(len(self.catalog.technologies))

@@ -116,11 +116,20 @@ COMMANDS: Mapping[str, str] = {
 """What to type for a design of a result, by what it shows."""
 
 
+def _asked(source: Source) -> str:
+    return "an order" if source.front.noun == "order" else "a design"
+
+
 def _check(sources: Sequence[Source]) -> None:
     if not any(len(source.front) for source in sources):
         raise InputError("there is no design to report: every front is empty")
     first = sources[0]
     for source in sources[1:]:
+        if source.front.noun != first.front.noun:
+            raise InputError(
+                f"{first.name} asks for {_asked(first)} and {source.name} for {_asked(source)}: they answer two "
+                "questions, and one report is of one"
+            )
         if source.front.objectives != first.front.objectives:
             raise InputError(
                 f"{first.name} is of {', '.join(first.front.objectives)} and {source.name} of "

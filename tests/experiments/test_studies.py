@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+import buying
 import libra_budgets
 import libra_group
 import link_price
@@ -96,6 +97,13 @@ def test_one_network_for_three_models(results: Path) -> None:
     run("libra_group", results)
     found = libra_group.every_network(best_of("libra_group", results))
     assert rows(libra_group.table(found)) == published("libra_group")
+
+
+def test_limits_of_a_buyer() -> None:
+    """The rows of the page for rooms without liquid cooling, and for one of limited power."""
+    found = [buying.outcome(name) for name in ("air cooling", "a room of 13.5 MW")]
+    kept = [row for row in published("buying") if row[0] in {one.limit for one in found}]
+    assert rows(buying.table(found)) == kept
 
 
 def test_price_of_links_between_packages(results: Path) -> None:

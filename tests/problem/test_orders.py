@@ -16,6 +16,7 @@ from ruamel.yaml import YAML
 import evo_libra.network.orders.catalog as catalogue
 from evo_libra import load_problem, search
 from evo_libra.errors import InputError
+from evo_libra.explain.system_views import absent, system_rows
 from evo_libra.front.front import Front
 from evo_libra.network.orders.check import violations
 from evo_libra.problem.designs import genes_of
@@ -154,4 +155,22 @@ def test_a_count_without_plans_is_named() -> None:
     assert isinstance(found, Problem)
     assert found.book is not None
     assert {pool[:2] for pool in found.book.pools} == {("hgx-h100", 64), ("gb200-nvl72", 8)}
-    assert any("72 hgx-h100 with 576 NPUs in use: no plan divides" in reason for reason in found.book.reasons)
+    assert any("72 hgx-h100 with 576 NPUs in use: no plan is possible" in reason for reason in found.book.reasons)
+
+
+def test_each_system_has_a_front_and_absent_ones_a_reason() -> None:
+    """One row for each order, the cheapest first; a row says what it adds to the one before it."""
+    rows = system_rows(problem())
+    assert [row.system for row in rows] == sorted((row.system for row in rows), key=["hgx-h100", "gb200-nvl72"].index)
+    orders = [row.design.partition(" | ")[0] for row in rows]
+    assert len(set(orders)) == len(orders)
+    for name in ("hgx-h100", "gb200-nvl72"):
+        mine = [row for row in rows if row.system == name]
+        assert mine[0].adds == ""
+        assert all("% of the order" in row.adds for row in mine[1:])
+        assert [row.order_cost_usd for row in mine] == sorted(row.order_cost_usd for row in mine)
+    there = set(front().frame["system"])
+    assert all(
+        any(reason.startswith(name) for reason in absent(problem(), front(), rows))
+        for name in {"hgx-h100", "gb200-nvl72"} - there
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
@@ -37,8 +37,16 @@ class KitTechnology(Technology):
 
     def permits(self, npus: int, inside: int) -> bool:
         """Return whether a dimension can be built: ports, switches and domain size allow it."""
+        known, size = self._permitted, (npus, inside)
+        if size not in known:
+            assert self.kit is not None, "only kits are kits"  # noqa: S101 - internal error
+            known[size] = bool(fits(self.kit, np.array([npus]), np.array([inside]))[0])
+        return known[size]
+
+    @cached_property
+    def _permitted(self) -> dict[tuple[int, int], bool]:
         assert self.kit is not None, "only kits are kits"  # noqa: S101 - internal error
-        return _fits(self.kit, npus, inside)
+        return _permitted(self.kit)
 
     @property
     def one_domain(self) -> bool:
@@ -55,10 +63,13 @@ class KitTechnology(Technology):
         return f"a {self.blocks[0]} of {self.name} cannot be built so large{where}"
 
 
-@lru_cache(maxsize=1 << 16)
-def _fits(kit: Kit, npus: int, inside: int) -> bool:
-    # Combinations are counted and enumerated by asking the same again and again.
-    return bool(fits(kit, np.array([npus]), np.array([inside]))[0])
+@lru_cache(maxsize=1 << 10)
+def _permitted(kit: Kit) -> dict[tuple[int, int], bool]:  # noqa: ARG001 - the key of the cache
+    """Return the sizes of dimensions that are known to be possible or not: enumerations ask for them again and again.
+
+    It is kept by the kit, as problems are loaded more than once in a process.
+    """
+    return {}
 
 
 def catalog_of(

@@ -183,6 +183,12 @@ def _unlike(problems: Sequence[_Problem]) -> str:
     keys = dict.fromkeys(key for other in problems[1:] for key in differing(first.identity, other.identity))
     names = list(dict.fromkeys(problem.name for problem in problems))
     named = " and ".join(", ".join(names).rsplit(", ", 1)) if len(names) > 1 else f"runs of {names[0]}"
+    orders = [problem for problem in problems if "order" in problem.identity]
+    if 0 < len(orders) < len(problems):
+        return (
+            f"{short(named, 200)} are {len(problems)} different problems, of which {orders[0].name} asks for an order "
+            "and others for a design: two questions, not ranked against one another"
+        )
     differ = f" (they differ in {', '.join(list(keys)[:_MAX_KEYS])})"
     return f"{short(named, 200)} are {len(problems)} different problems{differ}, not ranked against one another"
 

@@ -91,13 +91,13 @@ def front(  # noqa: PLR0913 - options of a command
     if not len(whole):
         raise InfeasibleError(f"the front of {folder.path} is empty")
     if not len(found):
-        raise InfeasibleError(f"none of {counted(len(whole), 'design')} of {folder.path} fits '{where}'")
+        raise InfeasibleError(f"none of {counted(len(whole), whole.noun)} of {folder.path} fits '{where}'")
     files = {"csv": csv, "markdown": markdown, "parquet": parquet}
     if any(files.values()):
         write_files(columns_of(found, columns), files)
         return 0
     name = str(manifest.get("name", folder.path))
-    title = f"{name}: {{}} of {counted(len(whole), 'design')} on the front"
+    title = f"{name}: {{}} of {counted(len(whole), whole.noun)} on the front"
     if families:
         _show_families(found, name)
     elif columns:
@@ -149,7 +149,7 @@ def _show_state(folder: Any, manifest: Any, found: Front, whole: Front) -> None:
     state = "done" if folder.done else f"{manifest.get('status', 'unfinished')}, no {DONE}"
     evaluated = counted(manifest.get("evaluations", 0), "evaluation")
     part = "" if len(found) == len(whole) else f"{len(found):,} of "
-    print(f"\n{part}{counted(len(whole), 'design')} on the front; {evaluated}; {state}")
+    print(f"\n{part}{counted(len(whole), whole.noun)} on the front; {evaluated}; {state}")
     if (folder.path / PLOT).exists():
         print(f"plot   {folder.path / PLOT}")
 
@@ -167,7 +167,7 @@ def show_front(
 
     print_styled(terminal_plot_of(front, objectives, new_console(), references))
     shown = front.spread(rows)
-    show_designs(front, shown, f"{name}: {shown.height} of {counted(len(front), 'design')} on the front")
+    show_designs(front, shown, f"{name}: {shown.height} of {counted(len(front), front.noun)} on the front")
 
 
 def _first(found: Front, rows: int, sort: str | None) -> pl.DataFrame:

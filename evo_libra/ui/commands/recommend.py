@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _SCENARIOS, _SEED = 1000, 0
 _LIMITS = {"max_cost": "cost_usd", "max_power": "power_kW", "max_time": "time_ms"}
+_ORDER_COST = "order_cost_usd"
 
 
 @app.command
@@ -41,7 +42,7 @@ def recommend(
     Parameters
     ----------
     max_cost:
-        The most that the network may cost, such as 300MUSD; without a unit in USD.
+        The most that the network may cost, or the whole order, such as 300MUSD; without a unit in USD.
     max_power:
         The most power that it may take, such as 2MW; without a unit in kW.
     max_time:
@@ -60,7 +61,7 @@ def recommend(
     if not len(front):
         raise InputError(f"the front of {folder.path} is empty")
     built = _problem(folder, problem, trust_code=trust_code)
-    limits = _limits({"max_cost": max_cost, "max_power": max_power, "max_time": max_time})
+    limits = _limits({"max_cost": max_cost, "max_power": max_power, "max_time": max_time}, order=front.noun == "order")
     found, sure = _candidates(front, built, limits), _certainty(built, front, seconds)
     advices = advice(front, found, built, sure=sure, points=folder.read_references())
     label = approximation(front.frame["design"].to_list() if "design" in front.frame.columns else ())
@@ -85,13 +86,14 @@ def _sure_section(sure: Certainty) -> Section:
     return section("how sure that is", stopped, scope, missing)
 
 
-def _limits(asked: Mapping[str, str | None]) -> dict[str, float]:
+def _limits(asked: Mapping[str, str | None], *, order: bool) -> dict[str, float]:
+    """Return limits by column; the cost of an order is that of all of it."""
     from evo_libra.front.selection import in_unit_of
 
     found = {}
     for option, text in asked.items():
         if text is not None:
-            column = _LIMITS[option]
+            column = _ORDER_COST if order and option == "max_cost" else _LIMITS[option]
             try:
                 found[column] = in_unit_of(column, text)
             except InputError as error:
@@ -119,6 +121,8 @@ def _candidates(front: Front, problem: Problem | None, limits: Mapping[str, floa
     if missing and problem is not None:
         figures = problem.measure(problem.read(front.frame["design"].to_list()), timed="time_ms" in missing)
         more = {"time_ms": figures.time * 1e3, "cost_usd": figures.cost, "power_kW": figures.watts / 1e3}
+        if problem.book is not None:
+            more[_ORDER_COST] = problem.book.order_usd(problem.read(front.frame["design"].to_list()))
         if "power_kW" in missing and not problem.pricing.kits:
             raise InputError(f"the prices of '{problem.name}' are per bandwidth, and nothing says what it draws")
     return candidates_of(front, limits, {column: more[column] for column in missing if column in more})
@@ -166,7 +170,7 @@ def show_first(front: Front, name: str, advices: Sequence[Advice]) -> None:
     """Print which designs of a front to look at first, in a line or two each, and which exceed their links."""
     from evo_libra.explain.advice import short_advised
 
-    print("\nwhich one?")
+    print("\nwhich order?" if front.noun == "order" else "\nwhich one?")
     print_folded(*short_advised(front, advices))
     first = advices[0].recommended.id
     # A design of a problem in Python is no network that could be explained.

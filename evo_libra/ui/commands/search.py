@@ -222,7 +222,7 @@ def _report(
         for name, size in workloads:
             print_folded(": ".join(filter(None, (f"{name} {groups_text(size)}".strip(), size_text(size)))))
         ending = f" ({words})" if (words := ending_text(end.get("ended", ""), end.get("restarts", 0))) else ""
-        evaluated, found = counted(report.figures.evaluations, "evaluation"), counted(len(front), "design")
+        evaluated, found = counted(report.figures.evaluations, "evaluation"), counted(len(front), front.noun)
         print(f"\n{evaluated} in {report.figures.wall_s:.2f} s{ending}; {found} on the front")
         print_folded(*filter(None, (choice, end.get("claim", ""))), *warnings)
         print_folded(*_faster(problem, report.figures.wall_s))

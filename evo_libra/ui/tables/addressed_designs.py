@@ -17,8 +17,16 @@ _BATCHES = (0.5, 2.0)
 
 
 def difference_of(one: Addressed, two: Addressed) -> Comparison:
-    """Return what two designs differ in."""
+    """Return what two designs differ in; an `InputError` says that one of them is an order and the other one is not."""
     from evo_libra.explain.comparison import comparison
+
+    orders = [one for one in (one, two) if one.problem.book is not None]
+    if len(orders) == 1:
+        other = two if orders[0] is one else one
+        raise InputError(
+            f"'{orders[0].problem.name}' asks for an order and '{other.problem.name}' for a design: they answer two "
+            "questions, and no difference is made of them"
+        )
 
     alike = bool(_batch_keys(one)) and one.problem.identity() == two.problem.identity()
     batches = [_batch(one, two, factor) for factor in _BATCHES if alike]
