@@ -22,9 +22,11 @@ from pymoo.problems import get_problem
 from scipy.stats import mannwhitneyu
 
 from evo_libra.arrays import FloatArray
+from evo_libra.files.source import read_source
 from evo_libra.front.front import Front
 from evo_libra.front.indicators import hypervolume
 from evo_libra.problem.file.registry import load_problem, packaged_folder
+from evo_libra.problem.file.spec import asks_for_order
 from evo_libra.problem.protocol import Evaluation, Genome, Objective, SearchProblem, SearchSettings
 from evo_libra.searching.generations import search, settle
 from evo_libra.searching.registry import AUTO, ENGINES
@@ -130,8 +132,9 @@ def _append(path: Path, record: Mapping[str, Any]) -> None:
 
 
 def shipped() -> tuple[str, ...]:
-    """Return the names of the problem files of the package."""
-    return tuple(sorted(path.stem for path in packaged_folder().glob("*.yaml")))
+    """Return the names of the problem files of the package that ask for a design: orders are listed, not searched."""
+    files = sorted(packaged_folder().glob("*.yaml"))
+    return tuple(path.stem for path in files if not asks_for_order(read_source(path).data))
 
 
 @cache

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from evo_libra.arrays import Population
-from evo_libra.explain.order_bill import order_lines
 from evo_libra.explain.record import PartCost
 from evo_libra.problem.problem import Problem
 
@@ -28,9 +27,10 @@ def parts_list(problem: Problem, population: Population) -> tuple[PartCost, ...]
 
 
 def _parts(problem: Problem, one: Population) -> Iterator[tuple[str, float | None, float]]:
-    for line in order_lines(problem, one):
-        yield line.product, line.pieces, line.cost_usd or 0.0
     if problem.book is not None:
+        from evo_libra.explain.order_bill import order_lines  # noqa: PLC0415 - designs do not need it
+
+        yield from ((line.product, line.pieces, line.cost_usd or 0.0) for line in order_lines(problem, one))
         return
     bill = problem.pricing.bill(one)
     for row in bill:

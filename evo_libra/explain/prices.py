@@ -8,17 +8,18 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from evo_libra.arrays import BoolArray, FloatArray
+from evo_libra.arrays import BoolArray, FloatArray, Population
 from evo_libra.errors import InputError
 from evo_libra.front.archive import non_dominated
 from evo_libra.front.front import Front, ranks
 from evo_libra.network.bill import parts_of, pieces
 from evo_libra.problem.needs import NPU_PRICE
 from evo_libra.problem.objectives import MEASURES, PLAIN
+from evo_libra.problem.order_scenarios import product_prices, scenarios_of
 from evo_libra.problem.pricing.parts import BillOfMaterials
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import TIME
-from evo_libra.problem.scenarios import draw, priced_scenarios
+from evo_libra.problem.scenarios import draw
 from evo_libra.problem.statistics import NAMED
 
 Score = Literal["mean", "worst", "regret"]
@@ -33,10 +34,11 @@ class Priced:
 
     Attributes
     ----------
-    frame : one row per design, in the order of the front: ``id``, ``time_ms``, ``cost_low_usd``, ``cost_value_usd``,
-        ``cost_high_usd``, ``mean_usd``, ``worst_usd``, ``regret_usd``, ``regret_factor`` (null where the cheapest
-        design costs nothing), ``rank`` by cost at the stated prices and ``rank_scored`` by score (1 is the least),
-        ``on_front``, ``design``.
+    frame : one row per design, in the order of the front, with the cost of the network, or of the whole order:
+        ``id``, ``time_ms``, ``cost_low_usd``, ``cost_value_usd``, ``cost_high_usd``, ``mean_usd``, ``worst_usd``,
+        ``regret_usd``, ``regret_factor`` (null where the cheapest design costs nothing), ``rank`` by cost at the stated
+        prices and ``rank_scored`` by score (1 is the least), ``on_front``, ``front_share`` (of orders: the share of
+        drawn scenarios in which it is on the front), ``design``.
     parts : names of the parts; `prices` : (part, s) USD, the scenarios of `NAMED` first.
     pieces : (part, n) of each design; `cost` : (n, s) USD.
     """
@@ -81,11 +83,7 @@ def price_front(front: Front, problem: Problem, drawn: int, seed: int, score: Sc
     if TIME.column not in front.objectives:
         raise InputError(f"designs of equal time are compared, but {TIME.column} is no objective of the front")
     designs = problem.read(front.frame["design"].to_list())
-    pricing = problem.pricing
-    parts = parts_of(pricing.kits)
-    prices = draw([part.price for part in parts.values()], drawn, seed)
-    counts = pieces(pricing.items(designs), pricing.kits, designs.technology, list(parts))
-    counts = counts * problem.evaluator.of_spares(designs)
+    parts, prices, counts = _bought(problem, problem.pricing, designs, drawn, seed)
     cost, time = counts.T @ prices, front.frame[TIME.column].to_numpy()
     excess, factor = _regret(time, cost)
     scores = {"mean": cost[:, len(NAMED) :].mean(axis=1), "worst": cost.max(axis=1), "regret": excess}
@@ -99,9 +97,29 @@ def price_front(front: Front, problem: Problem, drawn: int, seed: int, score: Sc
         "rank": ranks(cost[:, _VALUE]),
         "rank_scored": ranks(scores[score]),
         "on_front": kept,
+        **({} if problem.book is None else {"front_share": _share(time, cost[:, len(NAMED) :])}),
         "design": front.frame["design"],
     })  # fmt: skip
-    return Priced(frame, tuple(parts), prices, counts, cost)
+    return Priced(frame, parts, prices, counts, cost)
+
+
+def _bought(
+    problem: Problem, pricing: BillOfMaterials, designs: Population, drawn: int, seed: int
+) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
+    """Return parts of networks, or products of whole orders: names, (part, s) USD of a piece, and (part, n) pieces."""
+    if problem.book is not None:
+        products = product_prices(problem.book, drawn, seed)
+        bills = [problem.book.bills[place] for place in problem.book.place(designs).tolist()]
+        return products.names, products.usd, products.pieces(bills)
+    parts = parts_of(pricing.kits)
+    prices = draw([part.price for part in parts.values()], drawn, seed)
+    counts = pieces(pricing.items(designs), pricing.kits, designs.technology, list(parts))
+    return tuple(parts), prices, counts * problem.evaluator.of_spares(designs)
+
+
+def _share(time: FloatArray, cost: FloatArray) -> FloatArray:
+    """Return (n,) the share of (n, s) costs with which designs are on the front."""
+    return np.asarray(np.mean([_kept(np.stack([time, one])) for one in cost.T], axis=0))
 
 
 def kept_with_prices(front: Front, problem: Problem, drawn: int, seed: int) -> FloatArray:
@@ -125,9 +143,10 @@ def kept_with_prices(front: Front, problem: Problem, drawn: int, seed: int) -> F
         raise InputError(f"prices are drawn for whole parts; those of '{problem.name}' come in any fraction")
     weight = np.zeros((len(problem.time.loops), len(NAMED) + drawn))
     sources = problem.sources
-    found = priced_scenarios(
-        problem.pricing.kits, sources.npu, system=sources.system, weight=weight, drawn=drawn, seed=seed
-    )
+    found = scenarios_of(
+        problem.pricing.kits, sources.npu, system=sources.system, book=problem.book, weight=weight, drawn=drawn,
+        seed=seed,
+    )  # fmt: skip
     if not (len(found.parts) or found.npu_price.any() or found.around_price.any()):
         raise InputError(f"no price of '{problem.name}' is a range")
     designs = problem.read(front.frame["design"].to_list())

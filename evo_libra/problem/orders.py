@@ -15,6 +15,7 @@ from evo_libra.network.blocks.scale_out import Reach, ScaleOutKit
 from evo_libra.network.catalog.technologies import Catalog
 from evo_libra.network.orders.bill import OrderBill
 from evo_libra.network.orders.limits import NO_LIMITS, Limits
+from evo_libra.network.orders.lines import Line, usd_of
 from evo_libra.network.orders.notation import written
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import ProductsSpec
@@ -151,18 +152,21 @@ class OrderBook:
         return found
 
     def rest(self) -> tuple[SystemRow, ...]:
-        """Return what orders have besides systems and network: a row for each section of their bills."""
-        sections = dict.fromkeys(line.section for bill in self.bills for line in bill.lines)
-        others = [section for section in sections if section not in (NETWORK, SYSTEMS)]
-        usd = [np.array([bill.usd_of(section).value for bill in self.bills]) for section in others]
-        watts = np.array([sum(map(bill.watts_of, others)) for bill in self.bills])
-        rows = [self._row(name, "USD", of, price=1.0, watts=0.0) for name, of in zip(others, usd, strict=True)]
-        return (*rows, self._row("their power", "W", watts, price=0.0, watts=1.0))
+        """Return what orders have besides systems and network: a row for each product, and one for the power."""
+        others = [[line for line in bill.lines if line.section not in (NETWORK, SYSTEMS)] for bill in self.bills]
+        prices = dict.fromkeys(price_of(line) for lines in others for line in lines)
+        rows = [
+            self._row(name, "piece", usd, watts=0.0, figures=[_pieces(lines, (name, usd)) for lines in others])
+            for name, usd in prices
+            if usd.value
+        ]
+        watts = [sum(line.power() for line in lines) for lines in others]
+        return (*rows, self._row("their power", "W", _NOTHING, watts=1.0, figures=watts))
 
-    def _row(self, name: str, unit: str, figures: FloatArray, *, price: float, watts: float) -> SystemRow:
-        return SectionOfOrders(
-            name=name, unit=unit, price=Range(price, price, price), watts=watts, key="systems",
-            source=self.products.source, amount=self.of_order(figures),
+    def _row(self, name: str, unit: str, price: Range, *, watts: float, figures: Sequence[float]) -> SystemRow:
+        return ProductOfOrders(
+            name=name, unit=unit, price=price, watts=watts, key="systems", source=self.products.source,
+            amount=self.of_order(np.array(figures)),
         )  # fmt: skip
 
     def notation(self, place: int) -> str:
@@ -213,6 +217,17 @@ def _scale_out(products: ProductsSpec, order: Order, tree: Tree, bill: OrderBill
     )  # fmt: skip
 
 
+def price_of(line: Line) -> tuple[str, Range]:
+    """Return the product of a line and its price, by which prices are told apart; a licence is called as its switch."""
+    assert line.usd is not None, "orders of a problem have all prices"  # noqa: S101 - internal error
+    return line.product, line.usd
+
+
+def _pieces(lines: Sequence[Line], price: tuple[str, Range]) -> float:
+    """Return the pieces of a product whose price is that of the lines, which are rounded to cents."""
+    return usd_of(line for line in lines if price_of(line) == price).value / price[1].value
+
+
 _NOTHING = Range(0.0, 0.0, 0.0)
 _BITS = 8.0
 _CABLE = 25e-9
@@ -220,13 +235,13 @@ _CABLE = 25e-9
 
 
 @dataclass(frozen=True, eq=False)
-class SectionOfOrders(SystemRow):
-    """A section of the bill of each order: (t,) USD or W by the outermost technology of designs."""
+class ProductOfOrders(SystemRow):
+    """A product of the bill of each order, or their W: (t,) pieces by the outermost technology of designs."""
 
     amount: FloatArray
 
     def pieces(self, designs: Population) -> FloatArray:
-        """Return (n,) USD or W of the section."""
+        """Return (n,) pieces of the product, or W."""
         return np.asarray(self.amount[outermost(designs)])
 
 

@@ -72,13 +72,25 @@ def test_the_front_loses_less_than_two_thousandths_of_a_percent() -> None:
 
 
 def test_of_each_box_the_least_product_stays_and_the_ends_do() -> None:
-    # Boxes are factors of 2 wide. (1, 15.5) and (1.5, 9) share one, with products of 15.5 and 13.5; (2.1, 7.5) and
-    # (2.2, 7.1) the next, with 15.75 and 15.62; (2.5, 3.5) and (3.5, 2.5) have 8.75 both, and the first stays; (9, 1)
-    # is alone. (1, 15.5) stays as it has the least first objective.
-    every = np.array([(1.0, 15.5), (1.5, 9.0), (2.1, 7.5), (2.2, 7.1), (2.5, 3.5), (3.5, 2.5), (9.0, 1.0)]).T
-    assert Archive(np.arange(7.0)[None], every).thinned(1.0).genes[0].tolist() == [0.0, 1.0, 3.0, 4.0, 6.0]
+    # Boxes are factors of 2 wide, to the power that makes them 0.4 %. (1, 15.5) and (1.5, 9) share one, with products
+    # of 15.5 and 13.5; (2.1, 7.5) and (2.2, 7.1) the next, with 15.75 and 15.62; (2.5, 3.5) and (3.5, 2.5) have 8.75
+    # both, and the first stays; (9, 1) is alone. (1, 15.5) stays as it has the least first objective.
+    power = np.log(1.004) / np.log(2.0)
+    every = np.array([(1.0, 15.5), (1.5, 9.0), (2.1, 7.5), (2.2, 7.1), (2.5, 3.5), (3.5, 2.5), (9.0, 1.0)]).T ** power
+    assert Archive(np.arange(7.0)[None], every).thinned(0.004).genes[0].tolist() == [0.0, 1.0, 3.0, 4.0, 6.0]
     # With three objectives, of which the third is the same everywhere, the same ones stay.
     three = Archive(np.arange(7.0)[None], np.vstack([every, np.full(7, 3.0)]))
-    assert three.thinned(1.0).genes[0].tolist() == [0.0, 1.0, 3.0, 4.0, 6.0]
-    # Of boxes that are 3 % wide none has two.
-    assert len(Archive(np.arange(7.0)[None], every).thinned(0.03)) == 7
+    assert three.thinned(0.004).genes[0].tolist() == [0.0, 1.0, 3.0, 4.0, 6.0]
+    # Of boxes that are 0.01 % wide none has two.
+    assert len(Archive(np.arange(7.0)[None], every).thinned(1e-4)) == 7
+
+
+def test_of_what_people_read_no_row_is_as_good_as_another() -> None:
+    # Within a factor of 2: (1, 15.5) and (9, 1) are the ends. (3.5, 2.5) comes next, with a product of 8.75 and the
+    # lesser second objective. (2.5, 3.5) is less than half of it in nothing, nor are (2.1, 7.5) and (2.2, 7.1), and
+    # (1.5, 9) is no better than (1, 15.5) by a factor of 2 in anything.
+    every = np.array([(1.0, 15.5), (1.5, 9.0), (2.1, 7.5), (2.2, 7.1), (2.5, 3.5), (3.5, 2.5), (9.0, 1.0)]).T
+    assert Archive(np.arange(7.0)[None], every).thinned(1.0).genes[0].tolist() == [0.0, 5.0, 6.0]
+    # A row that is 0.1 % cheaper for 3 % more time is none.
+    rows = np.array([(2.5, 500.0), (3.08, 410.6), (3.16, 410.3), (6.0, 380.0)]).T
+    assert Archive(np.arange(4.0)[None], rows).thinned(0.01).genes[0].tolist() == [0.0, 1.0, 3.0]

@@ -68,7 +68,7 @@ def limit_text(name: str, relation: str, value: float) -> str:
 
 
 def limitable(kind: str) -> list[str]:
-    known, missing = plain(kind), {needs.USERS}
+    known, missing = plain(kind), {needs.USERS, needs.ORDER}
     missing |= set() if known.pricing.kits else {needs.WATTS}
     missing |= set() if known.sources.training else {needs.TRAINING}
     missing |= set() if known.sources.npu.names else {needs.NPU_PRICE}
@@ -252,7 +252,8 @@ def test_what_a_constraint_cannot_be_is_told() -> None:
         "power <= 2 MUSD": "it compares power with a number of cost; allowed: W, kW, MW",
         "bisection >= 3 ms": "it compares bisection with a number of time; allowed: TB/s, GB/s, MB/s",
         "energy <= 5": "5 has no unit",
-        "power + cost <= 3 MW": "it compares cost and power; one of bandwidth, time, cost, power, system-cost, tco, "
+        "power + cost <= 3 MW": "it compares cost and power; one of bandwidth, time, cost, power, system-cost, "
+        "order-cost, network-cost, tco, "
         "energy, time-cost, bisection, tokens-per-s, memory, energy-per-token, system-tco, usd-per-Mtoken, "
         "usd-per-trillion-tokens, ttft, tpot, goodput, "
         "useful-share is needed",

@@ -6,10 +6,10 @@ import pytest
 
 from evo_libra import load_problem
 from evo_libra.errors import InputError
-from evo_libra.problem.needs import FAULTS, NPU_PRICE, NPU_WATTS, TCO, TOKENS, TRAINING, USERS, WATTS, refusal
+from evo_libra.problem.needs import FAULTS, NPU_PRICE, NPU_WATTS, ORDER, TCO, TOKENS, TRAINING, USERS, WATTS, refusal
 from evo_libra.problem.objectives import MEASURES
 
-ALL = {WATTS, TCO, FAULTS, TRAINING, TOKENS, USERS, NPU_WATTS, NPU_PRICE}
+ALL = {WATTS, TCO, FAULTS, TRAINING, TOKENS, USERS, NPU_WATTS, NPU_PRICE, ORDER}
 
 
 def test_the_first_quantity_with_an_unmet_need_is_refused() -> None:

@@ -119,7 +119,9 @@ class ScaleOut(Levelled, Clos):
         return 2 * tiers, 2 * tiers - 1
 
     def counts(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Counts:
-        """Return the one part that is all of the network, whatever the ports that NPUs have in it."""
+        """Return the one part that is all of the network of an order, whatever the ports that NPUs have in it."""
+        if not isinstance(kit, ScaleOutKit):
+            return super().counts(npus, kit, inside)
         ends = np.asarray(npus, dtype=np.float64)
         switches = 1.0 / self._sharing(inside) + 0.0 * ends, np.full(ends.shape, 1.0 / kit.ports)
         return assemble(npus, kit, links=ends, switches=switches)

@@ -18,6 +18,7 @@ from evo_libra.network.blocks.grid import Mesh, Ring, Torus
 from evo_libra.network.blocks.ocs_rail import OcsRail
 from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.network.blocks.routers import Dragonfly, HyperX
+from evo_libra.network.blocks.scale_out import ScaleOut
 from evo_libra.network.blocks.switch import Clos
 from evo_libra.network.cabling import direct, switched
 from evo_libra.network.cabling.wiring import Wiring
@@ -35,6 +36,7 @@ _WIRES: Mapping[type[Block], Callable[..., Wire]] = {
     FatTree: lambda block: partial(switched.fat_tree, ratios=block.ratios, joined=block.joined),
     FredTree: lambda block: partial(switched.fred, upper=block.upper),
     OcsRail: lambda _: switched.ocs_rail,
+    ScaleOut: lambda _: partial(switched.clos, joined=True),  # of parts; that of an order is in its layout
     Dragonfly: lambda _: switched.dragonfly_network,
     HyperX: lambda _: switched.hyperx_network,
 }

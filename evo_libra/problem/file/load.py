@@ -154,7 +154,7 @@ class _Loader:
         constraints = self.constraints(len(book.choices), catalog, tco)
         constraints += self.limits(training, npu, constraints, len(book.choices))
         asked = self.asked(constraints)
-        scenarios = UncertaintyLoader(self.file, asked).scenarios(kits_of(catalog), npu, time.loops, system)
+        scenarios = UncertaintyLoader(self.file, asked).scenarios(kits_of(catalog), npu, time.loops, system, book)
         return Problem(
             name=self.spec.name, npus=self.spec.npus, catalog=catalog, structures=book.structures, choices=book.choices,
             time=time, objectives=tuple(MEASURES[name].objective for name in dict.fromkeys(self.spec.objectives)),

@@ -19,6 +19,7 @@ from evo_libra.problem.objectives import MEASURES, Measure
 from evo_libra.problem.time_models.loops import WeightedLoop
 
 if TYPE_CHECKING:
+    from evo_libra.problem.orders import OrderBook
     from evo_libra.problem.scenarios import Scenarios
     from evo_libra.problem.system_bill import SystemBill
 
@@ -34,7 +35,8 @@ class UncertaintyLoader:
         self.asked = [(key, name) for key, name in asked if MEASURES[name].statistic is not None]
 
     def scenarios(
-        self, kits: Sequence[Kit], npu: NpuChoice, loops: Sequence[WeightedLoop], system: SystemBill
+        self, kits: Sequence[Kit], npu: NpuChoice, loops: Sequence[WeightedLoop], system: SystemBill,
+        book: OrderBook | None = None,
     ) -> Scenarios | None:  # fmt: skip
         """Return the scenarios; None where nothing asks for them.
 
@@ -42,12 +44,12 @@ class UncertaintyLoader:
         """
         if not self.asked:
             return None
-        from evo_libra.problem.scenarios import priced_scenarios  # noqa: PLC0415 - few problems have scenarios
+        from evo_libra.problem.order_scenarios import scenarios_of  # noqa: PLC0415 - few problems have scenarios
 
         settings = self.spec.uncertainty
-        found = priced_scenarios(
-            kits, npu, system=system, weight=self._weights(loops), drawn=settings.scenarios, seed=settings.seed,
-            vary=settings.prices,
+        found = scenarios_of(
+            kits, npu, system=system, book=book, weight=self._weights(loops), drawn=settings.scenarios,
+            seed=settings.seed, vary=settings.prices,
         )  # fmt: skip
         for key, name in self.asked:
             if not _varies(MEASURES[name], found):

@@ -71,7 +71,10 @@ COMMANDS = {
         "run",
         "Run an experiment: skip runs that are done, continue interrupted ones. Exit code 3: some runs have failed.",
     ),
-    "schema": ("init", "Print the JSON Schema of problem files or experiment files, for editors."),
+    "schema": (
+        "init",
+        "Print the JSON Schema of problem files, of those that ask for an order, or of experiment files, for editors.",
+    ),
     "search": ("search", "Search a problem for its Pareto front and keep it in a folder of results."),
     "show": ("results", "Show what a run came from: problem, seed, versions, git state, machine, times."),
     "ui": ("results", "Watch and steer runs in the terminal: live fronts, queue, designs. Leaving it stops nothing."),

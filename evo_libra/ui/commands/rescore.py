@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from evo_libra.errors import InputError, counted
+from evo_libra.explain.labels import label_of
 from evo_libra.network.transport import approximation
 from evo_libra.quantities import number, time_unit
 from evo_libra.ui.commands.shared import (
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 _PRICES = "prices.parquet"
 _MAX_SCENARIOS = 100_000
 _MILLION = 1e6
+_ORDER_COST = "order_cost_usd"
 
 
 @app.command
@@ -122,7 +124,8 @@ def prices(
         })  # fmt: skip
     else:
         _show_prices(found, score, rows)
-        print(f"\n{counted(scenarios, 'scenario')} of {counted(len(found.parts), 'part')}, seed {seed}")
+        what = "part" if priced.book is None else "product"
+        print(f"\n{counted(scenarios, 'scenario')} of {counted(len(found.parts), what)}, seed {seed}")
         _show_changes(found, score)
         if "system_cost_usd" in front.objectives:
             print_folded(
@@ -158,10 +161,10 @@ def _under(origin: Origin, timed: Sequence[str], assignments: Sequence[str], mod
         raise InputError(message) from None
 
 
-def _plot(series: Sequence[Series]) -> None:
+def _plot(series: Sequence[Series], cost: str = "cost_usd") -> None:
     from evo_libra.pictures.plots.scatter import terminal_scatter
 
-    print_styled(terminal_scatter(series, "network cost [USD]", "iteration time [ms]", new_console()))
+    print_styled(terminal_scatter(series, label_of(cost), "iteration time [ms]", new_console()))
 
 
 def _model(problem: Problem) -> str:
@@ -226,13 +229,25 @@ def _show_prices(found: Priced, score: Score, rows: int) -> None:
     column = "cost_value_usd" if score == "regret" else f"{score}_usd"
     label = "least regret, stated prices" if score == "regret" else score
     bands = [Series(frame[f"cost_{end}_usd"].to_numpy(), time, end) for end in ("low", "high")]
-    _plot([*bands, Series(frame[column].to_numpy()[kept], time[kept], label)])
+    shares = "front_share" in frame.columns
+    _plot([*bands, Series(frame[column].to_numpy()[kept], time[kept], label)], _ORDER_COST if shares else "cost_usd")
     shown = Front(frame, ("time_ms", "cost_value_usd")).spread(rows)
     unit, size = time_unit(float(np.median(time)))
     last = ["as a\nfactor"] if score == "regret" else ["rank", f"rank by\n{score}"]
+    of = f"{counted(frame.height, 'order' if shares else 'design')}, million USD{' of the whole order' * shares}"
     print_table(
-        f"{len(shown)} of {counted(frame.height, 'design')}, million USD; rank 1 is the least",
-        ["id", f"time [{unit}]", "low", "as\nstated", "high", score, *last, "on\nfront"],
+        f"{len(shown)} of {of}; rank 1 is the least",
+        [
+            "id",
+            f"time [{unit}]",
+            "low",
+            "as\nstated",
+            "high",
+            score,
+            *last,
+            "on\nfront",
+            *(["% of\nscenarios"] if shares else []),
+        ],
         [_price_cells(row, score, size) for row in shown.to_dicts()],
     )
 
@@ -242,12 +257,14 @@ def _show_changes(found: Priced, score: Score) -> None:
     if score != "regret":
         moved = int((frame["rank"] != frame["rank_scored"]).sum())
         print(f"order by cost: {moved:,} of {frame.height:,} change their rank")
-    print(f"on the front by {score}: {int(frame['on_front'].sum()):,} of {counted(frame.height, 'design')}")
+    noun = "order" if "front_share" in frame.columns else "design"
+    print(f"on the front by {score}: {int(frame['on_front'].sum()):,} of {counted(frame.height, noun)}")
 
 
 def _price_cells(row: Mapping[str, Any], score: Score, size: float) -> list[str]:
     names = ("cost_low_usd", "cost_value_usd", "cost_high_usd", f"{score}_usd")
     costs = [f"{row[name] / _MILLION:.4g}" for name in names]
+    share = [f"{100 * row['front_share']:.4g}"] if "front_share" in row else []
     factor = "" if row["regret_factor"] is None else f"{row['regret_factor']:.4f}"
     last = [factor] if score == "regret" else [str(row["rank"]), str(row["rank_scored"])]
-    return [str(row["id"]), number(row["time_ms"] / size), *costs, *last, "yes" if row["on_front"] else "no"]
+    return [str(row["id"]), number(row["time_ms"] / size), *costs, *last, "yes" if row["on_front"] else "no", *share]

@@ -99,7 +99,7 @@ def test_different_problems_are_shown_one_by_one(results: Path, capsys: pytest.C
     assert call("compare", "problem:*", "--out", results) == 0
     shown = capsys.readouterr().out
     assert " ".join(shown.split()).startswith(
-        "gpt3-4k and moe-4k are 2 different problems (they differ in name, npu, fabric, workloads, "
+        "gpt3-4k and moe-4k are 2 different problems (they differ in name, workloads, npu, fabric, "
     )
     assert "not ranked against one another" in " ".join(shown.split())
     call("compare", "problem:*", "--out", results, "--json")
