@@ -45,7 +45,8 @@ def rescore(front: Front, problem: Problem) -> Rescored:
     An `InputError` says that a design is none of the problem.
     """
     designs = front.frame["design"].to_list()
-    kept_options, dropped = _offered(map(parse_fabric, designs), problem.time.schedules)
+    orders = problem.book is not None  # which have no options
+    kept_options, dropped = (designs, ()) if orders else _offered(map(parse_fabric, designs), problem.time.schedules)
     found = problem.evaluate(kept_options)
     before = front.frame[TIME.column].to_numpy()
     after = found.objectives / np.array([[objective.scale] for objective in problem.objectives])

@@ -73,7 +73,7 @@ def _fastest_of_each_order(front: SystemFront) -> np.ndarray:
     """Return the place of the least first objective of each order, whose designs differ in plans."""
     order = np.lexsort((front.objectives[0], front.designs.structure))
     structure = front.designs.structure[order]
-    return order[np.append(True, structure[1:] != structure[:-1])]
+    return np.asarray(order[np.append(True, structure[1:] != structure[:-1])])
 
 
 def _folded(objectives: FloatArray) -> np.ndarray:

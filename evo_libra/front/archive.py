@@ -160,6 +160,10 @@ class Archive:
         return pareto_filter(self.objectives)
 
 
+ONE_ROW = "A row stands for the designs that it beats, or comes within {:g} % of, in every objective."
+"""What the fronts of runs say that leave out designs which differ by an epsilon in percent."""
+
+
 @dataclass(frozen=True)
 class Collection:
     """An archive and designs that wait to be merged with it, since merging a generation at a time would cost the most.

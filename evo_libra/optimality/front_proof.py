@@ -32,6 +32,7 @@ class FrontProof:
     factor : (n,) at least 1: no design that is as good in all objectives but one is better in that one by more than
         this factor.
     missing : designs of the exact front that no design of this one is as good as.
+    near : those of them that a design of this one is as good as but for `within`, up to which designs are one row.
     hypervolume, max_hypervolume : of the front, and that no front can exceed, on log10 axes scaled so that the best
         values of both fronts are 0 and their worst ones 1, reference point 1.1.
     exact : designs of the exact front.
@@ -41,6 +42,8 @@ class FrontProof:
 
     factor: FloatArray
     missing: int
+    near: int
+    within: float
     hypervolume: float
     max_hypervolume: float
     exact: int
@@ -103,11 +106,13 @@ def _proof(problem: Problem, mine: FloatArray, found: WholeFront) -> FrontProof:
     every = np.concatenate([mine, best], axis=1)
     every = every[:, non_dominated(every)]
     low, high = every.min(axis=1), every.max(axis=1)
-    missing = ~_reached(found.objectives, mine)
+    missing, within = ~_reached(found.objectives, mine), problem.settings.epsilon or 0.0
+    near = _reached(found.objectives[:, missing], mine / (1.0 + within))
     return FrontProof(
-        factor=_factors(mine, best), missing=int(missing.sum()), hypervolume=hypervolume(mine, low, high),
-        max_hypervolume=hypervolume(every, low, high), exact=found.objectives.shape[1], networks=found.networks,
-        timed=found.timed, waiting=found.waiting, plans=plans_that_fit(problem.time, problem.constraints),
+        factor=_factors(mine, best), missing=int(missing.sum()), near=int(near.sum()), within=within,
+        hypervolume=hypervolume(mine, low, high), max_hypervolume=hypervolume(every, low, high),
+        exact=found.objectives.shape[1], networks=found.networks, timed=found.timed, waiting=found.waiting,
+        plans=plans_that_fit(problem.time, problem.constraints),
     )  # fmt: skip
 
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evo_libra.arrays import GIGA, IntArray, Population
-from evo_libra.errors import InputError, counted, unknown
+from evo_libra.errors import InputError, counted, shortened, unknown
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.network.catalog.technologies import Catalog, Technology
 from evo_libra.network.fabric import NPU, Fabric, fabrics_of, networks_of, parse_fabric, population_of, written
+from evo_libra.network.orders.text import is_order
 from evo_libra.network.transport import APPROXIMATION, TRANSPORTS
 from evo_libra.problem.npu_choice import NpuChoice
 from evo_libra.problem.pricing.catalog import with_own_technologies
@@ -50,7 +51,12 @@ class Notation:
 
         An `InputError` says which design cannot be read, has another number of NPUs, or cannot hold a process group.
         """
-        fabrics = [parse_fabric(text) for text in ([designs] if isinstance(designs, str) else designs)]
+        texts = [designs] if isinstance(designs, str) else designs
+        if orders := [text for text in texts if is_order(text)]:
+            raise InputError(
+                f"'{shortened(orders[0])}' is an order; the file asks for a design, such as RI(4)@node:100_SW(8)@pod:50"
+            )
+        fabrics = [parse_fabric(text) for text in texts]
         for fabric in fabrics:
             check_fabric(fabric, self.npus, self.depth, self.catalog.technologies)
         npus = npus_of(fabrics, self.npu)

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from evo_libra.arrays import Population
-from evo_libra.errors import InputError
+from evo_libra.errors import InputError, shortened
 from evo_libra.network.fabric import Fabric, fabrics_of
 from evo_libra.network.orders.check import violations
 from evo_libra.network.orders.notation import read_order
+from evo_libra.network.orders.text import is_order
 from evo_libra.problem.orders import OrderBook
 from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.problem.written_designs import dimension_columns, plan_columns, plans_of
@@ -48,6 +49,8 @@ class OrderNotation:
         blocks = self.book.blocks[technology]
         population = Population(npus=npus, block=blocks, technology=technology, bandwidth=np.where(npus > 1, rate, 0.0))
         fabrics = [Fabric((), plans=mine) for mine in plans]
+        if self.time.schedules.scheduled:
+            population = replace(population, schedule=self.time.schedules.read(fabrics, blocks))
         names: list[str | None] = [self.book.names[place] for place in self.book.pool[structure].tolist()]
         if len(self.book.names) == 1:
             names = [None] * len(names)
@@ -55,6 +58,11 @@ class OrderNotation:
 
     def _place(self, text: str) -> int:
         """Return the place of an order."""
+        if not is_order(text):
+            raise InputError(
+                f"'{shortened(text)}' is no order, which begins with a number of systems, such as "
+                f"'{self.book.notation(0)}'; the file asks for an order"
+            )
         order = read_order(text, self.book.products)
         if order in self.book.orders:
             return self.book.orders.index(order)

@@ -23,7 +23,7 @@ from evo_libra.experiment.store.folder import DONE, FRONT, MANIFEST, PLOT, REFER
 from evo_libra.experiment.store.messages import Progress, tell, tell_progress
 from evo_libra.experiment.store.search_state import Record, designs_files, failure_rows, write_checkpoint
 from evo_libra.files.integrity import checksum
-from evo_libra.front.archive import Archive, even_steps
+from evo_libra.front.archive import ONE_ROW, SEEN, Archive, even_steps
 from evo_libra.front.front import Front, front_of
 from evo_libra.front.indicators import hypervolume
 from evo_libra.optimality.scope import scope_of
@@ -204,7 +204,10 @@ class _Journal:
         if ended != EXHAUSTED:
             return ""
         engine = load_engine(self.spec.engine, self.problem)
-        return engine.claim(self.spec.population) if isinstance(engine, Engine) else ""
+        claim = engine.claim(self.spec.population) if isinstance(engine, Engine) else ""
+        if not claim or self.spec.epsilon < SEEN:
+            return claim
+        return f"{claim} {ONE_ROW.format(100.0 * self.spec.epsilon)}"
 
     def _hypervolume(self, archive: Archive) -> float | None:
         return None if self.ready.scale is None else hypervolume(archive.objectives, *self.ready.scale)

@@ -109,6 +109,7 @@ def _proof_json(found: FrontProof, front: Front, result: Path, beyond: Sequence[
         "missed_hypervolume": found.missed_hypervolume,
         "largest_factor": found.largest_factor,
         "missing_designs": found.missing,
+        "missing_but_near": found.near,
         "designs": _factors(found, front, beyond),
         "complete": not found.waiting,
         **approximation(front.frame["design"].to_list()),
@@ -120,19 +121,28 @@ def _proof_json(found: FrontProof, front: Front, result: Path, beyond: Sequence[
 
 def _show_proof(found: FrontProof, front: Front, problem: Problem) -> None:
     names = " against ".join(objective.name for objective in problem.objectives)
-    print(f"{problem.name}: a front of {counted(len(front), 'design')}, {names}")
+    print(f"{problem.name}: a front of {counted(len(front), front.noun)}, {names}")
     share = found.missed_hypervolume / found.max_hypervolume
     volumes = f"{found.hypervolume:.6f} of at most {found.max_hypervolume:.6f}"
     print(f"  hypervolume        {volumes}: misses at most {share:.2%}")
     if not found.waiting:
-        lacks = f"lacks {found.missing:,} of the {counted(found.exact, 'design')} of" if found.missing else "is"
-        print(f"  exact front        this one {lacks} the exact one")
+        lacks = f"lacks {found.missing:,} of the {counted(found.exact, front.noun)} of" if found.missing else "is"
+        print(f"  exact front        this one {lacks} the exact one{_near_text(found)}")
     print(f"  each design        {_spread(found)}")
     print("                     in one objective, against designs that are as good in all others")
     plans = f" with {found.plans:,} plans" if found.plans > 1 else ""
     rest = f"bounds stand for {found.waiting:,} others" if found.waiting else "limits and bounds exclude the others"
-    print(f"it rests on a look at all {found.networks:,} networks of whole ports{plans}:")
+    networks = "orders" if front.noun == "order" else "networks of whole ports"
+    print(f"it rests on a look at all {found.networks:,} {networks}{plans}:")
     print(f"{counted(found.timed, 'design')} evaluated, {rest}.")
+
+
+def _near_text(found: FrontProof) -> str:
+    """Return how many designs are missing since designs that differ by little are one row; empty for none."""
+    if not found.near:
+        return ""
+    near = "all" if found.near == found.missing else f"{found.near:,}"
+    return f",\n                     {near} of them within {100.0 * found.within:g} % of a row in every objective"
 
 
 def _state(found: Certificate) -> str:

@@ -189,11 +189,11 @@ def _show_times(found: Rescored, front: Front, problem: Problem, other: Problem,
     shown = Front(frame, front.objectives).spread(rows)
     unit, size = time_unit(float(np.median(times[1])))
     print_table(
-        f"{len(shown)} of {counted(len(front), 'design')}; rank 1 is the fastest",
+        f"{len(shown)} of {counted(len(front), front.noun)}; rank 1 is the fastest",
         ("id", *(f"{what}\n{model}" for what in (f"time [{unit}]", "rank") for model in (before, after)), "on\nfront",
          "network"),
         [_time_cells(row, size) for row in shown.to_dicts()],
-        left=("network",),
+        left=("network",), fold=("network",),
     )  # fmt: skip
     ratio = times[1] / times[0]
     print(f"\ntime under {after} is {ratio.min():.4g} to {ratio.max():.4g} times that under {before}, median "
@@ -207,7 +207,7 @@ def _show_times(found: Rescored, front: Front, problem: Problem, other: Problem,
         print(f"{after} does not offer what some designs say of {', '.join(found.dropped)}; it has its own instead")
     if problem.pricing.kits and problem.optimal and not other.optimal:
         print(f"bandwidths were solved for; what is not in whole ports cannot be built and is infeasible under {after}")
-    print(f"on the front under {after}: {int(frame['on_front'].sum()):,} of {counted(len(front), 'design')}")
+    print(f"on the front under {after}: {int(frame['on_front'].sum()):,} of {counted(len(front), front.noun)}")
 
 
 def _time_cells(row: Mapping[str, Any], size: float) -> list[str]:

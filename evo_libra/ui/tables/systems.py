@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from evo_libra.explain.labels import value_text
-from evo_libra.quantities import money_text
+from evo_libra.quantities import number
+from evo_libra.ui.tables.design_table import unit_of
 from evo_libra.ui.tables.output import print_folded, print_table
 
 if TYPE_CHECKING:
@@ -16,23 +16,40 @@ MOST = 12
 """Rows that a search shows; `evo-libra front last --systems` shows all."""
 
 
+_AGAINST = "against the\nrow above"
+
+
 def show_systems(rows: Sequence[SystemRow], column: str, most: int | None = None) -> None:
     """Print the networks of each system: the first objective against the cost of the network, and what each adds."""
     shown = rows if most is None else _some(rows, most)
+    columns = [
+        (column.rpartition("_")[0] or column, column, [row.objectives[column] for row in shown]),
+        ("network", "network_cost_usd", [row.network_cost_usd for row in shown]),
+        ("order", "order_cost_usd", [row.order_cost_usd for row in shown]),
+    ]
+    units = [unit_of(name, values) for _, name, values in columns]
     print_table(
         f"networks of each system: {len(shown)} of {len(rows)} orders that no other of their system beats",
-        ("order", column.rpartition("_")[0] or column, "network", "whole order", "against the row above"),
+        (
+            "systems and network", *(_head(head, unit) for (head, _, _), (unit, _) in zip(columns, units, strict=True)),
+            _AGAINST,
+        ),
         [
             [
-                row.design.partition(" | ")[0], value_text(column, row.objectives[column]),
-                money_text(row.network_cost_usd, 4), money_text(row.order_cost_usd, 4), row.adds,
+                row.design.partition(" | ")[0],
+                *(number(values[n] / size) for (_, _, values), (_, size) in zip(columns, units, strict=True)),
+                row.adds,
             ]
-            for row in shown
+            for n, row in enumerate(shown)
         ],
-        left=("order", "against the row above"), fold=("order", "against the row above"),
+        left=("systems and network", _AGAINST), fold=("systems and network", _AGAINST),
     )  # fmt: skip
     if len(shown) < len(rows):
         print_folded("`evo-libra front last --systems` shows all of them")
+
+
+def _head(name: str, unit: str) -> str:
+    return f"{name}\n[{unit}]" if unit else name
 
 
 def _some(rows: Sequence[SystemRow], most: int) -> Sequence[SystemRow]:

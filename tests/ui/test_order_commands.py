@@ -1,0 +1,94 @@
+"""A small problem of orders in the commands that a buyer types."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from order_files import order_data
+from ruamel.yaml import YAML
+
+from evo_libra.ui.commands.application import run
+
+Shown = Callable[..., str]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the file of a problem, and its result."""
+    where = tmp_path_factory.mktemp("orders")
+    with (where / "buy.yaml").open("w") as file:
+        YAML(typ="safe").dump(order_data(), file)
+    assert run(["search", str(where / "buy.yaml"), "--out", str(where / "results"), "--no-plot"]) == 0
+    return where
+
+
+@pytest.fixture
+def shown(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Shown:
+    """Return what runs a command in the folder and returns its words, joined by single spaces."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def words(*command: str, code: int = 0) -> str:
+        capsys.readouterr()
+        assert run(list(command)) == code
+        output = capsys.readouterr()
+        return " ".join((output.out + output.err).split())
+
+    return words
+
+
+def test_fronts_and_proofs_are_of_orders(shown: Shown) -> None:
+    assert "orders on the front" in shown("front", "last")
+    proof = shown("certify", "last")
+    assert "a front of" in proof
+    assert "networks of whole ports" not in proof
+    if "lacks" in proof:
+        assert "within 1 % of a row in every objective" in proof
+    assert "or comes within 1 % of, in every objective" in shown("show", "last")
+
+
+def test_the_networks_of_systems_fit_a_terminal_in_one_unit(shown: Shown, capsys: pytest.CaptureFixture[str]) -> None:
+    text = shown("front", "last", "--systems")
+    assert "[MUSD]" in text
+    assert "MUSD │" not in text
+    run(["front", "last", "--systems"])
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 100
+
+
+def test_another_time_evaluates_orders(shown: Shown) -> None:
+    text = shown("rescore", "last", "--time", "astra")
+    assert "on the front under astra" in text
+    assert "orders; rank 1" in text
+
+
+def test_prices_are_of_whole_orders(shown: Shown) -> None:
+    text = shown("prices", "last")
+    assert "million USD of the whole order" in text
+    assert "scenarios ┃" in text
+
+
+@pytest.mark.parametrize(
+    ("design", "sentence"),
+    [
+        ("72 hgx-h100 / 1 x 800G / sn5600 tor 2:1 | tp1 dp576 mb1", "hgx-h100 takes no NIC with 1 x 800G"),
+        ("72 hgx-h100 / 1 x 400G / sn5600 tor 2:1 pods 7:1 | tp1 dp576 mb1", "cannot be bought"),
+        ("SW(8)@nvlink4:450_SW(72)@pod:50", "is no order"),
+    ],
+)
+def test_an_order_that_no_vendor_accepts_is_refused(shown: Shown, design: str, sentence: str) -> None:
+    text = shown("evaluate", "buy.yaml", "--design", design, code=2)
+    assert sentence in text
+
+
+def test_an_order_is_no_design(shown: Shown) -> None:
+    order = "8 gb200-nvl72 / 1 x 400G / qm9700 rail-optimised 1:1"
+    assert "is an order; the file asks for a design" in shown("evaluate", "gpt3-4k", "--design", order, code=2)
+
+
+def test_a_limit_on_the_cost_is_one_on_the_whole_order(shown: Shown) -> None:
+    found = json.loads(shown("recommend", "last", "--max-cost", "30MUSD", "--seconds", "0", "--json"))
+    assert found["limits"] == {"order_cost_usd": 3e7}
+    assert all(one["order_cost_usd"] <= 3e7 for one in found["recommended"])
