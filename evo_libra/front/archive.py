@@ -161,7 +161,7 @@ class Archive:
 
 
 ONE_ROW = "A row stands for the designs that it beats, or comes within {:g} % of, in every objective."
-"""What the fronts of runs say that leave out designs which differ by an epsilon in percent."""
+"""Note of the fronts of runs that leave out designs which differ by an epsilon in percent."""
 
 
 @dataclass(frozen=True)
