@@ -67,7 +67,7 @@ def scenarios_of(
     kits: Sequence[Kit], npu: NpuChoice, system: SystemBill, book: OrderBook | None, weight: FloatArray, drawn: int,
     seed: int, *, vary: bool = True,
 ) -> Scenarios:  # fmt: skip
-    """Return scenarios of the prices of products, or of parts and NPUs of designs, beside those of weights.
+    """Return scenarios of the prices of products, or of parts and NPUs of designs, besides those of weights.
 
     Parameters
     ----------

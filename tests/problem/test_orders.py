@@ -155,7 +155,7 @@ def test_a_count_without_plans_is_named() -> None:
     assert isinstance(found, Problem)
     assert found.book is not None
     assert {pool[:2] for pool in found.book.pools} == {("hgx-h100", 64), ("gb200-nvl72", 8)}
-    assert any("72 hgx-h100 with 576 NPUs in use: no plan divides" in reason for reason in found.book.reasons)
+    assert any("72 hgx-h100 with 576 NPUs in use: no plan is possible" in reason for reason in found.book.reasons)
 
 
 def test_each_system_has_a_front_and_absent_ones_a_reason() -> None:
