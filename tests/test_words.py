@@ -20,7 +20,7 @@ OLD_KEYS = PACKAGE / "errors.py"
 """The table of keys of 0.1 names old words, so that a file with one of them is refused with the new one."""
 
 BEING_EDITED = (
-    *(f"evo_libra/{room}/" for room in ("explain", "ui", "exchange", "pictures", "report", "network/orders")),
+    *(f"evo_libra/{room}/" for room in ("explain", "ui", "report", "network/orders")),
     "docs/", "README.md", "CHANGELOG.md",
 )  # fmt: skip
 """Places whose texts are not clean yet: being edited."""
