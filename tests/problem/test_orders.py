@@ -20,6 +20,7 @@ from evo_libra.explain.system_views import absent, system_rows
 from evo_libra.front.front import Front
 from evo_libra.network.orders.check import violations
 from evo_libra.problem.designs import genes_of
+from evo_libra.problem.file.registry import load_open_problem
 from evo_libra.problem.orders import OrderBook
 from evo_libra.problem.problem import Problem
 
@@ -187,3 +188,8 @@ def test_a_system_without_an_order_within_the_constraints_is_named() -> None:
     rows, count = system_rows(found), sum(order.system == high for order in found.book.orders)
     assert {row.system for row in rows} == {low}
     assert f"{high} is on no row: none of its {count} orders meets '{limit}'" in absent(found, search(found), rows)
+
+
+def test_bandwidths_of_products_are_not_solved_for() -> None:
+    with pytest.raises(InputError, match="are those of the products that it orders"):
+        load_open_problem("buy-deepseek-v3-8k")
