@@ -77,7 +77,7 @@ def scenarios_of(
     drawn, seed : scenarios to draw.
     vary : whether prices vary.
     """
-    found = priced_scenarios(kits, npu, system, weight, drawn, seed, vary=vary)
+    found = priced_scenarios(kits, npu, system, weight, drawn=drawn, seed=seed, vary=vary)
     if book is None:
         return found
     prices = product_prices(book, drawn, seed, vary=vary)
