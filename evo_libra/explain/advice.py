@@ -1,4 +1,4 @@
-"""The record of which designs of a front to take, and its sections: reasons, runners-up, parts, how sure it is."""
+"""The record of a recommendation, and its sections: reasons, runners-up, parts, how sure it is."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SHOWN_PARTS = 4
 
 @dataclass(frozen=True, kw_only=True)
 class Against:
-    """What a design is better and worse in than a reference design."""
+    """Gains and losses of a design over a reference design."""
 
     name: str
     design: str
@@ -44,7 +44,7 @@ class Against:
 
 @dataclass(frozen=True, kw_only=True)
 class Certainty:
-    """How sure each design of a front is; None with a reason where that is not known.
+    """Certainty of each design of a front; None with a reason where it is not known.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Certainty:
 
 @dataclass(frozen=True, kw_only=True)
 class Advice:
-    """A design to take, with its parts, beside reference designs, and how sure it is.
+    """A design to take, with its parts, next to reference designs, and how sure it is.
 
     Attributes
     ----------

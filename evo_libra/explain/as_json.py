@@ -7,7 +7,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
 
 INLINE: Mapping[str, bool] = {"inline": True}
-"""Metadata of a field whose entries are keys beside the other fields."""
+"""Metadata of a field whose entries are keys next to the other fields."""
 
 
 def as_json(value: Any, only: Collection[str] = ()) -> Any:  # noqa: ANN401 - what JSON can state

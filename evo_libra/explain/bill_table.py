@@ -22,7 +22,7 @@ from evo_libra.problem.problem import Problem
 COLUMNS = (
     "dimension", "technology", "item", "part", "pieces", "unit_usd", "cost_usd", "unit_W", "power_W", "source", "year",
 )  # fmt: skip
-"""Columns of a bill; dimensions count from 1, the innermost first. What is of no dimension has none."""
+"""Columns of a bill; dimensions count from 1, the innermost first. Other rows have none."""
 
 SPARES = "spares"
 """The item of what spare NPUs have of the network."""

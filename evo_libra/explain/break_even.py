@@ -1,4 +1,4 @@
-"""Which of two designs wins under which change: the price of a part, the bandwidth of a technology."""
+"""The better one of two designs under a change: the price of a part, the bandwidth of a technology."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from evo_libra.arrays import BoolArray, FloatArray, Population
 from evo_libra.problem.problem import Problem
 
 MAX_FACTOR = 4.0
-"""Bandwidths are looked at from a quarter to this many times what they are."""
+"""Bandwidths are varied from a quarter to this many times of their values."""
 
 _GRID, _ROUNDS = 129, 5
 

@@ -19,7 +19,7 @@ STEP = 0.1
 
 @dataclass(frozen=True)
 class Candidates:
-    """What recommendations are chosen from.
+    """Candidates of a recommendation.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class Step:
 
     @property
     def usd_per_ms(self) -> float:
-        """What a ms costs on the way."""
+        """USD per ms of this step."""
         return self.usd / self.ms
 
 

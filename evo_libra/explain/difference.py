@@ -1,4 +1,4 @@
-"""What two designs differ in: their networks and plans, where time and money go in each, and the sums of that."""
+"""Differences of two designs: their networks and plans, where time and money go in each, and the sums of that."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from evo_libra.network.fabric import Fabric, parse_fabric
 from evo_libra.network.orders.text import is_order
 
 ORDER_PARTS = ("systems", "ports", "planes", "network")
-"""What the notation of an order says; a system alone has the first of them."""
+"""Parts of the notation of an order; a system alone has the first of them."""
 _NO_PLANES = 2
 """Parts of a network whose notation says nothing of planes, as it has one."""
 
 REST = "overlap and rest"
-"""What the iteration time has beyond the parts of its waterfall, or less, since some of them are at the same time."""
+"""Name of the difference between the iteration time and the sum of its parts, some of which overlap."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,7 +195,7 @@ def system_rows(first: Sequence[SystemRow], second: Sequence[SystemRow]) -> tupl
 
 
 def _by_item(rows: Sequence[SystemRow]) -> list[PartCost]:
-    """Return the parts of a bill, of which workloads may each have one with the same name."""
+    """Return the parts of a bill; several workloads may each have one with the same name."""
     found = {row.item: PartCost(part=row.item, pieces=0.0, cost_usd=0.0) for row in rows}
     for row in rows:
         part = found[row.item]

@@ -1,4 +1,4 @@
-"""What a picture of a network shows: its dimensions, and the parts that they are built of where these are known."""
+"""Contents of a picture of a network: its dimensions, and the parts that they are built of where these are known."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class DrawnDimension:
 
     @property
     def name(self) -> str:
-        """What captions call it, such as ``SW(8) nvlink4``."""
+        """Its name in captions, such as ``SW(8) nvlink4``."""
         return f"{self.code}({self.npus}) {self.technology}".rstrip()
 
     @property

@@ -164,7 +164,7 @@ def _bytes(sent: Sent, where: Placement) -> FloatArray:
 
 
 def _figures(problem: Problem, count: float, size: float, seconds: float, over_bandwidth: float) -> dict[str, Any]:
-    """Return the figures of so many messages or collectives that are alike."""
+    """Return the figures of some messages or collectives that are alike."""
     beyond = (seconds - over_bandwidth) * 1e3 * count
     return {
         "count": count,

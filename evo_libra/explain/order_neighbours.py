@@ -14,7 +14,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "switch": ("switch",), "family": ("family",), "ports": ("nic", "ports", "Gbps"), "planes": ("planes",),
     "leaf ratio": ("leaf_ratio",), "pod ratio": ("pod_ratio",), "uplinks": ("uplink_Gbps",),
 }  # fmt: skip
-"""What one step changes, by the fields of an order."""
+"""Choices that one step changes, by the fields of an order."""
 
 
 def order_steps(problem: Problem, book: OrderBook, design: str) -> Iterator[tuple[str, int | None, str]]:

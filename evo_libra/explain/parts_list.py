@@ -1,4 +1,4 @@
-"""What a design is built of, part by part over all of its dimensions."""
+"""Parts of a design over all of its dimensions."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from evo_libra.workload.plans.plan_table import PlanTable
 
 _FASTER = 1.1
-"""How much more bandwidth a network gets in the question what a faster one would change."""
+"""Factor of bandwidth in the question whether a faster network would change the plan."""
 
 
 def plan_alternatives(problem: Problem, population: Population, place: int) -> Alternatives:

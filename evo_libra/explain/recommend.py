@@ -1,4 +1,4 @@
-"""Which designs of a front to look at first, and why: its knee, good ones for less money, the best within limits."""
+"""The designs of a front that are recommended, and why: its knee, good ones for less money, the best within limits."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from evo_libra.front.front import Front
 from evo_libra.problem.protocol import TIME
 
 NEAR = 0.05
-"""How much slower than the fastest design a cheaper one may be."""
+"""Largest slowdown of a cheaper design against the fastest one."""
 KNEE, NEAR_FASTEST = "knee", "cheapest within 5 % of the fastest"
 WITHIN, CHEAPEST = "fastest within the limits", "cheapest within the limits"
 
 
 @dataclass(frozen=True)
 class Recommendation:
-    """A design of a front to look at first.
+    """A recommended design of a front.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ def recommended_rows(front: Front, limits: Mapping[str, float]) -> list[dict[str
 
 
 def recommend(found: Candidates) -> list[Recommendation]:
-    """Return the designs to look at first, each once; an `InfeasibleError` says that none keeps the limits."""
+    """Return the recommended designs, each once; an `InfeasibleError` says that none keeps the limits."""
     within = found.within
     if not within.any():
         raise InfeasibleError(nothing_within(found))
@@ -157,7 +157,7 @@ class Recommended:
 
     @property
     def title(self) -> str:
-        """What it is."""
+        """The kind of this recommendation."""
         return f"the {' and the '.join(self.kinds)}"
 
 

@@ -134,7 +134,7 @@ class Failures:
 
 @dataclass(frozen=True, kw_only=True)
 class Breakdown:
-    """Where time and money of a design go.
+    """Time and money of a design, part by part.
 
     Attributes
     ----------

@@ -44,8 +44,8 @@ class ReferencePoint:
 def reference_points(problem: SearchProblem) -> list[ReferencePoint]:
     """Return the reference designs that are designs of a problem and meet its limits.
 
-    Their figures are those of `evaluate`. Where workloads leave plans open, each has the plans that are fastest on it.
-    Where some workload is served, all have the plans within the limits whose objectives have the least product: the
+    Their figures are those of `evaluate`. If workloads leave plans open, each has the plans that are fastest on it.
+    If some workload is served, all have the plans within the limits whose objectives have the least product: the
     fastest one of a served workload serves a single user of each replica, and is expensive.
     """
     if isinstance(problem, HasReferences):
@@ -111,7 +111,7 @@ def _planned(problem: Problem, fabric: Fabric, npu: str | None) -> Fabric | None
 def _balanced(problem: Problem, network: Population, held: Sequence[IntArray]) -> tuple[str, ...]:
     """Return the plans with the least product of objectives, that break the limits least.
 
-    Of several workloads, plans are chosen one workload after the other, beside those that the others have then, until
+    Of several workloads, plans are chosen one workload after the other, with the plans of the others fixed, until
     none changes.
     """
     some, before = np.array([plans[0] for plans in held], dtype=np.int64), None

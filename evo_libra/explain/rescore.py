@@ -1,4 +1,4 @@
-"""A front searched under one time, looked at under another one."""
+"""A front searched under one time model, evaluated under another one."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ def system_bill(problem: Problem, population: Population) -> tuple[SystemRow, ..
     """Return a row for each thing that the system of the first design is bought of.
 
     The sum of ``cost_usd`` is the objective system-cost. That of ``power_kW`` is the power in system-tco: spare NPUs
-    are bought, and draw nothing. ``unit_usd`` is the middle of a range of prices. What no source gives is None. There
-    is no bill where the file has no `system` and no objective is of the price or the power of NPUs.
+    are bought, and draw nothing. ``unit_usd`` is the middle of a range of prices. Figures without a source are None.
+    There is no bill where the file has no `system` and no objective is of the price or the power of NPUs.
     """
     if (bill := bill_of_design(problem, population)) is not None:
         return section_rows(bill)

@@ -102,7 +102,7 @@ def absent(problem: Problem, front: Front, rows: Sequence[SystemRow]) -> list[st
 
 
 def _outside(problem: Problem, within: Collection[str]) -> Iterator[str]:
-    """Yield why systems have no order within the constraints; nothing where not every order was looked at."""
+    """Yield why systems have no order within the constraints; nothing where not every order was evaluated."""
     assert problem.book is not None, "the problem is of orders"  # noqa: S101 - internal error
     limits = " and ".join(f"'{one.text}'" for one in problem.constraints if not (one.ports or one.own_memory))
     orders = Counter(order.system for order in problem.book.orders)

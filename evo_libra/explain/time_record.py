@@ -10,7 +10,7 @@ from evo_libra.explain.as_json import INLINE
 
 @dataclass(frozen=True, kw_only=True)
 class DimensionTraffic:
-    """What a collective or a message sends in a dimension, and its bytes over the bandwidth."""
+    """Traffic of a collective or a message in a dimension, and its bytes over the bandwidth."""
 
     dimension: int
     npus_of_group: int | None = None
@@ -56,7 +56,7 @@ class Memory:
 
 @dataclass(frozen=True, kw_only=True)
 class OptimizerStream:
-    """What runs beside other streams in a pass, and whether it is the longest of them."""
+    """A stream of a pass that runs alongside others, and whether it is the longest of them."""
 
     pass_: str
     stream: str
@@ -66,7 +66,7 @@ class OptimizerStream:
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """A training step; `split_ms` adds up to its time. What no source or file gives is None."""
+    """A training step; `split_ms` adds up to its time. Figures without a source are None."""
 
     npu: str
     split_ms: Mapping[str, float]
@@ -88,7 +88,7 @@ class Training:
 
 @dataclass(frozen=True, kw_only=True)
 class Simulated:
-    """What a simulation of a replica says request by request, and by how many percent the formula is off."""
+    """Results of a simulated replica, request by request, and the error of the formula in %."""
 
     ttft_one_by_one_ms: float
     ttft_at_once_ms: float
@@ -100,7 +100,7 @@ class Simulated:
 
 @dataclass(frozen=True, kw_only=True)
 class Serving:
-    """Serving: what users see, and where its time and memory go. What no source or file gives is None.
+    """Serving: latencies of users, and parts of time and memory. Figures without a source are None.
 
     Attributes
     ----------

@@ -21,8 +21,8 @@ from evo_libra.explain.time_record import (
 from evo_libra.quantities import number, time_text, time_unit
 
 _AHEAD = (
-    "Accesses to expansion memory run beside the compute of a pass, read ahead; software that does not is slower (an "
-    "approximation)."
+    "Accesses to expansion memory run alongside the compute of a pass, read ahead; software that does not is slower "
+    "(an approximation)."
 )
 _MIN_GB = 0.001
 """GB from which on a class of memory is shown."""

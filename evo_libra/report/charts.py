@@ -64,7 +64,7 @@ def attainment_chart(
 
 
 def convergence_chart(courses: Mapping[str, Sequence[FloatArray]]) -> Chart | None:
-    """Return the chart of the hypervolume over evaluations; courses are (2, k), by group; None where none is known."""
+    """Return the chart of the hypervolume over evaluations; progress is (2, k), by group; None where none is known."""
     lines = [
         Line(course[0], course[1], group)
         for group, each in enumerate(courses.values()) for course in each if course.shape[1] > 1
@@ -74,7 +74,7 @@ def convergence_chart(courses: Mapping[str, Sequence[FloatArray]]) -> Chart | No
     drawing = chart_svg(lines, list(courses), ("evaluations", "hypervolume"), log_x=True, log_y=False)
     return Chart(
         "Convergence", drawing,
-        "The hypervolume of the front after so many evaluations, one line for each run, on the scale of the problem.",
+        "The hypervolume of the front by evaluations, a line for each run, on the scale of the problem.",
     )  # fmt: skip
 
 

@@ -33,7 +33,7 @@ _STAGES = "vp"
 def columns_of(frame: pl.DataFrame, objectives: Sequence[str]) -> list[Column]:
     """Return the columns of designs: objectives first, then plans, bandwidths and other genes.
 
-    What is the same for all designs is left out, and so are texts that are different for nearly all.
+    Columns with one value for all designs are left out, and so are texts that differ for nearly all.
     """
     found = [_objective(name, frame[name].to_numpy()) for name in objectives]
     rest: list[Column] = []
@@ -53,7 +53,7 @@ def named_column(key: str, values: Sequence[int], names: Sequence[str]) -> Colum
 
 
 def _with_ends(column: Column) -> Column:
-    """Return a column with its ends; axes of objectives are logarithmic, and of others that span much."""
+    """Return a column with its ends; axes of objectives are logarithmic, and of others that vary much."""
     values = [value for value in column.values if value is not None]
     least, most = min(values, default=0.0), max(values, default=0.0)
     log = not column.names and least > 0 and (column.kind == "objective" or most > _MUCH * least)

@@ -1,4 +1,4 @@
-"""From results to the document of a report: a pure function of fronts, problems, proofs and courses of runs."""
+"""From results to the document of a report: a pure function of fronts, problems, proofs and progress of runs."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ COMMANDS: Mapping[str, str] = {
     "the picture as a file": "evo-libra draw '{address}#{id}' -o network.svg",
     "the input files of ASTRA-sim": "evo-libra export '{address}#{id}' --astra-sim astra-sim",
 }
-"""What to type for a design of a result, by what it shows."""
+"""Commands for a design of a result, by their purpose."""
 
 
 def _asked(source: Source) -> str:
@@ -285,7 +285,7 @@ def _details(sources: Sequence[Source], most: int) -> tuple[dict[str, Detail], s
             first = [reasons[row][:1].upper() + reasons[row][1:]] if row in reasons else []
             found[str(start + row)] = replace(detail, sentences=[*first, *detail.sentences, *_proven(source, row)])
     if not found:
-        return {}, "Where time and cost of designs come from is not known here: their problem is not at hand."
+        return {}, "The parts of time and cost of designs are not known here: their problem is not at hand."
     return found, rule_text(sum(len(source.front) for source in sources), len(found))
 
 

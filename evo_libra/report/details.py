@@ -1,4 +1,4 @@
-"""What a report says of one design: where its time and money go, and why it is on the front."""
+"""The part of a report about one design: its time and money, and the reason that it is on the front."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def details_of(front: Front, problem: Problem, rows: Sequence[int]) -> list[Deta
     candidates = candidates_of(front)
     return [
         detail_of(
-            # What other plans would take is most of the time of a record, and the page has no room for it.
+            # The times of other plans take most of the time of a record, and the page has no room for them.
             design_record(problem, front.frame["design"][row], front=candidates, row=row, alternatives=False), problem
         )
         for row in rows

@@ -1,4 +1,4 @@
-"""What a report knows: the document that its page reads, as records that become JSON.
+"""Contents of a report: the document that its page reads, as records that become JSON.
 
 The page's scripts have the same records as types, in ``static/types.js``.
 """
@@ -111,7 +111,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Waterfall:
-    """Where the time of a workload goes, in a unit of time; the steps add up to the total."""
+    """Parts of the time of a workload, in a unit of time; the steps add up to the total."""
 
     title: str
     unit: str
@@ -122,7 +122,7 @@ class Waterfall:
 
 @dataclass(frozen=True)
 class Detail:
-    """What is known of a design beyond its columns.
+    """The data of a design beyond its columns.
 
     Attributes
     ----------
@@ -141,7 +141,7 @@ class Detail:
 
 @dataclass(frozen=True)
 class Rows:
-    """What is known of every design beside its columns."""
+    """The data of every design besides its columns."""
 
     id: list[int]
     result: list[int]
@@ -163,10 +163,10 @@ class Document:
 
     Attributes
     ----------
-    columns : the family first, then the structure where there are many families, and the result of several.
+    columns : the family first, then the combination where there are many families, and the result of several.
     rows : id, result and notation of every design.
     marks : rows that are marked, such as the knee, by what they are called.
-    details : of some designs, by row; `rule` says of which.
+    details : of some designs, by row; `rule` names these designs.
     commands : what to type for a design; ``{address}``, ``{id}`` and ``{design}`` stand for its own.
     notes : sentences that hold for the whole report.
     """

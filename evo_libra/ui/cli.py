@@ -14,7 +14,7 @@ from evo_libra.ui.tables.output import open_streams, print
 
 FAILED, INTERRUPTED = 1, 130
 _ALLOCATIONS = 200_000
-"""Objects between two looks for garbage; a start makes half as many, and hardly any garbage."""
+"""Objects between two collections of garbage; a start makes half as many, and hardly any garbage."""
 _OF_STREAMS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
 
@@ -46,7 +46,7 @@ def main() -> None:
         sys.stderr.flush()
     except OSError:
         _print_nowhere(sys.stderr)  # a terminal that is gone while a screen was drawn to it
-    gc.freeze()  # or Python would look at every object once more, which takes as long as a short search
+    gc.freeze()  # or Python would visit every object once more, which takes as long as a short search
     sys.exit(code)
 
 

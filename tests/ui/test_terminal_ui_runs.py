@@ -169,7 +169,7 @@ def test_what_cannot_be_asked_is_said(drive: Drive, started: list[Any]) -> None:
         await driver.said("is failed; R runs it again")
         await driver.select("gpt3-4k nsga2 s5")
         await driver.press("ctrl+x")
-        await driver.said("nobody is at work")
+        await driver.said("no process is at work")
 
     drive(look)
     assert not started

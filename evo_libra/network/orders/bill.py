@@ -51,8 +51,8 @@ class OrderBill:
 def bill_of(order: Order, products: ProductsSpec, *, without: frozenset[str] = frozenset()) -> OrderBill:
     """Return the bill of an order, without the lines of some rules.
 
-    What the price of a system includes has no line. An InputError says that there is no such rule, or what the counts
-    of an order lack; a price that is not known is only missed in a sum that needs it.
+    Parts that the price of a system includes have no line. An InputError says that there is no such rule, or what the
+    counts of an order lack; a price that is not known is only missed in a sum that needs it.
     """
     for name in sorted(without - products.rules.keys()):
         raise InputError(unknown("rule", name, products.rules))
@@ -82,7 +82,7 @@ def _systems(order: Order, products: ProductsSpec) -> Iterator[Line]:
 
 @dataclass(frozen=True)
 class _Network:
-    """What the network of an order is built of."""
+    """The parts of the network of an order."""
 
     order: Order
     tree: Tree

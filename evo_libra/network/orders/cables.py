@@ -1,4 +1,4 @@
-"""Which cable joins two ports: the cheapest that fits both and reaches."""
+"""The cable between two ports: the cheapest that fits both and reaches."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evo_libra.network.orders.products import CableSpec, Price, ProductsSpec
 
 @dataclass(frozen=True)
 class Ends:
-    """What a cable joins.
+    """The ends of a cable.
 
     Attributes
     ----------

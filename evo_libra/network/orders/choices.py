@@ -1,4 +1,4 @@
-"""What a problem file of orders may say, and the orders that it allows."""
+"""Choices of a problem file that asks for an order, and the orders that it allows."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class _Fabric(NamedTuple):
 def orders_of(choices: OrderChoices, products: ProductsSpec, *, priced: bool = False) -> OrdersOffered:
     """Return the orders that a file allows and a vendor accepts, with the reasons of what is left out.
 
-    Where they are `priced`, products without a price are left out. Bills and trees of the orders take the catalogue
+    If they are `priced`, products without a price are left out. Bills and trees of the orders take the catalogue
     that `offered_products` returns.
 
     Raises
@@ -210,7 +210,7 @@ def _checked(choices: OrderChoices, products: ProductsSpec, *, priced: bool) -> 
 
 
 def _tree(order: Order, products: ProductsSpec) -> Tree | None:
-    """Return the switches of an order; None where they have no ports for so many NPUs."""
+    """Return the switches of an order; None where they do not have ports for its NPUs."""
     try:
         return tree_of(order, products)
     except InputError:

@@ -30,7 +30,7 @@ Npus = Count | Annotated[tuple[Count, ...], Field(min_length=1)] | AboutSpec
 
 @dataclass(frozen=True)
 class SystemCount:
-    """How many systems of a size, and how many NPUs of each are in use."""
+    """The number of systems of a size, and the NPUs of each that are in use."""
 
     count: int
     npus: int
@@ -40,7 +40,7 @@ class SystemCount:
 def counts_of(system: SystemSpec, npus: Npus) -> list[SystemCount]:
     """Return how many systems make up the NPUs that a file asks for, in each size and with each number in use.
 
-    Where a domain divides a number, the number is met exactly. Otherwise every multiple within the share counts.
+    If a domain divides a number, the number is met exactly. Otherwise every multiple within the share counts.
     """
     return [
         SystemCount(count, size, active)

@@ -1,4 +1,4 @@
-"""Where the systems and switches of an order stand, and which cables and modules join them.
+"""Places of the systems and switches of an order, and the cables and modules that join them.
 
 Systems stand in racks in their order, and racks in rows. A leaf of `tor` is in the rack of its systems. Other leaves
 are in the middle of the systems that they join, and spines and cores in the middle of the room.
@@ -25,7 +25,7 @@ Tier = Literal["leaf", "spine", "core"]
 """The upper end of a cable."""
 
 Place = Literal["NICs", "leaves", "spines", "cores"]
-"""Where a module is."""
+"""The place of a module."""
 
 
 @dataclass(frozen=True)

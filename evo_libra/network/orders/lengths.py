@@ -1,4 +1,4 @@
-"""How long cables are: racks stand in rows, and what joins systems is in the middle of them."""
+"""Lengths of cables: racks stand in rows, and what joins systems is in the middle of them."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def usd_of(lines: Iterable[Line]) -> Range:
 
 @dataclass(frozen=True)
 class Offer:
-    """What a product costs, and where the price comes from."""
+    """The price of a product, and its source."""
 
     usd: Range | None
     source: str

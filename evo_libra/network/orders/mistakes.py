@@ -1,4 +1,4 @@
-"""What is wrong in a catalogue of products: each mistake with the key of the figure."""
+"""Mistakes in a catalogue of products: each mistake with the key of the figure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Found = Iterator[tuple[KeyPath, str]]
 _GIGABYTE = 8
 _FIBRES = ("sr", "dr", "fr")
 _UNPRICED = ("NPU", "rack", "liquid kW", "management port", "storage port")
-"""What a rule can count per that has no price of its own, or one that a rule does not mean."""
+"""Units of rules without a price of their own, or with one that a rule does not mean."""
 
 
 def product_mistakes(spec: ProductsSpec) -> Found:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 Family = Literal["none", "rail-only", "rail-optimised", "tor", "fat-tree", "slice"]
-"""How switches join systems.
+"""Ways in which switches join systems.
 
 none : one system alone.
 rail-only : a network for each rail, and no path between rails but the scale-up network.

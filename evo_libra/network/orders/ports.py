@@ -1,4 +1,4 @@
-"""How the ports of a switch divide into those down and those up."""
+"""Division of the ports of a switch into those down and those up."""
 
 from __future__ import annotations
 

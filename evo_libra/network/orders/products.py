@@ -26,14 +26,14 @@ class PriceSpec(StrictModel):
     low: Amount = Field(description="lowest")
     value: Amount = Field(description="what counts unless a scenario asks for a bound")
     high: Amount = Field(description="highest")
-    basis: Literal["public", "estimate"] = Field("public", description="whether somebody published it")
+    basis: Literal["public", "estimate"] = Field("public", description="whether it was published")
 
 
 Price = Amount | PriceSpec
 
 
 class ProductSpec(StrictModel):
-    """What all products have."""
+    """Figures that all products have."""
 
     order: Status = Field("buy", description="whether it can be bought, is rented, is its maker's own, or is announced")
     since: Month | None = Field(None, description="first month or year of delivery")
@@ -146,7 +146,7 @@ class SwitchSpec(ProductSpec):
 
 
 class CableSpec(ProductSpec):
-    """What joins two ports: a cable, or a fibre with its modules; the price is that of the cable with its ends.
+    """A link between two ports: a cable, or a fibre with its modules; the price is that of the cable with its ends.
 
     An optical link of modules has them as lines of their own: a module at each end, twin-port ones serve two links.
     """
@@ -194,7 +194,7 @@ class RackSpec(ProductSpec):
 
 
 class RoomSpec(StrictModel):
-    """How racks stand."""
+    """The arrangement of racks."""
 
     rack: RackSpec = Field(description="the rack")
     racks_per_row: Count = Field(20, description="racks of a row")

@@ -1,4 +1,4 @@
-"""How many systems, and how many switches, a rack of the room takes."""
+"""Numbers of systems and of switches that a rack of the room takes."""
 
 from __future__ import annotations
 

@@ -20,14 +20,14 @@ _GROUPS: dict[str, Group] = {
     "switch": "switches", "module": "modules", "cable": "cables", "server": "systems", "system": "systems",
     "rack": "rack",
 }  # fmt: skip
-"""Where products are that rules count."""
+"""Sections of a catalogue whose products rules count."""
 _ROUNDING = 1e-9
 _KILO = 1000.0
 
 
 @dataclass(frozen=True)
 class Counted:
-    """What rules count: an order with its tree and layout, and the lines that it has itself."""
+    """Counts for rules: an order with its tree and layout, and the lines that it has itself."""
 
     order: Order
     tree: Tree

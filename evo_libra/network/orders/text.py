@@ -1,4 +1,4 @@
-"""What tells the text of an order from that of a network, without reading either."""
+"""Recognition of the text of an order, without reading it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many systems stand in a rack with the leaves that join them."""
+"""The number of systems in a rack with the leaves that join them."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ class _Group:
 
 @dataclass(frozen=True)
 class _Upper:
-    """What is above the leaves of a tree."""
+    """The tiers above the leaves of a tree."""
 
     tiers: int
     spines: int
@@ -199,7 +199,7 @@ def _upper(needs: _Needs, group: _Group, groups: int, up: int) -> _Upper:
 
 
 def _dividing(links: int, ports: int, up: int) -> int:
-    """Return the fewest switches of some ports that take the links, of which each leaf has equally many to each."""
+    """Return the fewest switches of some ports that take the links, where each leaf has equally many links to each."""
     return next(spines for spines in range(-(-links // ports), up + 1) if up % spines == 0)
 
 

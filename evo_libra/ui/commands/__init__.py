@@ -1,1 +1,1 @@
-"""The commands and their options, in groups; what they do is in the modules beside this one."""
+"""The commands and their options, in groups; what they do is in the modules next to this one."""

@@ -1,4 +1,4 @@
-"""What problem files can name: catalogues, models, problems, engines."""
+"""The command `catalog`: names for problem files, of catalogues, models, problems, engines."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ def _show_proof(found: FrontProof, front: Front, problem: Problem) -> None:
     plans = f" with {found.plans:,} plans" if found.plans > 1 else ""
     rest = f"bounds stand for {found.waiting:,} others" if found.waiting else "limits and bounds exclude the others"
     networks = "orders" if front.noun == "order" else "networks of whole ports"
-    print(f"it rests on a look at all {found.networks:,} {networks}{plans}:")
+    print(f"it rests on an evaluation of all {found.networks:,} {networks}{plans}:")
     print(f"{counted(found.timed, 'design')} evaluated, {rest}.")
 
 

@@ -1,4 +1,4 @@
-"""Fronts of runs beside each other."""
+"""Fronts of runs next to each other."""
 
 from __future__ import annotations
 
@@ -186,8 +186,8 @@ def _unlike(problems: Sequence[_Problem]) -> str:
     orders = [problem for problem in problems if "order" in problem.identity]
     if 0 < len(orders) < len(problems):
         return (
-            f"{short(named, 200)} are {len(problems)} different problems, of which {orders[0].name} asks for an order "
-            "and others for a design: two questions, not ranked against one another"
+            f"{short(named, 200)} are {len(problems)} different problems: {orders[0].name} asks for an order, "
+            "others for a design. They are two questions, not ranked against one another"
         )
     differ = f" (they differ in {', '.join(list(keys)[:_MAX_KEYS])})"
     return f"{short(named, 200)} are {len(problems)} different problems{differ}, not ranked against one another"

@@ -46,7 +46,7 @@ def import_files(
     system:
         ASTRA-sim's system file.
     problem:
-        Problem file to write; of ASTRA-sim with the network pinned, and a catalogue beside it.
+        Problem file to write; of ASTRA-sim with the network pinned, and a catalogue next to it.
     """
     if network is not None and system is not None and not files:
         if any(option is not None for option in (file_format, npus, npu, nodes)):

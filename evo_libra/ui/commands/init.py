@@ -21,7 +21,7 @@ def init(path: Path = Path("problem.yaml"), *, as_json: Json = False) -> int:
     Parameters
     ----------
     path:
-        Where to write it; an existing file is kept.
+        Path of the new file; an existing file is kept.
     """
     try:
         with path.open("x", encoding="utf-8") as file:

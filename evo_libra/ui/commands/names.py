@@ -51,11 +51,11 @@ COMMANDS = {
     "plan": ("plan", "Show the runs of an experiment, which of them are done, and how long the rest will take."),
     "prices": (
         "rescore",
-        "Look at the front of a result under uncertain prices of parts: what designs cost, which stay on the front.",
+        "Evaluate the front of a result under uncertain prices: costs of designs, and which stay on the front.",
     ),
     "recommend": (
         "recommend",
-        "Say which designs of a front to look at first, why, what the runner-up loses, and how certain that is.",
+        "Recommend designs of a front, with the reasons, the runners-up and how certain that is.",
     ),
     "report": (
         "report",
@@ -64,7 +64,7 @@ COMMANDS = {
     "reproduce": ("results", "Repeat a run and compare the fronts; exit code 1 if they differ."),
     "rescore": (
         "rescore",
-        "Look at the front of a result under another time model: which designs change rank, which stay on the front.",
+        "Evaluate the front of a result under another time model: which designs change rank, which stay on the front.",
     ),
     "results": ("results", "List runs: what they are, how far they are, what they found."),
     "run": (
@@ -88,7 +88,7 @@ FLAGS = {
     "--install-completion": "Install shell completion for this application.",
     "--version": "Display application version.",
 }
-"""What the program understands besides commands."""
+"""Words of the program besides commands."""
 
 _DEFAULT_COLUMNS = 80
 _INDENT = 4

@@ -1,4 +1,4 @@
-"""Which design of a front to take, why, what it is made of, what the runner-up loses, and how certain that is."""
+"""The command `recommend`: the design of a front to take, with reasons, parts, runner-up and certainty."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def recommend(
     trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> int:
-    """Say which designs of a front to look at first, why, what the runner-up loses, and how certain that is.
+    """Recommend designs of a front, with the reasons, the runners-up and how certain that is.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def _problem(folder: Any, name: str | None, *, trust_code: bool) -> Problem | No
 
 
 def _candidates(front: Front, problem: Problem | None, limits: Mapping[str, float]) -> Candidates:
-    """Return the candidates with the figures that are limited, of which some may be no objectives."""
+    """Return the candidates with the figures that are limited, some of which may be no objectives."""
     from evo_libra.explain.candidates import candidates_of
 
     missing = [column for column in limits if column not in front.objectives]
@@ -167,7 +167,7 @@ def _prices(problem: Problem, front: Front) -> dict[str, Any]:
 
 
 def show_first(front: Front, name: str, advices: Sequence[Advice]) -> None:
-    """Print which designs of a front to look at first, in a line or two each, and which exceed their links."""
+    """Print the recommended designs of a front, in a line or two each, and those that exceed their links."""
     from evo_libra.explain.advice import short_advised
 
     print("\nwhich order?" if front.noun == "order" else "\nwhich one?")

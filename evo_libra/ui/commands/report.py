@@ -122,7 +122,7 @@ def _problem(run: RunRecord, notes: list[str], *, trust_code: bool) -> Problem |
     try:
         _, found = problem_of_result(folder, None, given_of(folder), trust_code=trust_code)
     except InputError as error:
-        notes.append(f"Where time and cost of {run.id} come from is not shown: {error}.")
+        notes.append(f"The parts of time and cost of {run.id} are not shown: {error}.")
         return None
     return found if isinstance(found, Problem) else None
 
@@ -156,7 +156,7 @@ def _charts(runs: Sequence[RunRecord], sources: Sequence[Source], notes: list[st
     groups, charts = grouped(runs), [convergence_chart(_courses(grouped(runs)))]
     subjects = [Subject.of_run(RunFolder(run.folder)) for run in runs]
     if len(by_problem(subjects)) > 1:
-        notes.append("These results are of different problems: they are beside each other here, and not ranked.")
+        notes.append("These results are of different problems: they are next to each other here, and not ranked.")
     elif len(runs) > 1 and len(set(sequences(subjects) or (0, 1))) > 1:
         notes.append("An iteration is other work in some of these results: their times are not those of equal work.")
     elif len(runs) > 1 and all(len(source.front) for source in sources):

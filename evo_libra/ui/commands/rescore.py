@@ -48,7 +48,7 @@ def rescore(
     trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> int:
-    """Look at the front of a result under another time model: which designs change rank, which stay on the front.
+    """Evaluate the front of a result under another time model: which designs change rank, which stay on the front.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def prices(
     trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> int:
-    """Look at the front of a result under uncertain prices of parts: what designs cost, which stay on the front.
+    """Evaluate the front of a result under uncertain prices: costs of designs, and which stay on the front.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def prices(
     seed:
         Seed of the draws.
     score:
-        How designs are compared: by mean cost, worst cost, or regret (extra cost over the cheapest that is no slower).
+        Comparison of designs: by mean cost, worst cost, or regret (extra cost over the cheapest that is no slower).
     """
     from evo_libra.experiment.run.origin import build, with_assignments
     from evo_libra.explain.prices import price_front
@@ -156,7 +156,7 @@ def _under(origin: Origin, timed: Sequence[str], assignments: Sequence[str], mod
         return problem_file(build(with_assignments(origin, [*timed, *assignments])))
     except InputError as error:
         message = str(error)
-        for assignment in timed:  # which stand for the option, and nobody has written
+        for assignment in timed:  # which stand for the option, and no user has written
             message = message.replace(f"--set {assignment}", f"--time {model}")
         raise InputError(message) from None
 

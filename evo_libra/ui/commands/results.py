@@ -1,4 +1,4 @@
-"""Runs of a folder of results: listed, looked at, done again, watched in the terminal UI."""
+"""Runs of a folder of results: listed, shown, done again, watched in the terminal UI."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def run(  # noqa: PLR0913 - each is an option of the command
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How a batch is to be run; `again` names the statuses of ended runs that are run again."""
+    """Execution of a batch; `again` names the statuses of ended runs that are run again."""
 
     results: Path
     workers: int | None

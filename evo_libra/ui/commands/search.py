@@ -115,7 +115,7 @@ def _progress() -> Progress | NoProgress:
 
 
 def _draw(problem: SearchProblem, picture: Path, front: Front, references: Sequence[ReferencePoint]) -> None:
-    """Draw a front to the folder of its run, unless somebody else is at the run by now."""
+    """Draw a front to the folder of its run, unless another process has the run by now."""
     from evo_libra.experiment.execution.worker import claimed
     from evo_libra.pictures.plots.scatter import figure_of
 

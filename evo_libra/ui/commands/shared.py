@@ -1,4 +1,4 @@
-"""What all commands share: the application that they belong to, its layout of help, and options that several have.
+"""Shared parts of commands: the application that they belong to, its layout of help, and options that several have.
 
 Commands import what they need when they are called, so that ``--help`` is quick.
 """
@@ -26,7 +26,7 @@ _BROKEN = re.compile(r"[+-]?\d*\.\d*[1-9]\d*")
 
 
 class _Help:
-    """Lays help out as `evo_libra.ui.commands.help_layout` does, which is imported once somebody asks for help."""
+    """Lays help out as `evo_libra.ui.commands.help_layout` does, which is imported once a user asks for help."""
 
     def __call__(self, console: Console, options: ConsoleOptions, panel: HelpPanel) -> None:
         """Print a group of commands or options."""

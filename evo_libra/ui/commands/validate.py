@@ -1,4 +1,4 @@
-"""What this program computes, beside what others have published or measured."""
+"""The command `validate`: computed figures next to published and measured ones."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ def notes() -> tuple[str, ...]:
     serving = f"LAYER {LAYER * 1e6:g} us, HOP {HOP * 1e6:g} us"
     return (
         f"Two constants of a training step are fitted to published rows: {constants}.",
-        f"What is fitted of each software to its own rows: {software}; all other software takes the defaults.",
+        f"Fitted for each software to its own rows: {software}; all other software takes the defaults.",
         f"Two constants of serving are fitted to the 22 rows of Llama 2: {serving}.",
         f"Not modelled: {' '.join(NOT_MODELLED)}",
     )

@@ -1,4 +1,4 @@
-"""What execution traces of workloads hold, and traces of designs that are work."""
+"""The command `workload`: summaries of execution traces, and traces of designs that are work."""
 
 from __future__ import annotations
 

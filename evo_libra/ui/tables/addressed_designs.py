@@ -1,4 +1,4 @@
-"""What is made of designs that the user names: their differences, and their execution traces."""
+"""Differences of designs that the user names, and their execution traces."""
 
 from __future__ import annotations
 

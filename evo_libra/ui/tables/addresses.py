@@ -1,4 +1,4 @@
-"""How users name one design: ``RESULT#ID``, or where it is from and the design in the notation."""
+"""Addresses of designs: ``RESULT#ID``, or where it is from and the design in the notation."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Addressed:
 
     @property
     def name(self) -> str:
-        """What to call it: its id on its front, or the network."""
+        """Its name: its id on its front, or the network."""
         if self.front is None or self.row is None:
             return self.design
         return f"{MARK}{self.front.frame['id'][self.row]}"
@@ -125,7 +125,7 @@ def addressed(
     if what is not None and _is_notation(what):
         return _at(where, what, problem, assignments, trust_code=trust_code)
     if assignments:
-        raise InputError("--set belongs to a problem; a design of a result is looked at as its run did")
+        raise InputError("--set belongs to a problem; a design of a result is evaluated as its run did")
     run = RunFolder(run_folder(where))
     origin, found = _problem_of_run(run, problem, trust_code=trust_code)
     return _of_front(run, found, origin, what or NAMED[0])
@@ -155,7 +155,7 @@ def row_of(front: Front, what: str, result: object) -> int:
         kind = "time" if what == "fastest" else "cost"
         raise InputError(f"'{what}' is by a {kind}, and {result} has none: {', '.join(front.objectives)}")
     found = front.frame[column].arg_min()
-    assert found is not None, "the front is not empty"  # noqa: S101 - looked at above
+    assert found is not None, "the front is not empty"  # noqa: S101 - checked above
     return found
 
 
@@ -202,7 +202,7 @@ def _at(
     if Path(where).is_file() or (folder_at(where) is None and (where in problem_names() or assignments)):
         return written(design, origin_of(where, assignments))
     if assignments:
-        raise InputError("--set belongs to a problem; a design of a result is looked at as its run did")
+        raise InputError("--set belongs to a problem; a design of a result is evaluated as its run did")
     run = RunFolder(run_folder(where))
     origin, found = _problem_of_run(run, problem, trust_code=trust_code)
     return Addressed(design, found, origin, run, run.read_front())

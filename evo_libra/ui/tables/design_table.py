@@ -26,7 +26,7 @@ _WIDE = 10_000
 def show_designs(front: Front, shown: pl.DataFrame, title: str, *, wide: bool = False) -> None:
     """Print a table of designs of a front: ids, objectives and what tells the designs apart.
 
-    What all plans of the table have in common stands below it. With `wide`, designs are in the notation, one in a line.
+    Options that all plans of the table share stand below it. With `wide`, designs are in the notation, one in a line.
     """
     times = [column for column in front.objectives if column.endswith("_ms")]
     units = dict.fromkeys(front.objectives, ("", 1.0))

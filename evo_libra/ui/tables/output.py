@@ -95,7 +95,7 @@ def may_be_terminal(stream: TextIO) -> bool:
 
 
 class NoProgress:
-    """Takes the place of a bar that nobody would see, so that Rich is not imported for it."""
+    """A bar that is not shown, so that Rich is not imported for it."""
 
     disable = True
 

@@ -1,4 +1,4 @@
-"""Reference designs beside a front: a table, and what the front is better by."""
+"""Reference designs next to a front: a table, and the gain of the front over each."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ Answer = list[tuple[str, str]]
 
 
 def which_one(front: Front) -> Answer:
-    """Return which designs of a front to look at first, and what their runners-up lose."""
+    """Return the recommended designs of a front, and the losses of their runners-up."""
     from evo_libra.explain.advice import advice, advised
     from evo_libra.explain.candidates import candidates_of
 

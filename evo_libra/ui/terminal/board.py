@@ -1,4 +1,4 @@
-"""What the parts of the main screen share: the user's choice, the contents of the store, and how to say something."""
+"""State that the parts of the main screen share: the user's choice, the contents of the store, and messages."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Board:
 
     @property
     def data(self) -> RunData:
-        """What is known of the selected run."""
+        """The data of the selected run."""
         return view_model.selected_data(self.state, self.scene)
 
     @property

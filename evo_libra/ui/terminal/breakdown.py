@@ -1,4 +1,4 @@
-"""Where the objectives of a design come from, read from the files of its run."""
+"""Parts of the objectives of a design, read from the files of its run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NO_EQUAL = "With equal bandwidths and no larger total, this network cannot be b
 
 
 def problem_of_run(folder: RunFolder) -> Problem | None:
-    """Return the problem of a run; None where it is written in Python, whose code looking at results does not run."""
+    """Return the problem of a run; None where it is written in Python, as showing results runs no code."""
     from evo_libra.experiment.store.stored_runs import problem_as_run
     from evo_libra.problem.problem import Problem
 

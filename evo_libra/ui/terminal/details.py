@@ -1,4 +1,4 @@
-"""What there is to say of one design, as lines of texts with roles that a theme has a style for."""
+"""Details of one design, as lines of texts with roles that a theme has a style for."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Design:
 
 @dataclass(frozen=True)
 class Breakdown:
-    """Where the objectives of a design come from, and what it is compared with unless there is a baseline.
+    """Parts of the objectives of a design, and the design that it is compared with unless there is a baseline.
 
     Attributes
     ----------

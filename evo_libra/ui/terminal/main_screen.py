@@ -40,7 +40,7 @@ class MainScreen(Screen[None]):
 
     @dataclass
     class Wants(Message):
-        """What is to be read has changed."""
+        """The request to the reader has changed."""
 
         state: State
         now: bool

@@ -138,7 +138,7 @@ def _path(results: Path, name: str) -> Path:
 def write_experiment(results: Path, run: RunRecord, name: str, text: str, batches: Sequence[BatchRecord]) -> Path:
     """Write an experiment file that is made from a run for the UI to start, and return its path.
 
-    It lies in the folder of results; where the problem is written in Python, beside its module.
+    It lies in the folder of results; where the problem is written in Python, next to its module.
     """
     source = _manifest(run, batches).get("source", {})
     python = source.get("data") is None and source.get("folder")

@@ -54,7 +54,7 @@ class Panes:
 
     @property
     def node(self) -> Widget:
-        """What holds the panes."""
+        """The container of the panes."""
         return self.board.screen.query_one("#panes")
 
     def _text(self, name: str) -> Static:

@@ -1,4 +1,4 @@
-"""What the scatter plot shows: which objectives, on which axes, through which window."""
+"""View of the scatter plot: objectives, axes and window."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Window = tuple[Axis, Axis]
 
 @dataclass(frozen=True)
 class PlotView:
-    """How points are looked at.
+    """The view of the points.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Points:
 
 @dataclass(frozen=True)
 class Picture:
-    """What is to be drawn.
+    """The points to draw.
 
     Attributes
     ----------

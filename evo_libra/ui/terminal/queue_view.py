@@ -129,7 +129,7 @@ def distinct(texts: Sequence[str], width: int, cut: str = "…") -> dict[str, st
 
 
 def _numbered(texts: Sequence[str], width: int, cut: str) -> list[str]:
-    """Return texts of which those that occur several times end with a number of their own."""
+    """Return texts; those that occur several times end with a number of their own."""
     found: list[str] = []
     taken, uses = set(texts), Counter(texts)
     for text in texts:

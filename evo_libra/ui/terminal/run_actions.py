@@ -1,4 +1,4 @@
-"""What keys do to runs: requests in the store, and programs that are started."""
+"""Actions of keys on runs: requests in the store, and programs that are started."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def answer(action: Action, run: RunRecord, scene: Scene) -> Ask | Launch:
     if run.status in ("done", "stale", "failed", "damaged"):
         raise InputError(f"{name} is {run.status}: there is nothing to {action}")
     if not alive:
-        raise InputError(f"nobody is at work on {name}; r starts it")
+        raise InputError(f"no process is at work on {name}; r starts it")
     if asked == action:
         raise InputError(f"{name} has been asked to {action} already")
     return Ask((run,), action, f"{name}: {action} requested; its checkpoint is kept, r goes on")
@@ -130,14 +130,14 @@ def pause_all(run: RunRecord, scene: Scene) -> Ask:
     if batch is None:
         raise InputError(f"{scene.names.get(run.id, run.id)} belongs to no batch; p pauses it")
     if not batch.runner:
-        raise InputError(f"nobody executes {batch.experiment}; r starts it")
+        raise InputError(f"no process executes {batch.experiment}; r starts it")
     if scene.requests.get(batch.id) == "pause":
         return Ask((batch,), "resume", _REQUESTED.format(batch.experiment, "resume"))
     return Ask((batch,), "pause", f"{_REQUESTED.format(batch.experiment, 'pause')}; r goes on")
 
 
 def stop_all(scene: Scene) -> Ask:
-    """Return what stops every batch, and every single search, that somebody is at work on."""
+    """Return the requests that stop every batch and every single search with a process at work."""
     batches = [batch for batch in scene.batches if batch.runner]
     covered = {run_id for batch in batches for run_id in batch.runs}
     alone = [run for run in scene.every if run.worker and run.id not in covered]
@@ -224,7 +224,7 @@ class RunActions:
         self.board.ask(Confirm(f"Stop {names}, and leave?", answers), take)
 
     def mark(self) -> None:
-        """Plot the selected run beside others, or not any more."""
+        """Plot the selected run with others, or no longer."""
         run = self.board.run
         if run is not None:
             self.board.attempt(lambda: self.board.change(view_model.with_mark(self.board.state, run.id)))

@@ -1,4 +1,4 @@
-"""What the UI knows of the store, read a few times a second; what has not changed is not read again."""
+"""The UI's copy of the store, read a few times a second; unchanged files are not read again."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from evo_libra.front.front import Front
 
 REFRESH_SECONDS = 1.0
-"""Time between two looks at all runs."""
-_SHARE = 0.05  # Of a core, at most, for looking at all runs.
+"""Time between two checks of all runs."""
+_SHARE = 0.05  # Of a core, at most, for reading all runs.
 _SAMPLE = 4_000
 _KEPT = 64
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to be read.
+    """Request to the reader of the store.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Wanted:
 
 @dataclass(frozen=True, eq=False)
 class RunData:
-    """What the files of one run hold; one of them equals itself alone.
+    """Contents of the files of one run; a record equals itself alone.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ class Session:
         self._catalogue.close()
 
     def look(self, wanted: Wanted, *, now: bool = False, data: bool = True) -> Scene:
-        """Return the store as it is; `now` looks at all runs again, and without `data` only the list is read."""
+        """Return the store as it is; `now` reads all runs again, and without `data` only the list is read."""
         started = time.monotonic()
         renewed = now or started >= self._next
         if renewed:
@@ -167,7 +167,7 @@ class Session:
     def glance(self, wanted: Wanted) -> Scene:
         """Return the last scene with the points of fronts that are known without a data frame, nothing else.
 
-        What Polars is not needed for can be drawn while it is imported.
+        Parts that do not need Polars are drawn while it is imported.
         """
         known = {run.id: run for run in self._scene.every}
         shown = self._shown(wanted, known, self._scene)

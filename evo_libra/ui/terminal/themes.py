@@ -23,7 +23,7 @@ LIGHT = Theme(
 
 
 def variables(theme: Theme) -> dict[str, str]:
-    """Return the colours that the terminal UI has beside a theme's own: of fronts, muted texts, bars.
+    """Return the colours that the terminal UI has besides a theme's own: of fronts, muted texts, bars.
 
     They are mixed here and not by the style sheet, since the parts of a widget that is drawn line by line do not know
     what they lie on.

@@ -1,4 +1,4 @@
-"""What keys do to the display, and how it is exported."""
+"""Actions of keys on the display, and its export."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class ViewActions:
         self.board.update(baseline=None)
 
     def which_one(self) -> None:
-        """Say which designs of the front to look at first."""
+        """Show the recommended designs of the front."""
         front = self.board.data.front
         if front is None or not len(front):
             self.board.say("there is no front yet", "warning")

@@ -1,4 +1,4 @@
-"""What the user has chosen, and what follows from that and from the store for every part of the screen."""
+"""The user's choice, and its consequences with the store for every part of the screen."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _RECENT = 5.0  # Seconds over which the rate of a run is taken.
 
 @dataclass(frozen=True)
 class State:
-    """What the user has chosen.
+    """The user's choice.
 
     Attributes
     ----------
     query, sort : which runs are listed, and in which order.
-    run, marked : id of the selected run, and those of the runs that are plotted beside it.
+    run, marked : id of the selected run, and those of the runs that are plotted next to it.
     design : objectives of the selected design; None for the knee of the front.
     baseline : what designs are compared with; None for equal bandwidths.
     frozen : whether the display stands still.
@@ -208,7 +208,7 @@ def queue_title(state: State, scene: Scene) -> str:
 
 
 def queue_foot(scene: Scene) -> tuple[float, str]:
-    """Return how much of the runs that are listed is done, and the words beside its bar."""
+    """Return how much of the runs that are listed is done, and the words next to its bar."""
     share = overall(scene.runs)
     done = sum(run.status in ("done", "stale") for run in scene.runs)
     return share, f"{int(100 * share)} % · {done:,}/{len(scene.runs):,}"
@@ -263,7 +263,7 @@ def progress_of(run: RunRecord | None, progress: Sequence[Progress]) -> tuple[li
 
 
 class FrontRows(Sequence[Row]):
-    """The lines of the table of a front; each is made when it is looked at."""
+    """The lines of the table of a front; each is made when it is shown."""
 
     def __init__(self, front: Front) -> None:
         self._values = [front.frame[column].to_list() for column in ("id", *front.objectives)]
@@ -281,14 +281,14 @@ class FrontRows(Sequence[Row]):
     def __len__(self) -> int:
         return len(self._values[0])
 
-    def __getitem__(self, index: int) -> Row:  # type: ignore[override] # nobody takes slices of a table on the screen
+    def __getitem__(self, index: int) -> Row:  # type: ignore[override] # no code takes slices of a table on the screen
         design, *values = (column[index] for column in self._values)
         network = [] if self._designs is None else [_network(self._designs[index])]
         return Row(str(index), (str(design), *(number(value) for value in values), *network), ("dim",))
 
 
 def _network(notation: str) -> str:
-    """Return the structure of a design without technologies and bandwidths."""
+    """Return the shape of a design, without technologies and bandwidths."""
     from evo_libra.network.fabric import parse_fabric
     from evo_libra.network.orders.text import is_order
 

@@ -137,7 +137,7 @@ def _fitting(choices: Sequence[str], typed: str) -> str:
 
 
 class Options(OptionList):
-    """Options of which none may have room on the screen: Textual's own list fails on a page up or down there."""
+    """Options that may have no room on the screen: Textual's own list fails on a page up or down there."""
 
     def action_page_up(self) -> None:
         """Move up by a page."""

@@ -1,4 +1,4 @@
-"""Lists of lines, of which only the visible ones are made: thousands cost as much as those on the screen."""
+"""Lists of lines. Only the visible ones are made: thousands cost as much as those on the screen."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Sheet(ScrollView, can_focus=True):
 
     @property
     def text(self) -> str:
-        """What is shown."""
+        """The lines that are shown."""
         return "\n".join("".join(text for text, _ in line) for line in self._lines)
 
     def on_resize(self) -> None:

@@ -1,4 +1,4 @@
-"""Live plots: drawn again when their contents change, of which only the changed lines go to the terminal."""
+"""Live plots: drawn again when their contents change, and only the changed lines go to the terminal."""
 
 from __future__ import annotations
 
