@@ -30,6 +30,7 @@ from evo_libra.problem.needs import FAULTS, NPU_PRICE, WATTS
 
 PLACES = {
     "problem file": "evo_libra.problem.file.spec.ProblemSpec",
+    "order file": "evo_libra.network.orders.choices.OrderChoices",
     "experiment file": "evo_libra.experiment.file.schema.ExperimentSpec",
     "catalogue of prices": "evo_libra.network.catalog.technologies.CatalogSpec",
     "catalogue of parts": "evo_libra.network.catalog.parts_spec.PartsSpec",

@@ -1,9 +1,9 @@
-"""Draw the pictures of the terminal UI, of reports and of networks that the docs show, as a user would see them.
+"""Draw the pictures of fronts, the terminal UI, reports and networks that the docs show, as a user would see them.
 
     python docs/pictures.py
 
-A batch and a search are run. Textual's own pictures are SVG; Chromium makes PNGs of them, in the font DejaVu Sans Mono,
-and shows the report.
+A batch and two searches are run. Textual's own pictures are SVG; Chromium makes PNGs of them, in the font DejaVu Sans
+Mono, and shows the report.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PICTURES = (
     ("terminal.png", False, (144, 42), ("down", "down", "m", "down", "down", "down", "m", "down", "2")),
     ("terminal_light.png", True, (108, 32), ("down", "3", "right")),
 )
-PROBLEM = "llama3-405b-16k"
+ORDER, PROBLEM = "buy-deepseek-v3-8k", "llama3-405b-16k"
 REPORTS = (
     ("report.png", "report.html", "light", ("n",) * 8),
     ("report_dark.png", "sizes.html", "dark", ("n",)),
@@ -71,13 +71,20 @@ def to_png(svg: str, path: Path, place: Path) -> None:
     subprocess.run(words, check=True, capture_output=True)  # noqa: S603 - our own page
 
 
+def draw_front(command: Path, place: Path) -> None:
+    """Search the orders of the README, and take the picture that the search draws."""
+    subprocess.run([command, "search", ORDER, "--out", "results"], cwd=place, check=True)  # noqa: S603 - our own program
+    (picture,) = (place / "results" / ORDER).glob("*/front.png")
+    shutil.copy(picture, DOCS / "front.png")
+
+
 def draw_reports(command: Path, place: Path) -> None:
     """Write reports of a search and of a batch, take their pictures, and draw a network."""
     words = (
         ("search", PROBLEM, "--out", "results", "--no-plot"),
-        ("report", PROBLEM, "-o", "report.html"),
+        ("report", f"results/{PROBLEM}", "-o", "report.html"),
         ("report", "experiment:sizes", "name:*4096*", "-o", "sizes.html", "--title", "4,096 NPUs, two engines"),
-        ("draw", f"{PROBLEM}#knee", "-o", DOCS / "network.svg"),
+        ("draw", f"results/{PROBLEM}#knee", "-o", DOCS / "network.svg"),
     )
     for each in words:
         subprocess.run([command, *each], cwd=place, check=True)  # noqa: S603 - our own program
@@ -105,6 +112,7 @@ def main() -> None:
             with contextlib.chdir(place):  # the UI shows the name of the folder as it was given
                 svg = asyncio.run(drawn(Path("results"), place / "cache", size, keys, light=light))
             to_png(svg, DOCS / name, place)
+        draw_front(command, place)
         draw_reports(command, place)
 
 

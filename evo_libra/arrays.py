@@ -56,7 +56,7 @@ def columns_or_shared(values: NDArray[Kind], which: Sequence[int] | IntArray | B
 
 @dataclass(frozen=True)
 class Schedule:
-    """How collectives run on the networks of a population; axes of length 1 hold for all of them.
+    """Settings of collectives on the networks of a population; axes of length 1 hold for all of them.
 
     A collective is cut into (n,) chunks; the (n,) scheduler and the (d, n) algorithm are indices into `SCHEDULERS` and
     `ALGORITHMS` of `evo_libra.timing.names`.
@@ -151,7 +151,7 @@ def cases(*columns: IntArray) -> tuple[IntArray, IntArray]:
 
 @dataclass(frozen=True)
 class ColumnIndex:
-    """Where the columns of a table of whole numbers are: their (s,) bytes, ascending, and the place of each."""
+    """Layout of the columns of a table of whole numbers: their (s,) bytes, ascending, and the place of each."""
 
     known: NDArray[np.bytes_]
     place: IntArray

@@ -86,7 +86,7 @@ class SizedByPlan:
 
 
 class Pattern(Enum):
-    """How traffic is spread over the dimensions; collectives of one pattern are proportional to each other.
+    """Spread of traffic over the dimensions; collectives of one pattern are proportional to each other.
 
     SHRINKING is a reduce-scatter: the message shrinks by the extent of each dimension it has passed. An all-reduce is
     two of it; an all-gather, which starts from a shard and goes outer to inner, is that of the gathered message.
@@ -106,7 +106,7 @@ def unit_traffic(pattern: Pattern | NextStage | Dispatch | PushPull, extent: Int
 
     (d, n) extents say how many NPUs of each dimension belong to one process group; 1 where the group has no part. A
     message to the next stage goes through one dimension: it counts in each that the group lies in, as the slowest of
-    them sets the pace of a pipeline. What goes to a server and back is one message for all NPUs that are inside an NPU
+    them sets the pace of a pipeline. Traffic to a server and back is one message for all NPUs that are inside an NPU
     of a dimension, each of which has a share of it there.
     """
     extent = np.asarray(extent, dtype=np.float64)

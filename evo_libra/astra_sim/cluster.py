@@ -42,7 +42,7 @@ class Cluster:
 def cluster_of(fidelity: Fidelity, design: Population) -> Cluster:
     """Return what ASTRA-sim's files say of a design, as the search timed it.
 
-    A network file has one bandwidth for a dimension. Where an all-to-all would need another one than the all-reduce, it
+    A network file has one bandwidth for a dimension. If an all-to-all would need another one than the all-reduce, it
     runs `ONE_AT_A_TIME`. A scheduler that ASTRA-sim does not have is left out. An NPU computes 1 TFLOP/s at most. The
     design is a population of one, with its schedule.
     """
@@ -139,7 +139,7 @@ class Grouping:
 
 
 def group(npus: Sequence[int], workloads: Sequence[Mapping[str, Layout]]) -> Grouping:
-    """Place the process groups of workloads, of which each has a layout: all groups around it, the innermost first.
+    """Place the process groups of workloads. Each has a layout: all groups around it, the innermost first.
 
     A group that has one NPU or all of each dimension runs over these dimensions, as the world's collectives do. Another
     one has member lists; the same lists serve all workloads.

@@ -40,7 +40,7 @@ MAX_STEP_NODES = 20_000_000
 """Nodes of all traces of a training step that differ; they are some GB, and reading them back takes minutes."""
 
 Tell = Callable[[str], None]
-"""What is told what happens next."""
+"""A callback that gets the next step as text."""
 
 README, NETWORK, SYSTEM, MEMORY, GROUPS, TRACES = (
     "README.md", "network.yml", "system.json", "memory.json", "groups.json", "traces",

@@ -1,4 +1,4 @@
-"""What an export needs of a workload: its process groups, and the traces of one iteration."""
+"""The parts of a workload that an export needs: its process groups, and the traces of one iteration."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Communication = tuple[str, Collective | None, int]
 """Communication that is alike: process group, the collective, None for a message to the next stage, and bytes."""
 
 ROUNDED = 0.5
-"""ns that nobody sees."""
+"""ns that no figure shows."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class LoopTraces:
 
     @property
     def communication(self) -> Counter[Communication]:
-        """How often an NPU runs what is alike, of those of all stages the one that does so most often."""
+        """The number of times that an NPU runs equal operations, at most over all stages."""
         counts = (Counter(filter(None, map(communication_of, nodes))) for nodes in self.stages)
         return reduce(or_, counts)
 

@@ -195,7 +195,7 @@ _FILES = """\
 ## Files
 
 - `network.yml`: the dimensions. Bandwidth is GB/s of 2^30 bytes, of a link in each direction; latency is its ns.
-- `system.json`: how collectives run, and 1 TFLOP/s, of which `num_ops` takes a ns for each thousand.
+- `system.json`: how collectives run, and 1 TFLOP/s: a thousand of `num_ops` take 1 ns.
 - `memory.json`: no remote memory.
 - `groups.json`: members of the process groups that are not whole dimensions; `{}` if there are none.
 - `traces/`: a Chakra trace (schema 0.0.4) of each NPU and workload.

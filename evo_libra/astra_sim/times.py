@@ -47,7 +47,7 @@ def _of_stages(setup: Setup, plan: Plans, value: Mapping[str, int]) -> Iterator[
     counts = [sum(map(len, chunks)) for chunks in layers_of_stages(setup, stages, value["vp"])]
     hidden = plan.overlap_pp[0] and value["vp"] > 1
     messages = (
-        "hides messages between stages beside a pass, and counts none in that while"
+        "hides messages between stages behind a pass, and counts none in that time"
         if hidden
         else "waits for each message between stages, which is a bound of such a schedule"
     )
@@ -76,8 +76,8 @@ def _of_overlap(setup: Setup, plan: Plans, degrees: Mapping[str, int]) -> Iterat
     tensor = degrees[TENSOR] > 1
     if tensor and plan.overlap_tp[0]:
         yield (
-            f"Where products hide a collective of {TENSOR}, it is two: one of all but 1/{degrees[TENSOR]} of the bytes "
-            "beside the products, and one of the rest. Each has latencies and chunks of its own, and each pass through "
+            f"If products hide a collective of {TENSOR}, it is two: one of all but 1/{degrees[TENSOR]} of the bytes "
+            "alongside products, and one of the rest. Each has latencies and chunks of its own, and each pass through "
             "a layer hides its own; the search takes parts of the time of a whole one, and the sum of all layers."
         )
     elif tensor and plan.sequence_parallel[0] and setup.stack.hides_gather and _unlike(setup):
@@ -85,8 +85,8 @@ def _of_overlap(setup: Setup, plan: Plans, degrees: Mapping[str, int]) -> Iterat
     if plan.overlap_dp[0] and degrees[DATA] > 1:
         yield (
             "Weights and gradients travel in a bucket for each layer, each with latencies and chunks of its own, "
-            "beside the layer before or after it and in order with all other communication; in the search all but "
-            "one layer's share of them races a whole pass."
+            "alongside the layer before or after it and in order with all other communication; in the search all but "
+            "one layer's share of them overlaps a whole pass."
         )
 
 

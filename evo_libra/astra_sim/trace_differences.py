@@ -25,7 +25,7 @@ from evo_libra.timing.traces.operations import Action
 from evo_libra.timing.traces.program import TraceProgram
 
 LATE, NO_ENGINE = "late", "no-engine-time"
-"""Names of differences, beside that of the quirk `GROUPS_AS_RINGS`."""
+"""Names of differences, besides that of the quirk `GROUPS_AS_RINGS`."""
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""Exact optimal bandwidths of fixed structures, for whole populations, with a proof for each answer."""
+"""Exact optimal bandwidths of fixed combinations, for whole populations, with a proof for each answer."""

@@ -1,4 +1,4 @@
-"""The chains of all races of a program in one table."""
+"""The chains of all overlaps of a program in one table."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from evo_libra.workload.layers.iteration_time import Overlap
 
 @dataclass(frozen=True)
 class Chains:
-    """Chains of r races, each of which has at least one and at most k of them; what fills up the table takes nothing.
+    """Chains of r overlaps, 1 to k in each; entries that fill up the table take no time.
 
     The last axis of each array is the design's; it has length 1 where all designs share the values.
 
     Attributes
     ----------
-    compute : (r, k, n) seconds, times the count of the race.
-    size : (r, k, g, n) bytes of each pattern, times the count of the race.
-    present : (r, k, n) whether the race has so many chains.
+    compute : (r, k, n) seconds, times the count of the overlap.
+    size : (r, k, g, n) bytes of each pattern, times the count of the overlap.
+    present : (r, k, n) whether the overlap has a chain of this index.
     """
 
     compute: FloatArray
@@ -29,12 +29,12 @@ class Chains:
     present: BoolArray
 
     def __len__(self) -> int:
-        """Return the number of races."""
+        """Return the number of overlaps."""
         return len(self.present)
 
     @property
     def shape(self) -> tuple[int, int]:
-        """The number of races, and of chains that a race may have."""
+        """The number of overlaps, and of chains that an overlap may have."""
         return self.present.shape[0], self.present.shape[1]
 
     def select(self, designs: IntArray | BoolArray | slice) -> Chains:
@@ -55,17 +55,17 @@ class Chains:
         return found
 
     def longest(self, times: FloatArray) -> FloatArray:
-        """Return (r, k, n) shares: 1 for the longest chain of each race, 0 for the others."""
+        """Return (r, k, n) shares: 1 for the longest chain of each overlap, 0 for the others."""
         first = self.seconds(times).argmax(axis=1)
         return np.asarray((np.arange(self.shape[1])[:, None] == first[:, None]).astype(np.float64))
 
     def mixed(self, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the (n,) seconds and (g, n) bytes of all races together, each a mixture by (r, k, n) shares."""
+        """Return the (n,) seconds and (g, n) bytes of all overlaps together, each a mixture by (r, k, n) shares."""
         return _weighted(self.compute, shares), _weighted(self.size, shares)
 
 
 NO_CHAINS = Chains(np.zeros((0, 1, 1)), np.zeros((0, 1, 1, 1)), np.zeros((0, 1, 1), dtype=np.bool_))
-"""Those of a program without races, of any number of patterns."""
+"""Those of a program without overlaps, of any number of patterns."""
 
 
 def joined_chains(parts: Sequence[Chains]) -> Chains:
@@ -87,9 +87,9 @@ def joined_chains(parts: Sequence[Chains]) -> Chains:
 
 
 def chains_of(designs: Sequence[Sequence[Overlap]], patterns: int) -> Chains:
-    """Return the chains of each design's races, whose sizes are of so many patterns; one design may stand for all.
+    """Return the chains of each design's overlaps, with sizes of `patterns` patterns; one design may stand for all.
 
-    A design with fewer races than others has races of a single chain that takes nothing.
+    A design with fewer overlaps than others has overlaps of a single chain that takes nothing.
     """
     races = max(map(len, designs))
     if not races:
@@ -111,8 +111,8 @@ def chains_of(designs: Sequence[Sequence[Overlap]], patterns: int) -> Chains:
 def total(size: FloatArray, times: FloatArray) -> FloatArray:
     """Return (..., n) seconds of (..., g, n) bytes; what has no bytes takes no time, even without bandwidth.
 
-    One pattern after the other: a product of matrices, and a sum beside an axis of length 1, would round otherwise, so
-    that the time of a design would depend on the designs beside it.
+    One pattern after the other: a product of matrices, and a sum next to an axis of length 1, would round otherwise, so
+    that the time of a design would depend on the designs next to it.
     """
     found = np.zeros((*size.shape[:-2], times.shape[-1]))
     endless = not np.isfinite(times).all()

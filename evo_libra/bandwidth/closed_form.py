@@ -162,7 +162,7 @@ def _capped(
             budget[i] = np.maximum(need * cap[held], rest * at).sum(axis=0) <= limit
         fixed = (need * ~budget).sum(axis=0) * cap[held]
         bound = (limit - fixed) / (rest * budget).sum(axis=0)
-        # Where nothing is in reach but the held rate's own bandwidth, that is what the other has.
+        # If nothing is in reach but the held rate's own bandwidth, that is what the other has.
         bound = np.fmin(
             np.where(budget.any(axis=0), bound, np.inf), np.fmin.reduce(np.where(budget, np.inf, reach), axis=0)
         )

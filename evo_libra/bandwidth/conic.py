@@ -39,7 +39,7 @@ def conic(program: BandwidthProgram) -> tuple[FloatArray, Multipliers, BoolArray
 
 @dataclass(frozen=True)
 class _Units:
-    """What the variables are measured in: B/s, seconds per byte of each pattern, seconds of the objective."""
+    """Units of the variables: B/s, seconds per byte of each pattern, seconds of the objective."""
 
     bandwidth: float
     pace: FloatArray
@@ -57,7 +57,7 @@ def _units(program: BandwidthProgram) -> _Units:
 
 
 def _one(program: BandwidthProgram) -> tuple[FloatArray, Multipliers, bool]:
-    """Variables are bandwidths, times per byte and times of the races."""
+    """Variables are bandwidths, times per byte and times of the overlaps."""
     # ``b * t >= traffic`` is the cone ``|(2 sqrt(traffic), b - t)| <= b + t``.
     patterns, depth, _ = program.traffic.shape
     traffic, units = program.traffic[..., 0], _units(program)
@@ -87,7 +87,7 @@ def _one(program: BandwidthProgram) -> tuple[FloatArray, Multipliers, bool]:
     if status == "PrimalInfeasible":
         none = Multipliers(np.zeros((patterns, depth, 1)), np.zeros((len(row_size), 1)), np.zeros((*present.shape, 1)))
         return np.full(depth, np.nan), none, False
-    # A solver that gives up may return anything, the squares of which would overflow.
+    # A solver that gives up may return anything, also values whose squares would overflow.
     x, z = (np.clip(np.nan_to_num(np.array(found)), -_MOST, _MOST) for found in (solution.x, solution.z))
     bandwidth = np.clip(x[:depth] * units.bandwidth, program.low[:, 0], program.high[:, 0])
     rows = np.empty(len(row_size))

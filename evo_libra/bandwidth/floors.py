@@ -1,7 +1,7 @@
 """Two traffic patterns, caps, floors and one budget: the best bandwidths in closed form where floors matter.
 
-In the rates ``s_g`` (bytes per second of a pattern) bandwidth is ``b_d = max(low_d, max_g traffic[g, d] * s_g)``. What
-the budget leaves is a curve of straight lines in the plane of both rates: a line ends where a dimension passes from its
+In the rates ``s_g`` (bytes per second of a pattern) bandwidth is ``b_d = max(low_d, max_g traffic[g, d] * s_g)``. The
+budget leaves a curve of straight lines in the plane of both rates: a line ends where a dimension passes from its
 floor to a pattern, or from one pattern to the other. Time is convex along the curve, so the best point is the best end
 of a line, or lies on one of the two lines that meet there, where it is a square root.
 """
@@ -71,7 +71,7 @@ def _best_pair(program: BandwidthProgram, traffic: FloatArray, size: FloatArray,
     ends = _ends(program, traffic, cap)
     seconds = _seconds(size[:, None], ends)
     every = np.arange(seconds.shape[1])
-    # Where a rate is 0 at both ends of the only line, either will do.
+    # If a rate is 0 at both ends of the only line, either will do.
     start = np.where(np.isnan(ends[0]), np.inf, np.minimum(seconds, _LONGEST)).argmin(axis=0)
     best, least = ends[:, start, every], seconds[start, every]
     found = best

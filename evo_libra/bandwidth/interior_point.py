@@ -71,7 +71,7 @@ class DiagonalHead:
 
 
 class DenseHead:
-    """The same with a dense (h, h, n) head, of which the lower triangle counts."""
+    """The same with a dense (h, h, n) head, whose lower triangle counts."""
 
     def __init__(self, head: FloatArray, cross: FloatArray, tail: FloatArray, fixed: FloatArray | None) -> None:
         size, depth = len(head), len(tail)
@@ -89,10 +89,10 @@ class DenseHead:
 
 
 class RacesHead:
-    """The same with times of races before the rates; they are eliminated first, each by itself.
+    """The same with times of overlaps before the rates; they are eliminated first, each by itself.
 
-    A chain of stiffness k and (g,) slopes adds ``k (1, slope) (1, slope)^T`` to the time of its race and the rates.
-    Without that time a race leaves ``sum_chains k apart apart^T``, where ``apart`` is how far the slopes are from their
+    A chain of stiffness k and (g,) slopes adds ``k (1, slope) (1, slope)^T`` to the time of its overlap and the rates.
+    Without that time an overlap leaves ``sum_chains k apart apart^T``; ``apart`` is the distance of slopes from their
     mean. Written like that nothing cancels, even if one chain is stiffer than the others by all digits.
     """
 
@@ -114,7 +114,7 @@ class RacesHead:
         self.rest = DenseHead(rates, cross, tail, fixed)
 
     def solve(self, head: FloatArray, tail: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return both parts of the solution; the head has the races first."""
+        """Return both parts of the solution; the head has the overlaps first."""
         races = len(self.total)
         s, b = self.rest.solve(head[races:] - np.einsum("rgn,rn->gn", self.mean, head[:races]), tail)
         return np.concatenate([head[:races] / self.total - np.einsum("rgn,gn->rn", self.mean, s), s]), b
@@ -139,10 +139,10 @@ def interior_point(program: BandwidthProgram, accuracy: float) -> tuple[FloatArr
     """Return bandwidths near the optimum and multipliers that nearly prove it.
 
     The bandwidths meet the box, and linear constraints up to the method's last residual; where no bandwidths meet the
-    constraints, the result is meaningless, and so large a violation that nobody can take it for an answer.
+    constraints, the result is meaningless, and its violation is too large to be taken for an answer.
     """
     if len(program) == 1:
-        # Sums over an axis beside one of length 1 round in another order: a design alone is solved as one of two.
+        # Sums over an axis next to one of length 1 round in another order: a design alone is solved as one of two.
         bandwidth, multipliers = interior_point(program.select(np.zeros(2, dtype=np.int64)), accuracy)
         return bandwidth[:, :1], multipliers.select(slice(1))
     # In one order in memory, whatever the order that the program came in.
@@ -214,7 +214,7 @@ def _step(part: Scaled, it: Iterate, state: Remainder) -> Iterate:
     aim = second * inverse_w
     aim[tail:] -= held
     ds, db, dz, r, nu = direction(aim)
-    # Where nothing is active the product is 0, and so is its target.
+    # If nothing is active the product is 0, and so is its target.
     second /= np.maximum(state.product, 1e-300)
     second -= 1.0
     second -= r
@@ -234,7 +234,7 @@ def _step(part: Scaled, it: Iterate, state: Remainder) -> Iterate:
 def _factorised(
     part: Scaled, it: Iterate, ratio: FloatArray, state: Remainder
 ) -> tuple[DiagonalHead | RacesHead, FloatArray]:
-    """Return the Newton system over times of races and rates (the head) and bandwidths (the tail)."""
+    """Return the Newton system over times of overlaps and rates (the head) and bandwidths (the tail)."""
     # Equalities join it with a stiffness (n,), as in an augmented Lagrangian: that changes no solution, but without it
     # what holds the level of the bandwidths is lost in rounding.
     _, low, high, rows, _ = part.parts
@@ -290,7 +290,7 @@ def _onto_equalities(
 
 
 def _unscaled(program: BandwidthProgram, whole: Scaled, it: Iterate) -> tuple[FloatArray, Multipliers]:
-    # Where nothing was solved multipliers may be beyond all bounds; the proof then shows it.
+    # If nothing was solved multipliers may be beyond all bounds; the proof then shows it.
     inside = np.clip(it.b * whole.unit_b, program.low, program.high)
     rows = np.empty(program.limit.shape)
     rows[~program.equality], rows[program.equality] = it.y[whole.parts[3]], it.nu

@@ -14,7 +14,7 @@ _FIRST = 0.03
 
 @dataclass
 class Iterate:
-    """Rates, bandwidths, times of races, slacks, multipliers of inequalities and of equalities; (rows, n) each."""
+    """Rates, bandwidths, times of overlaps, slacks, multipliers of inequalities and of equalities; (rows, n) each."""
 
     s: FloatArray
     b: FloatArray
@@ -30,12 +30,12 @@ class Iterate:
 
 @dataclass(frozen=True)
 class Remainder:
-    """What is left to do at an iterate.
+    """Residuals of an iterate.
 
     Attributes
     ----------
-    residual : rows and races: left sides minus slacks; `equal_residual` : (e, n) the same of equalities.
-    slope : (r, k, g, n) of the races, None without any.
+    residual : rows and overlaps: left sides minus slacks; `equal_residual` : (e, n) the same of equalities.
+    slope : (r, k, g, n) of the overlaps, None without any.
     product : of slacks and multipliers; `count`, `mu` : (n,) their number and mean.
     pull, push : (g, n) what the objective and what the constraints pull the rates with.
     dual : (n,) error of the stationarity.

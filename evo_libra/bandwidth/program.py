@@ -1,4 +1,4 @@
-"""The convex program behind the best bandwidths of a structure, for a whole population at once.
+"""The convex program behind the best bandwidths of a combination, for a whole population at once.
 
 ``T(b) = base + sum_g size[g] * t_g + sum_races max(chains)`` is minimised over ``low <= b <= high`` and linear
 constraints, where ``t_g = max_d traffic[g, d] / b[d]`` is the time of one byte of a pattern. A price on
@@ -33,7 +33,7 @@ class BandwidthProgram:
     rows : (k, d, n) coefficients of the linear constraints ``rows . b <= limit``.
     limit : (k, n).
     equality : (k,) which of them are equalities.
-    chains : those of the races: overlapped parts of the training loops, with any number of chains each.
+    chains : those of the overlaps: overlapped parts of the training loops, with any number of chains each.
     """
 
     base: FloatArray
@@ -83,7 +83,7 @@ class Multipliers:
     ----------
     share : (g, d, n) how much each dimension holds up each pattern; at or above 0.
     rows : (k, n) seconds per unit of each constraint's limit; at or above 0 but for equalities.
-    race : (r, k, n) how much each chain holds up its race; at or above 0, and 0 for chains that are not there.
+    race : (r, k, n) how much each chain holds up its overlap; at or above 0, and 0 for chains that are not there.
     """
 
     share: FloatArray
@@ -172,7 +172,7 @@ def _shares(wish: FloatArray, allowed: BoolArray) -> FloatArray:
 
 
 def weights(program: BandwidthProgram, race: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return (n,) base and (g, n) bytes of the program in which each race is a fixed mixture of its chains."""
+    """Return (n,) base and (g, n) bytes of the program in which each overlap is a fixed mixture of its chains."""
     if not len(program.chains):
         return program.base, program.size
     # Chains take no time below 0: shares that are a little less make up for the rounding of all sums over them.
@@ -184,8 +184,8 @@ def lower_bound(program: BandwidthProgram, multipliers: Multipliers) -> FloatArr
     """Return (n,) a value that no feasible bandwidths are below (Lagrangian dual).
 
     For shares that sum to 1 in each pattern, ``alpha = sum_g size * share * traffic`` and ``q = price + rows^T mu``:
-    ``T >= base + sum_d min_{low <= b <= high} (alpha_d / b + q_d b) - mu . limit``; a race is at least any mixture of
-    its chains. The multipliers are made legal first, so that the bound holds for any.
+    ``T >= base + sum_d min_{low <= b <= high} (alpha_d / b + q_d b) - mu . limit``; an overlap is at least any mixture
+    of its chains. The multipliers are made legal first, so that the bound holds for any.
     """
     multipliers = legal(program, multipliers)
     base, alpha = _work(program, multipliers)
@@ -212,7 +212,7 @@ def _inner_minimum(alpha: FloatArray, slope: FloatArray, low: FloatArray, high: 
         np.minimum(best, high, out=best)
         np.maximum(best, low, out=best)
         np.maximum(best, _TINY, out=best)
-        # Where alpha is 0, sqrt(0 / 0) must not count: any bandwidth costs nothing there.
+        # If alpha is 0, sqrt(0 / 0) must not count: any bandwidth costs nothing there.
         inner = alpha / best + slope * best
         return np.where(np.isinf(best) & (slope == 0), 0.0, inner) if np.isinf(best).any() else inner
 
@@ -251,7 +251,7 @@ def slopes(program: BandwidthProgram, multipliers: Multipliers, bandwidth: Float
 
 
 def _work(program: BandwidthProgram, multipliers: Multipliers) -> tuple[FloatArray, FloatArray]:
-    """Return (n,) seconds and (d, n) bytes of which time is at least ``base + sum_d alpha_d / b_d``."""
+    """Return (n,) seconds and (d, n) bytes: time is at least ``base + sum_d alpha_d / b_d``."""
     base, size = weights(program, multipliers.race)
     alpha = np.zeros(program.low.shape)
     for bytes_, share, traffic in zip(size, multipliers.share, program.traffic, strict=True):

@@ -17,10 +17,10 @@ _RATE = 0.9
 
 @dataclass(frozen=True)
 class Scaled:
-    """Rates ``s`` (g), bandwidths ``b`` (d) and times of races ``z`` (r), with one stack of inequalities above 0.
+    """Rates ``s`` (g), bandwidths ``b`` (d) and times of overlaps ``z`` (r), with one stack of inequalities above 0.
 
     The stack has ``b - link * s`` (g * d rows), ``b - low`` (d), ``high - b`` (d), ``limit - rows . b`` (k) and
-    ``z - compute - race / s`` (r * k). What is not there has the value 1, no slope, and multiplier 0.
+    ``z - compute - overlap / s`` (r * k). Missing entries have the value 1, no slope, and multiplier 0.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Scaled:
 
     @cached_property
     def parts(self) -> tuple[slice, slice, slice, slice, slice]:
-        """The rows of the stack: links, low, high, inequalities, races."""
+        """The rows of the stack: links, low, high, inequalities, overlaps."""
         patterns, depth, _ = self.link.shape
         chains = int(np.prod(self.race_compute.shape[:2]))
         ends = np.cumsum([0, patterns * depth, depth, depth, len(self.rows), chains]).tolist()
@@ -72,7 +72,7 @@ class Scaled:
 
     @cached_property
     def missing(self) -> BoolArray | None:
-        """The chains that races do not have, (r, k, n), or None where all have as many."""
+        """The chains that overlaps do not have, (r, k, n), or None where all have as many."""
         missing = np.asarray(self.race_part(self.active) == 0)
         return missing if missing.any() else None
 
@@ -81,7 +81,7 @@ class Scaled:
         return stack[self.parts[0]].reshape(self.link.shape)
 
     def race_part(self, stack: FloatArray) -> FloatArray:
-        """Return the races of a stack as (r, k, n)."""
+        """Return the overlaps of a stack as (r, k, n)."""
         return stack[self.parts[4]].reshape(self.race_compute.shape)
 
     def sending(self, s: FloatArray) -> FloatArray:
@@ -104,7 +104,7 @@ class Scaled:
         return stack
 
     def forward(self, s: FloatArray, b: FloatArray, z: FloatArray, slope: FloatArray | None) -> FloatArray:
-        """Return the change of the stack along a direction; `slope` (r, k, g, n) is that of the races."""
+        """Return the change of the stack along a direction; `slope` (r, k, g, n) is that of the overlaps."""
         stack = np.empty((len(self.active), s.shape[1]))
         links, low, high, rows, _ = self.parts
         link = stack[links].reshape(self.link.shape)
@@ -121,7 +121,7 @@ class Scaled:
     def backward(self, stack: FloatArray, slope: FloatArray | None) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the transpose of `forward`, applied to a stack that is 0 where nothing is active.
 
-        Without a slope the races have no part in the rates.
+        Without a slope the overlaps have no part in the rates.
         """
         _, low, high, rows, _ = self.parts
         link = self.link_part(stack)
@@ -134,7 +134,7 @@ class Scaled:
         return s, b, z
 
     def backward_tail(self, stack: FloatArray, slope: FloatArray | None) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the same of a stack that has nothing but rows and races."""
+        """Return the same of a stack that has nothing but rows and overlaps."""
         patterns, depth, count = self.link.shape
         s, b = np.zeros((patterns, count)), np.zeros((depth, count))
         for row, pressure in zip(self.rows, stack, strict=False):
@@ -170,7 +170,7 @@ def scaled(program: BandwidthProgram) -> Scaled:
     active = [(link > 0).reshape(-1, count), ~fixed, ~fixed & np.isfinite(high), rows_present, chains_present]
     present = np.concatenate(active).astype(np.float64)
     many = np.maximum(present.sum(axis=0), 1.0)
-    # Only the difference of the chains of a race matters; without it the numbers would be those of the whole iteration.
+    # Only the difference of the chains of an overlap matters; otherwise the numbers are those of the whole iteration.
     least = chains.compute.min(axis=1, keepdims=True, initial=np.inf, where=chains.present)
     compute = np.where(chains.present, chains.compute - least, 0.0)
     return Scaled(

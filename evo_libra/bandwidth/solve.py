@@ -18,7 +18,7 @@ _GOOD_GAP = 1e-6
 _BROKEN, _BROKEN_BY_CONIC, _HELD = 1e-9, 1e-7, 1e-14
 _SWEEPS, _MANY_SWEEPS, _MAX_SWEEPS = 3, 300, 3000
 _SOME = 1e-9
-"""What is above 0 for a linear-programming solver."""
+"""The smallest value that counts as above 0 for a linear-programming solver."""
 
 
 ACCURACY = 1e-9
@@ -28,7 +28,7 @@ ACCURACY = 1e-9
 def optimal_bandwidth(program: BandwidthProgram, accuracy: float = ACCURACY) -> Optimum:
     """Return the bandwidths that minimise the objective of each design, with a proven lower bound.
 
-    Where no bandwidths meet the constraints, objective and bound are infinite. Where the box alone limits the
+    If no bandwidths meet the constraints, objective and bound are infinite. If the box alone limits the
     bandwidth, it is at its caps; a program that nothing limits has no optimum, see `unlimited`.
     """
     starts = range(0, max(len(program), 1), _TILE)
@@ -51,7 +51,7 @@ def _tile(program: BandwidthProgram, accuracy: float) -> Optimum:
             _put(optimum, chosen, _optimum(part, bandwidth, multipliers))
     if not len(program.traffic):
         _put_cheapest(program, optimum, short)
-    # What the closed form could not do shows in its gap.
+    # Designs that the closed form could not solve show in its gap.
     hard = np.flatnonzero(short | ~(optimum.gap() <= accuracy))
     hopeless = _out_of_reach(program.select(hard))
     optimum.objective[hard], optimum.bound[hard] = np.inf, np.inf
@@ -150,11 +150,11 @@ def _checked(program: BandwidthProgram, optimum: Optimum) -> Optimum:
     part, first = program.select(doubtful), optimum.select(doubtful)
     bandwidth, multipliers, solved = conic(part)
     bandwidth = _onto_rows(part, np.where(solved, bandwidth, part.low), _MANY_SWEEPS)
-    # Where rows nearly hold, an objective would be below the bound by what is still missing.
+    # If rows nearly hold, an objective would be below the bound by what is still missing.
     near = np.flatnonzero(solved & (violation(part, bandwidth) <= _BROKEN))
     bandwidth[:, near] = _onto_rows(part.select(near), bandwidth[:, near], _MAX_SWEEPS)
     second = _optimum(part, bandwidth, multipliers)
-    # What breaks a row is no answer; only where there is none the bound is infinite, too.
+    # Bandwidths that break a row are no answer; only without an answer is the bound infinite, too.
     without = np.flatnonzero(solved & (violation(part, bandwidth) > _BROKEN_BY_CONIC))
     second.objective[without] = np.inf
     solved[without] = [_meets(part.select(np.array([n]))) for n in without]

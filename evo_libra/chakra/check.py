@@ -1,4 +1,4 @@
-"""What may be wrong with the nodes of a trace: their attributes, and the graph of their dependencies."""
+"""Checks of the nodes of a trace: their attributes, and the graph of their dependencies."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Graph:
 
 
 def graph_of(nodes: Iterable[Node]) -> Graph:
-    """Return the graph of some nodes, of which one at a time is in memory."""
+    """Return the graph of some nodes, with one node at a time in memory."""
     ids, first, dependencies = array("Q"), array("q", [0]), array("Q")
     for node in nodes:
         ids.append(node.id)
@@ -83,7 +83,7 @@ def running_order(graph: Graph) -> Integers:
 
 
 def cycle_in(graph: Graph, order: Integers) -> tuple[int, ...]:
-    """Return the ids of nodes of which each waits for the next and the last for the first; none if all can run."""
+    """Return the ids of a circle of nodes, each waiting for the next; none if all can run."""
     if len(order) == len(graph):
         return ()
     stuck = np.ones(len(graph), dtype=bool)
@@ -99,7 +99,7 @@ def cycle_in(graph: Graph, order: Integers) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Chain:
-    """Nodes of which each waits for the one before: their number, the ids of the ends, the sum of their weights."""
+    """Nodes in a chain, each waiting for the one before: their number, the ids of the ends, the sum of weights."""
 
     nodes: int
     first: int
@@ -131,7 +131,7 @@ def longest_chain(graph: Graph, order: Integers, weights: npt.NDArray[np.float64
 
 
 MAX_MISTAKES = 20
-"""Mistakes listed for one trace: so many in its nodes end the reading; of more in its graph, the number is given."""
+"""Mistakes listed for one trace. As many in its nodes end the reading; further ones of its graph are counted."""
 
 _FIRST_COUNT = 1024
 
@@ -171,7 +171,7 @@ def check_nodes(nodes: Iterable[Node], file: str) -> tuple[Graph, Integers]:
 
 
 class _MistakeList:
-    """Collects the mistakes of a trace, of which the first few are listed."""
+    """Collects the mistakes of a trace, and lists the first few."""
 
     def __init__(self, file: str) -> None:
         self._file, self._found, self._count = file, list[Mistake](), 0
@@ -189,7 +189,7 @@ class _MistakeList:
                 return
 
     def _repeats(self) -> bool:
-        """Tell whether many nodes have ids of others; looked at whenever the trace has become twice as long."""
+        """Tell whether many nodes have ids of others; checked whenever the trace has become twice as long."""
         if len(self._ids) < self._counted:
             return False
         self._counted *= 2

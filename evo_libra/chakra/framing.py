@@ -36,7 +36,7 @@ class FramedMessage:
 
     @property
     def place(self) -> str:
-        """Where the message is, as errors say it."""
+        """The position of the message, as errors name it."""
         return f"message {self.number} (byte {self.offset})"
 
 

@@ -22,7 +22,7 @@ MAX_NODES = 2**22
 """Of a trace. A summary takes 140 bytes for a node with one dependency, while chains are looked for: 0.6 GB in all."""
 
 MAX_DEPENDENCIES = 2**24
-"""Of all nodes of a trace: four of each, of which a summary takes some 80 bytes for one, 1.3 GB in all."""
+"""Of all nodes of a trace: four of each. A summary takes some 80 bytes for one, 1.3 GB in all."""
 
 MAX_TRACE_BYTES = 2**28
 """Bytes of the nodes, unpacked, where all of them are kept, which takes about 18 times as much memory: 5 GB."""
@@ -50,7 +50,7 @@ def _schema(path: Path) -> Schema:
     try:
         return schema_of(path)
     except InputError:
-        # What is called a trace, be it gzipped, is a damaged one.
+        # A file with the name of a trace, be it gzipped, is a damaged one.
         if ".et" not in path.suffixes and path.is_file() and (other := refusal_of_file(path, "trace")):
             raise InputError(Mistake(other, str(path))) from None
         raise
@@ -150,7 +150,8 @@ def trace_files(prefix: Path) -> tuple[Path, ...]:
             raise InputError(Mistake(f"NPU {npu} has two traces, {found[npu].name} and {path.name}", str(prefix)))
         found[npu] = path
     if not found:
-        raise InputError(Mistake(f"there is neither this file nor {prefix.name}.0.et and so on beside it", str(prefix)))
+        message = f"there is neither this file nor {prefix.name}.0.et and so on next to it"
+        raise InputError(Mistake(message, str(prefix)))
     missing = [npu for npu in range(len(found)) if npu not in found]
     if missing:
         names = ", ".join(f"{prefix.name}.{npu}.et" for npu in missing[:_SHOWN])

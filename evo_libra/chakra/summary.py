@@ -1,4 +1,4 @@
-"""What a trace holds, read node by node: only ids, dependencies and times stay in memory."""
+"""Summary of a trace, read node by node: only ids, dependencies and times stay in memory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ K = TypeVar("K", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class Volume:
-    """How many nodes of a sort there are, the sum of their bytes, and how many of them have none."""
+    """Number of nodes of a sort, the sum of their bytes, and the number of them without bytes."""
 
     nodes: int
     size: int
@@ -32,7 +32,7 @@ class Volume:
 
 @dataclass(frozen=True, slots=True)
 class CollectiveKey:
-    """What collectives do, their group, empty for all NPUs, and which dimensions take part, where the trace says it."""
+    """Kind of collectives, their group, empty for all NPUs, and the dimensions that take part, if the trace says."""
 
     collective: CollectiveType
     group: str
@@ -52,7 +52,7 @@ class ComputeSummary:
 
 @dataclass(frozen=True, slots=True)
 class TraceSummary:
-    """What a trace holds, with its file and the version of its schema.
+    """Contents of a trace, with its file and the version of its schema.
 
     Collectives have the bytes that each node's ``comm_size`` has, sends and receives are by the NPU at the other end,
     loads and stores those of remote memory. `longest` is the chain of dependencies with the most nodes, `critical` the
@@ -79,7 +79,7 @@ def compute_time(node: Node, peak: float | None = None, memory_bandwidth: float 
 
     With a roofline it is the longer one of its operations at the peak and its bytes at the bandwidth of the memory, not
     rounded to nanoseconds as ASTRA-sim does; on the CPU, without a roofline or without both figures it is the recorded
-    duration, of which 0 means none. The peak is in operations per s, and the bandwidth in B/s.
+    duration; 0 means none. The peak is in operations per s, and the bandwidth in B/s.
     """
     operations, size = amount(node, "num_ops"), amount(node, "tensor_size")
     if peak and memory_bandwidth and operations is not None and size is not None and not amount(node, "is_cpu_op"):

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 
 class Kind(Enum):
-    """What a node does; the values are those of schema 0.0.4."""
+    """Kind of a node; the values are those of schema 0.0.4."""
 
     INVALID = 0
     METADATA = 1
@@ -22,11 +22,11 @@ class Kind(Enum):
 
 
 NO_OPERATION = "is of type INVALID, which is no operation; the trace is damaged, or was not finished"
-"""What is said of a node that nobody gave a kind."""
+"""Message about a node without a kind."""
 
 
 class CollectiveType(Enum):
-    """What a collective does, as its attribute ``comm_type`` says; the values are those of schema 0.0.4."""
+    """Kind of a collective, as its attribute ``comm_type`` says; the values are those of schema 0.0.4."""
 
     ALL_REDUCE = 0
     REDUCE = 1
@@ -85,7 +85,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What a trace says of itself first: the version of its schema, and attributes."""
+    """Header of a trace: the version of its schema, and attributes."""
 
     version: str = "0.0.4"
     attributes: Mapping[str, Attribute] = field(default_factory=lambda: MappingProxyType({}))

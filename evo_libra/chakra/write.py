@@ -18,9 +18,9 @@ from evo_libra.errors import unusable
 def write_trace(path: Path, metadata: Metadata, nodes: Iterable[Node]) -> None:
     """Write a trace of schema 0.0.4, so that it is there whole or not at all.
 
-    What `read.read_nodes` gives of a trace of 0.0.4 becomes the bytes that it was read from. The same nodes always
-    become the same bytes, gzipped too. A name that ends in ``.gz`` makes it gzipped, which ASTRA-sim's own reader does
-    not take. Raises `InputError` if the file cannot be written.
+    Nodes that `read.read_nodes` returns of a trace of 0.0.4 become the bytes that they were read from. The same nodes
+    always become the same bytes, gzipped too. A name that ends in ``.gz`` makes it gzipped, which ASTRA-sim's own
+    reader does not take. Raises `InputError` if the file cannot be written.
     """
     try:
         temporary = path.with_name(f".tmp-{uuid.uuid4().hex}.et")
@@ -151,8 +151,8 @@ def collective_node(
 ) -> Node:
     """Return a collective.
 
-    Each NPU brings `size` bytes, for an all-gather those of its shard. An empty group is that of all NPUs, of which
-    `involved` dimensions take part; None for all dimensions, of which ASTRA-sim takes the first four.
+    Each NPU brings `size` bytes, for an all-gather those of its shard. An empty group is that of all NPUs;
+    `involved` dimensions take part; None for all dimensions; ASTRA-sim takes the first four.
     """
     values: dict[str, Value | None] = {"is_cpu_op": False, "comm_type": collective.value, "comm_size": size}
     values |= {"pg_name": group or None, "involved_dim": None if involved is None else tuple(involved)}
@@ -173,12 +173,12 @@ def receive_node(number: int, name: str, *, source: int, destination: int, size:
 
 
 def load_node(number: int, name: str, size: int, **after: Ids) -> Node:
-    """Return a load of so many bytes from remote memory."""
+    """Return a load of some bytes from remote memory."""
     return _node(number, name, Kind.MEM_LOAD, {"is_cpu_op": False, "tensor_size": size}, **after)
 
 
 def store_node(number: int, name: str, size: int, **after: Ids) -> Node:
-    """Return a store of so many bytes to remote memory."""
+    """Return a store of some bytes to remote memory."""
     return _node(number, name, Kind.MEM_STORE, {"is_cpu_op": False, "tensor_size": size}, **after)
 
 

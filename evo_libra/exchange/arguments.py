@@ -32,7 +32,7 @@ def parse_arguments(text: str, file: str, flags: Collection[str] = ()) -> Source
 
     Variables that the same script has set before are replaced; of those of the environment their default is taken.
     Of an option that is given twice the last one counts, as in argparse.
-    What the shell would compute stays as written. Quotes, brackets and continuations only part words. The value of an
+    Expressions of the shell stay as written. Quotes, brackets and continuations only part words. The value of an
     option is on its own line, or on the next one where a backslash joins both.
 
     Parameters

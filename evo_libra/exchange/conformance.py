@@ -1,4 +1,4 @@
-"""What any reader or writer must meet, checked by asking it; for the tests of this package and of other people's.
+"""Checks that any reader or writer must pass; for the tests of this package and of other people's.
 
 In a test of your own: ``assert faults(MY_READER) == []``.
 """
@@ -80,7 +80,7 @@ def _places(data: Any) -> Iterator[tuple[Any, Any]]:  # noqa: ANN401 - data of a
 
 
 def faults(reader: Reader, count: int = 100) -> list[str]:
-    """Return what is wrong with a reader, a sentence each, on its samples and so many mutations of each."""
+    """Return the faults of a reader on its samples and on some mutations of each, one sentence per fault."""
     found = [] if reader.samples else [f"{reader.name} has no samples"]
     parse = reader.parse or parse_source
     for place, sample in enumerate(reader.samples):

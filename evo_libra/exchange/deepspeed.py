@@ -145,4 +145,4 @@ def _write(chosen: Chosen) -> Written:
     return Written(json.dumps(_config(of), indent=2) + "\n", tuple(_left(of)))
 
 
-WRITERS = (Writer("deepspeed", "the plan of a workload as DeepSpeed's JSON, beside a training script", _write),)
+WRITERS = (Writer("deepspeed", "the plan of a workload as DeepSpeed's JSON, next to a training script", _write),)

@@ -20,7 +20,7 @@ PARTS = ("generator", "training", "parallelism")
 
 @dataclass(frozen=True)
 class Draft:
-    """What one file says of a problem; several files make a problem together.
+    """Parts of a problem from one file; several files make a problem together.
 
     Attributes
     ----------

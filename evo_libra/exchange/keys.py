@@ -17,7 +17,7 @@ MOST = 10**9
 
 @dataclass(frozen=True)
 class Keys:
-    """The keys of a source; a key that nobody takes is listed by `left`, so that none is dropped silently."""
+    """The keys of a source; a key that no reader takes is listed by `left`, so that none is dropped silently."""
 
     source: Source
     taken: set[KeyPath] = field(default_factory=set)

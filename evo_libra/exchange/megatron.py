@@ -70,7 +70,7 @@ LATENT = {"query_rank": None, "kv_rank": 512, "nope_width": 128, "rope_width": 6
 """Widths of multi-head latent attention, as `OPTIONS` calls them -> what Megatron-LM takes where none is given."""
 
 SHARDING = {"no_shard": 0, "optim": 1, "optim_grads": 2, "optim_grads_params": 3}
-"""What Megatron-LM's FSDP shards -> ZeRO's stage."""
+"""Shards of Megatron-LM's FSDP -> stage of ZeRO."""
 
 LAYERS = ("moe-layer-freq", "moe_layer_freq")
 STRATEGY = ("data-parallel-sharding-strategy", "")
@@ -87,7 +87,7 @@ BACKENDS = {"flash": "fused", "fused": "fused", "auto": "fused", "unfused": "unf
 """Kernels of attention -> whether they write its scores to memory, as problem files say it."""
 APART = ("no-overlap-p2p-communication", "")
 DATA_OUTERMOST = ("tp", "cp", "pp", "dp")
-"""How groups lie with `pipeline_outside`, the innermost first."""
+"""Order of groups with `pipeline_outside`, the innermost first."""
 
 WITHOUT_EFFECT = (
     "adam-beta1", "adam-beta2", "adam-eps", "apply-layernorm-1p", "apply-query-key-layer-scaling", "attention-dropout",
@@ -128,7 +128,7 @@ _GRANULARITY = ("recompute-granularity", "activations_checkpoint_granularity")
 
 @dataclass(frozen=True)
 class Names:
-    """Where the options of one of the two formats are: a column of the tables, and the path before the names."""
+    """Place of the options of one of the two formats: a column of the tables, and the path before the names."""
 
     keys: Keys
     column: int
@@ -242,7 +242,7 @@ def dispatch_of(names: Names, generator: dict[str, Any]) -> tuple[str, ...]:
 def draft_of(
     names: Names, generator: dict[str, Any], training: dict[str, Any], each: int | None, nodes: int | None
 ) -> Draft:
-    """Return what a file says, whose `nodes` have `each` so many NPUs; raises its mistakes."""
+    """Return the parts of a problem that a file names, with `each` NPUs in each of its `nodes`; raise its mistakes."""
     parallelism = parallelism_of(names, generator["layers"])
     names.keys.check()
     return Draft(

@@ -91,7 +91,7 @@ _MOST_MEGABITS = 10**8
 
 @dataclass
 class _Gathered:
-    """What was read so far; `busids` are those of the PCI devices that are open."""
+    """State of the reading; `busids` are those of the PCI devices that are open."""
 
     file: str
     opened: list[str] = field(default_factory=list)

@@ -25,7 +25,7 @@ _DEEPEST = 8
 def interpolated(source: Source, *parts: str) -> Source:
     """Return a source in which the sizes of some mappings are computed that refer to other whole numbers.
 
-    What refers to text or to another file stays as it is.
+    References to text or to another file stay as they are.
     """
     data = dict(source.data)
     for part in parts:
@@ -145,7 +145,7 @@ def _is_sharded(keys: Keys) -> bool:
 
 
 def _training(names: Names) -> dict[str, Any]:
-    """Return what NeMo says in its own way beside what it says as Megatron-LM does."""
+    """Return the settings of NeMo's own keys, besides those of Megatron-LM."""
     keys = names.keys
     found = training_of(names, sharded=_is_sharded(keys), low=bool(keys.flag("model", "fp8")))
     between = keys.flag("model", "overlap_p2p_comm")

@@ -22,7 +22,7 @@ CATALOG, OPTICS = "parts-2024", "optics-"
 """The catalogue of problems that are imported, and how the names of its optics begin."""
 
 _USUAL = "optics-400g"
-"""What is outside of a server whose file does not say the rate of its interfaces."""
+"""Network outside of a server whose file does not say the rate of its interfaces."""
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,7 @@ def _machine(drafts: Mapping[str, Draft], npus: int | None, npu: str | None) -> 
 
 
 def _npus_of(nodes: int, npus: int | None, node: tuple[str, GpuNode] | None) -> int:
-    """Return the NPUs of so many servers."""
+    """Return the NPUs of some servers."""
     if npus is not None:
         raise InputError("--nodes and --npus both say how many NPUs there are; give one of the two")
     if node is None:

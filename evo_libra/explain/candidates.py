@@ -89,7 +89,9 @@ def candidates_of(
     # Blocks alone often make no difference: a runner-up has other sizes or technologies, if there are any.
     networks = structures_of(front)
     networks = networks if len(networks) > 1 else families_of(front)
-    return Candidates(ids, networks.of, figures, front.objectives, dict(limits or {}), front.noun)
+    return Candidates(
+        ids, networks.of, figures, objectives=front.objectives, limits=dict(limits or {}), noun=front.noun
+    )
 
 
 @dataclass(frozen=True)

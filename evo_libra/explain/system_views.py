@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,7 +74,7 @@ def _fastest_of_each_order(front: SystemFront) -> np.ndarray:
     """Return the place of the least first objective of each order, whose designs differ in plans."""
     order = np.lexsort((front.objectives[0], front.designs.structure))
     structure = front.designs.structure[order]
-    return order[np.append(True, structure[1:] != structure[:-1])]
+    return np.asarray(order[np.append(True, structure[1:] != structure[:-1])])
 
 
 def _folded(objectives: FloatArray) -> np.ndarray:
@@ -86,12 +87,28 @@ def _folded(objectives: FloatArray) -> np.ndarray:
 
 
 def absent(problem: Problem, front: Front, rows: Sequence[SystemRow]) -> list[str]:
-    """Return why a product that the file names is in no row of a front: it is in no order, or its orders are beaten."""
+    """Return why a product that the file names is in no row of a front.
+
+    It is in no order, or no order of it meets the constraints, or its orders are beaten.
+    """
     if problem.book is None or SYSTEM not in front.frame.columns:
         return []
     there = set(front.frame[SYSTEM].to_list())
     beaten = dict.fromkeys(row.system for row in rows if row.system not in there)
-    return [*problem.book.reasons, *(_beaten(front, [row for row in rows if row.system == name]) for name in beaten)]
+    return [
+        *problem.book.reasons, *_outside(problem, {row.system for row in rows}),
+        *(_beaten(front, [row for row in rows if row.system == name]) for name in beaten),
+    ]  # fmt: skip
+
+
+def _outside(problem: Problem, within: Collection[str]) -> Iterator[str]:
+    """Yield why systems have no order within the constraints; nothing where not every order was looked at."""
+    assert problem.book is not None, "the problem is of orders"  # noqa: S101 - internal error
+    limits = " and ".join(f"'{one.text}'" for one in problem.constraints if not (one.ports or one.own_memory))
+    orders = Counter(order.system for order in problem.book.orders)
+    for system, count in orders.items() if within else ():
+        if system not in within:
+            yield f"{system} is on no row: none of its {count:,} orders meets {limits or 'its memory'}"
 
 
 def _beaten(front: Front, rows: Sequence[SystemRow]) -> str:

@@ -32,7 +32,7 @@ Degree = PositiveInt | Literal["any"] | Annotated[tuple[PositiveInt, ...], Field
 
 
 STRICT = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False, defer_build=True)
-"""What all models of files have in common; they are built when a file is checked, as many files never are."""
+"""Base of the models of files; each is built when its first file is checked."""
 
 
 class Late:
@@ -51,7 +51,7 @@ class Late:
 
     @cached_property
     def adapter(self) -> TypeAdapter[Any]:
-        """What checks values of the type."""
+        """The validator of values of the type."""
         own = isinstance(self.type, type) and issubclass(self.type, BaseModel)
         return TypeAdapter(self.type, config=None if own else STRICT)
 

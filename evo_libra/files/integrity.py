@@ -27,7 +27,7 @@ _LINE_DIGITS = 16
 _TABLE_MARK = b"sha256:"
 _BLANK = _TABLE_MARK + b"0" * 64
 BLANK = _BLANK.decode()
-"""What the metadata of a table say under `CHECKSUM` until `seal_table` has put the checksum there."""
+"""Metadata of a table under `CHECKSUM` until `seal_table` has put the checksum there."""
 
 
 _ARCHIVE_DIGITS = 64
@@ -39,7 +39,7 @@ class DamagedError(InputError):
 
 
 def opened(path: Path | str) -> BinaryIO:
-    """Open a regular file for reading; a named pipe that nobody writes to would block for ever.
+    """Open a regular file for reading; a named pipe without a writer would block for ever.
 
     Raises `OSError` if there is none, it is no regular file, or it cannot be read.
     """

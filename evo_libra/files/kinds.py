@@ -1,4 +1,4 @@
-"""What kind of file something is, and what to do with it, for whoever gave it to the wrong command."""
+"""Kinds of files, and advice for a user who gave one to the wrong command."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 VARINT, WIDE, BYTES, NARROW = 0, 1, 2, 5
-"""Wire types: a number of any length, eight bytes, a length and so many bytes, four bytes."""
+"""Wire types: a number of any length, eight bytes, a length and its bytes, four bytes."""
 
 Field = tuple[int, int, bytes]
 """Number and wire type of a field, and its content where that is bytes."""
@@ -63,7 +63,7 @@ USE = {
     "system": "a system file of ASTRA-sim; use `evo-libra import --system`",
     "trace": "an execution trace; use it as `trace` of a workload, or `evo-libra workload show`",
 }
-"""What each kind of file is, and where it belongs."""
+"""Description of each kind of file, and the command for it."""
 _BEGINNINGS = {
     b"PAR1": "a Parquet file; use the folder of the run that it belongs to",
     b"SQLite format 3": "a database; use the folder of the run that it belongs to",

@@ -53,7 +53,7 @@ _PATTERNS = {
     r"^20[0-9]{2}(-(0[1-9]|1[0-2]))?$": "a month or a year, such as 2026-11",
     r"^[A-Za-z][A-Za-z0-9.-]*$": "a name of letters, digits, dots and dashes that begins with a letter",
 }
-"""What the regular expressions of schemas ask for."""
+"""Descriptions of the regular expressions of schemas."""
 _LISTED = ("literal_error", "enum")
 _OWN_WORDS = ("value_error", "assertion_error")
 
@@ -64,7 +64,7 @@ def mistakes_of(
     """Return the path and the sentence of each mistake that pydantic found.
 
     An unknown key that resembles a missing one of the same mapping is one mistake. Of a union, only the errors of the
-    member that was most likely meant are listed. Of more errors than `limit`, unknown keys, of which a file may have
+    member that was most likely meant are listed. Of more errors than `limit`, unknown keys, since a file may have
     thousands, are left out first.
     """
     found = error.errors(include_url=False)
@@ -212,7 +212,7 @@ def _names(expected: str) -> list[str]:
 
 
 def _members(annotation: object) -> tuple[object, ...]:
-    """Return the types of which a value may be one, None not counted."""
+    """Return the types that a value may have, None not counted."""
     if get_origin(annotation) is Annotated:
         late = next((one for one in get_args(annotation)[1:] if isinstance(one, Late)), None)
         return _members(get_args(annotation)[0] if late is None else late.type)

@@ -47,7 +47,7 @@ class StrictModel(BaseModel):
 
 @dataclass(frozen=True)
 class Source:
-    """What a file says, as plain data, and the place of every key and item by its path; ``()`` is the whole."""
+    """Contents of a file as plain data, and the position of every key and item by its path; ``()`` is the whole."""
 
     file: str
     data: Data
@@ -104,7 +104,7 @@ def packaged(model: type[M], path: Path) -> M:
 
 
 def parse_source(text: str, file: str) -> Source:
-    """Read one document of YAML 1.2, of which JSON is a part; ``file`` is the name to show in errors.
+    """Read one document of YAML 1.2, which includes JSON; ``file`` is the name to show in errors.
 
     Raises `InputError` if the text is not YAML, is empty or too large, has several documents, duplicate keys, keys that
     are not text or exceed YAML's 1024 characters, merge keys, tags beyond the core schema, or numbers that are not

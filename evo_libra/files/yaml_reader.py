@@ -40,7 +40,7 @@ _TAGGED: dict[str, set[type]] = {"null": {NoneType}, "bool": {bool}, "int": {int
 
 @dataclass(frozen=True)
 class Position:
-    """Where something was written; lines and columns count from 1 and are None on the command line."""
+    """Position in a file; lines and columns count from 1 and are None on the command line."""
 
     file: str
     line: int | None = None

@@ -113,7 +113,7 @@ class Archive:
         return Collection(self).add(genes, objectives, violation).archive
 
     def spread(self, most: int) -> IntArray:
-        """Return at most so many of the designs, in even steps along the first objective's order, ends included."""
+        """Return at most `most` of the designs, in even steps along the first objective's order, ends included."""
         return even_steps(len(self), most)
 
     def thinned(self, epsilon: float) -> Archive:
@@ -161,7 +161,7 @@ class Archive:
 
 
 ONE_ROW = "A row stands for the designs that it beats, or comes within {:g} % of, in every objective."
-"""What the fronts of runs say that leave out designs which differ by an epsilon in percent."""
+"""Note of the fronts of runs that leave out designs which differ by an epsilon in percent."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ class Collection:
     fresh : genes, objectives and violations of generations as they came.
     waiting : genes and objectives of designs that came after those of the archive and before the fresh ones, without
         those that others of them dominate.
-    stairs : of two objectives, the front of the archive and of the first of what waits; None until somebody asks.
+    stairs : of two objectives, the front of the archive and of the first designs that wait; None until it is asked for.
     """
 
     settled: Archive
@@ -256,7 +256,7 @@ def _front(found: Collection) -> tuple[tuple[FloatArray, ...], FloatArray, IntAr
 
 
 def even_steps(count: int, most: int) -> IntArray:
-    """Return at most so many places of a sequence, in even steps, its ends included."""
+    """Return the indices of at most `most` items of a sequence, in even steps, its ends included."""
     # Steps are at least 1, so that no place comes twice.
     return np.linspace(0, count - 1, min(most, count)).round().astype(np.int64)
 

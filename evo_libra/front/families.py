@@ -73,7 +73,7 @@ def structures_of(front: Front) -> Families:
 
 
 def drawn_families(front: Front, most: int) -> Families:
-    """Return the finest groups that a picture can tell apart: topologies where they are few, structures otherwise."""
+    """Return the finest groups that a picture can tell apart: topologies where they are few, combinations otherwise."""
     families = families_of(front)
     return families if len(families) <= most else structures_of(front)
 

@@ -90,7 +90,7 @@ class Front:
 
     @property
     def noun(self) -> str:
-        """What its rows are, by the question of its problem: an order or a design."""
+        """The kind of its rows, by the question of its problem: an order or a design."""
         return "order" if SYSTEM in self.frame.columns else "design"
 
     @cached_property
@@ -133,7 +133,7 @@ class Front:
         return dict(view("knee")(self))
 
     def recommend(self, **limits: float) -> list[dict[str, Any]]:
-        """Return the designs to look at first, each with its reason and its runner-up.
+        """Return the recommended designs, each with its reason and its runner-up.
 
         Parameters
         ----------
@@ -215,7 +215,7 @@ def front_of(problem: SearchProblem, archive: Archive) -> Front:
 
 
 def _check(problem: SearchProblem, archive: Archive) -> None:
-    """Refuse designs, looked at as networks and not as genes, that may not be on a front."""
+    """Refuse designs that may not be on a front, checked as networks and not as genes."""
     wrong = ~np.isfinite(archive.objectives).all(axis=0)
     if isinstance(problem, Problem) and len(archive):
         wrong |= problem.violation(problem.decode(archive.genes)) > 0
@@ -231,7 +231,7 @@ def _check(problem: SearchProblem, archive: Archive) -> None:
 
 
 def _without_noise(archive: Archive) -> Archive:
-    """Drop designs that rounding alone keeps on a front of two objectives: of structures of equal time, for one."""
+    """Drop designs that rounding alone keeps on a front of two objectives: of combinations of equal time, for one."""
     if len(archive.objectives) != 2:  # noqa: PLR2004 - only there neighbours are next to each other
         return archive
     kept = np.arange(len(archive))

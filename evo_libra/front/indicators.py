@@ -79,8 +79,8 @@ def attainment_surfaces(fronts: Sequence[FloatArray], percentages: Sequence[int]
     """Return the surfaces that at least some percentage of the fronts attains (Grunert da Fonseca et al. 2001).
 
     A point is attained by a front that has a design no worse in every objective. The fronts are (m, k_i), m is 2 or 3;
-    an empty front counts, too. A surface is its (m, k) corners, the first objective ascending; it has none where so
-    many fronts attain nothing.
+    an empty front counts, too. A surface is its (m, k) corners, the first objective ascending; it has none where that
+    share attains nothing.
     """
     objectives = len(fronts[0])
     # A search that found nothing attains a point that no other attains.
@@ -117,7 +117,7 @@ def largest_factor(front: FloatArray, reference: FloatArray) -> float:
     """Return the factor by which a front would have to be better to weakly dominate the reference.
 
     This is the multiplicative epsilon indicator (Zitzler et al. 2003) of (m, k) and (m, n) values above 0: the max over
-    r of the min over p of the max over i of p[i] / r[i]. It is exact without looking at all pairs of designs.
+    r of the min over p of the max over i of p[i] / r[i]. It is exact without a comparison of all pairs of designs.
     """
     upper = _factors_nearby(front, reference)
     order = np.argsort(-upper)

@@ -11,7 +11,7 @@ from evo_libra.arrays import FloatArray, IntArray, columns
 
 @dataclass(frozen=True)
 class Staircase:
-    """Which of the designs that came, one after the other, are on the front of two objectives.
+    """The front of two objectives of designs that come one after the other.
 
     It needs no genes, so that it costs little to keep it up to date.
 

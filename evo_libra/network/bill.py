@@ -12,7 +12,7 @@ from evo_libra.network.blocks import ITEMS, Counts, Kit, Part
 from evo_libra.network.blocks.registry import BLOCKS
 
 Scenario = Literal["low", "value", "high"]
-"""Which bound of a price that is a range."""
+"""The bound of a price that is a range."""
 
 SCENARIOS: tuple[Scenario, ...] = get_args(Scenario)
 
@@ -90,7 +90,7 @@ def parts_of(kits: Sequence[Kit]) -> dict[str, Part]:
 def pieces(items: FloatArray, kits: Sequence[Kit], kit_index: IntArray, parts: Sequence[str]) -> FloatArray:
     """Return (part, n) how many pieces of some parts, by their names, are in (item, d, n) bills of (d, n) kits."""
     place, count = {name: row for row, name in enumerate(parts)}, kit_index.shape[1]
-    # What is none of the parts is counted in one more row.
+    # Items that are none of the parts are counted in one more row.
     table = [
         [len(parts) if part is None else place.get(part.name, len(parts)) for part in parts_in(kit)] for kit in kits
     ]
@@ -102,7 +102,7 @@ def pieces(items: FloatArray, kits: Sequence[Kit], kit_index: IntArray, parts: S
 def part_figures(kit: Kit, scenario: Scenario = "value") -> FloatArray:
     """Return (2, item) USD and W of one piece of each item; 0 for a part that the kit does not buy.
 
-    A link takes the energy of its bits at full rate in both directions beside the power of its part.
+    A link takes the energy of its bits at full rate in both directions besides the power of its part.
     """
     figures = np.array([_figures(part, scenario) for part in parts_in(kit)]).T
     figures[1, _CABLES] += _BOTH_WAYS * _BITS * kit.port_rate * kit.energy

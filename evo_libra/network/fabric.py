@@ -73,15 +73,15 @@ def written(
 
 
 OPTIONS = ("chunks", "scheduler", "algorithms")
-"""What may follow a network in the notation, such as ``chunks=64``; see `evo_libra.timing.schedule_choices`."""
+"""Options that may follow a network in the notation, such as ``chunks=64``; see `evo_libra.timing.schedule_choices`."""
 
 _COUNT = re.compile(r"\d{1,9}", re.ASCII)
 
 NPU = "npu"
-"""What names the accelerator in the notation, such as ``npu=h100-80gb``."""
+"""Key of the accelerator in the notation, such as ``npu=h100-80gb``."""
 
 SPARES = "spares"
-"""What gives the number of spare NPUs in the notation, such as ``spares=64``."""
+"""Key of the number of spare NPUs in the notation, such as ``spares=64``."""
 
 _DIMENSION = re.compile(
     r"(?P<block>[A-Za-z]+\d*)\((?P<npus>\d{1,9})\)"

@@ -1,4 +1,4 @@
-"""What failures of its parts do to a network: how often a job stops, how much is in repair, what waits for it.
+"""Effects of failing parts on a network: stops of a job, parts in repair, and the NPUs that wait for them.
 
 A failure that cuts NPUs off stops the job. Spare NPUs are wired to the outermost dimension, where it has switches; one
 place of it, with all that is inside, is a unit. A spare unit stands in for a unit that a failure cuts off. The job
@@ -27,7 +27,7 @@ can stand in for, failures that wait, and shares of bandwidth that are gone."""
 
 @dataclass(frozen=True)
 class Sparing:
-    """Where spares of (n,) networks are.
+    """Position of the spares of (n,) networks.
 
     Attributes
     ----------

@@ -14,13 +14,13 @@ PAYLOAD, HEADERS = 1000, 62
 """Bytes of a packet: payload, and headers of Ethernet, IP, UDP and InfiniBand's transport around it."""
 
 RAMP_ROUND_TRIPS, RAMP_PRODUCTS = 3.0, 8.0
-"""A message of no bytes waits for so many round trips, one of so many products of bandwidth and delay for none."""
+"""Round trips that an empty message waits for, and the products of bandwidth and delay of one that waits for none."""
 
 APPROXIMATION = "approximation; ordering only; no figures of the paper were read"
-"""What every output says of designs with a transport."""
+"""Note of every output on designs with a transport."""
 
 LABEL = f"times under a congestion control of RoCE: {APPROXIMATION}"
-"""The same as a line beside times."""
+"""The same as a line next to times."""
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""How far a front is from optimal: bounds, pruning, branch and bound, certificates."""
+"""Distance of a front from the optimum: bounds, pruning, branch and bound, certificates."""

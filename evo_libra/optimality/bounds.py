@@ -21,7 +21,7 @@ EXACT = 1e-9
 """Relative gap up to which a time counts as the least one."""
 
 MAX_PAIRS = 1_000_000
-"""More pairs of a topology and a plan than that are not looked at one by one."""
+"""More pairs of a topology and a plan than that are not bounded one by one."""
 
 _STEPS = 12
 _BATCH = 256
@@ -64,11 +64,11 @@ class CostBounds:
 
 @dataclass(frozen=True)
 class VariantBounds(CostBounds):
-    """Cheap bounds of v variants; a variant is a structure with a choice of blocks and of plans.
+    """Cheap bounds of v variants; a variant is a combination with a choice of blocks and of plans.
 
     Attributes
     ----------
-    structure : (v,) index of the structure, -1 for one that is not in a table.
+    structure : (v,) index of the combination, -1 for one that is not in a table.
     npus, technology, gene : (d, v) sizes, technologies and block genes.
     plan : (w, v) places of the plans of workloads that leave some open.
     """
@@ -84,7 +84,7 @@ class VariantBounds(CostBounds):
 def bound_variants(problem: Problem) -> VariantBounds:
     """Return bounds of every variant of a space; of blocks and plans, of those that may be of use.
 
-    An `InputError` says that the problem does not minimise time, or that there are too many variants to look at each.
+    An `InputError` says that the problem does not minimise time, or that there are too many variants to bound each.
     """
     structure, npus, technology, gene = shapes_of(problem)
     if problem.time.tables:
@@ -94,13 +94,13 @@ def bound_variants(problem: Problem) -> VariantBounds:
 
 
 def shapes_of(problem: Problem) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """Return (v,) structures and (d, v) sizes, technologies and blocks that may be of use; see `bound_variants`."""
+    """Return (v,) combinations and (d, v) sizes, technologies and blocks that may be of use; see `bound_variants`."""
     if TIME not in problem.objectives:
         raise InputError("least times at each cost are asked for, but time is no objective of the problem")
     table = problem.structures.table
     if table is None:
         raise InputError(
-            f"the space has {len(problem.structures):,} topologies, too many to look at each; "
+            f"the space has {len(problem.structures):,} topologies, too many to bound each; "
             "search it with another engine and certify the front"
         )
     structure, gene = variants(problem.pricing, problem.constraints, table.npus, table.technology)
@@ -114,7 +114,7 @@ def _bounds_of_plans(
     shape, group = held(problem, plans, npus, technology)
     if (pairs := plans.ways.members.count(group)) > MAX_PAIRS:
         raise InputError(
-            f"the space has {pairs:,} pairs of a topology and a plan, too many to look at each; "
+            f"the space has {pairs:,} pairs of a topology and a plan, too many to bound each; "
             "search it with another engine and certify the front"
         )
     node, plan = plans.ways.members.of(group)
@@ -127,7 +127,7 @@ def _bounds_of_plans(
 
 
 def held(problem: Problem, plans: UsefulPlans, npus: IntArray, technology: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the pairs of (d, v) structures and groups of plans whose process groups they can hold: places of both."""
+    """Return the indices of (d, v) combinations and of groups of plans whose process groups they can hold, in pairs."""
     # Plans ask for the accelerator that the innermost technology is of, and for nothing else of the technologies.
     owner = problem.time.owner
     first = technology[0] if owner is None else np.unique(owner, return_index=True)[1][owner[technology[0]]]

@@ -1,7 +1,7 @@
-"""Branch and bound over partial structures: a bound of the ideal where a space is too large to look at each structure.
+"""Branch and bound over partial combinations: a bound of the ideal of a space too large to evaluate whole.
 
-The structure that promises most goes first, whether it is partial or complete: a complete one is solved only when none
-promises more. So the bound gets tighter with every step, and what cannot change it much waits until the end.
+The combination with the lowest bound goes first, partial or complete: a complete one is solved only when no bound is
+lower. So the bound gets tighter with every step, and combinations that cannot change it much wait until the end.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ _BATCH = 1024
 _CHUNK = 4096
 _ROWS = 256
 _EDGES = np.array([0.0, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995, 0.9998, 0.9999])
-"""Scores by which structures wait: those of one interval are equally urgent."""
+"""Scores by which combinations wait: those of one interval are equally urgent."""
 _EXACT_PROOF = 200_000
-"""So many waiting structures, those that promise most, are each bounded in a proof; scores stand for the others."""
+"""Waiting combinations of the lowest scores that a proof bounds one by one; scores stand for the rest."""
 
 
 @dataclass(frozen=True)
 class _Page:
-    """Structures that wait together. The version is how often better designs had been found when they were scored."""
+    """Combinations that wait together. The version is how often better designs had been found when they were scored."""
 
     nodes: PartialStructures
     version: int
 
 
 class _Queue:
-    """Structures that wait, in pages by the interval of their scores; those of the first interval go first."""
+    """Combinations that wait, in pages by the interval of their scores; those of the first interval go first."""
 
     def __init__(self) -> None:
         self.pages: list[list[_Page]] = [[] for _ in _EDGES]
@@ -48,7 +48,7 @@ class _Queue:
         return sum(len(page.nodes) for pages in self.pages for page in pages)
 
     def put(self, nodes: PartialStructures, version: int) -> None:
-        """Let structures wait that were scored at a version."""
+        """Let combinations wait that were scored at a version."""
         place = np.searchsorted(_EDGES, nodes.score, side="right") - 1
         for interval in np.unique(place).tolist():
             pages, some = self.pages[interval], nodes.select(np.flatnonzero(place == interval))
@@ -72,14 +72,14 @@ class _Queue:
 
 @dataclass(frozen=True)
 class BoundProgress:
-    """What is proven so far.
+    """The proof so far.
 
     Attributes
     ----------
-    ideal : of the complete structures that were solved, and the best designs known.
+    ideal : of the complete combinations that were solved, and the best designs known.
     spent : (k,) USD that the best designs cost which were found on the way; infinite where none was.
-    looked : partial and complete structures looked at; `solved` : programs solved.
-    open : structures that are still open, those that promise most first.
+    looked : partial and complete combinations evaluated; `solved` : programs solved.
+    open : combinations that are still open, those that promise most first.
     before : (k,) seconds that were proven before.
     """
 
@@ -92,7 +92,7 @@ class BoundProgress:
 
     @property
     def waiting(self) -> int:
-        """Structures that are still open, partial and complete ones."""
+        """Combinations that are still open, partial and complete ones."""
         return sum(len(nodes) for nodes in self.open)
 
     @property
@@ -113,14 +113,14 @@ class BoundProgress:
             for start in range(0, len(nodes), _ROWS):
                 part = nodes.select(np.arange(start, min(start + _ROWS, len(nodes))))
                 lower = np.minimum(lower, part.bound(self.ideal.cost).min(axis=0))
-        # Completions may have a looser bound than the partial structure had; a proven bound stays.
+        # Completions may have a looser bound than the partial combination had; a proven bound stays.
         return np.maximum(lower, self.before)
 
 
 def branch_and_bound(problem: Problem, cost: FloatArray, time: FloatArray) -> Iterator[BoundProgress]:
-    """Yield ever tighter bounds of the least time at some costs; ends when each structure is excluded or solved.
+    """Yield ever tighter bounds of the least time at some costs; ends when each combination is excluded or solved.
 
-    Linear constraints hold in complete structures; partial ones leave them out, which can only lower the bound.
+    Linear constraints hold in complete combinations; partial ones leave them out, which can only lower the bound.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def branch_and_bound(problem: Problem, cost: FloatArray, time: FloatArray) -> It
         waiting = tuple(page.nodes for pages in queue.pages for page in pages)
         found = BoundProgress(ideal=ideal, spent=spent, looked=looked, solved=solved, open=waiting, before=before)
         yield found
-        # The bound is computed only where somebody has asked for it.
+        # The bound is computed only where a caller has asked for it.
         before = found.bound if "bound" in vars(found) else before
         if not waiting:
             break
@@ -162,7 +162,7 @@ def branch_and_bound(problem: Problem, cost: FloatArray, time: FloatArray) -> It
 def _with_leaves(
     problem: Problem, bounded: Problem, plans: UsefulPlans, nodes: PartialStructures, ideal: Ideal, spent: FloatArray
 ) -> tuple[Ideal, FloatArray, int]:  # fmt: skip
-    """Solve complete structures that may be better than the best known designs; return how many programs that took."""
+    """Solve complete combinations that may beat the best known designs; return the number of programs solved."""
     column, gene = variants(problem.pricing, problem.constraints, nodes.npus, nodes.technology)
     group = nodes.group[column]
     if problem.time.tables:
@@ -215,7 +215,7 @@ def _with_variants(
         better = np.flatnonzero(found.variant >= 0)
         designs, spent = topologies_of(problem, part.select(found.variant[better])), spent.copy()
         spent[better] = (designs.price * found.bandwidth[:, better]).sum(axis=0)
-        # What is within one budget is within every larger one.
+        # A design within one budget is within every larger one.
         least = np.minimum.accumulate(found.time)
         place = np.maximum.accumulate(np.where(found.time <= least, np.arange(len(least)), 0))
         ideal, spent = replace(ideal, time=least, bound=found.bound), spent[place]

@@ -1,4 +1,4 @@
-"""How far a front is from optimal, proven: against lower bounds of the least time at every cost."""
+"""Proven distance of a front from the optimum: against lower bounds of the least time at every cost."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import COST, TIME
 
 ENUMERATED = 1_000
-"""Up to so many structures each one is looked at; beyond, branch and bound leaves most of them out."""
+"""Largest number of combinations that are bounded one by one; beyond, branch and bound prunes most of them."""
 
 _LEVELS = 1000
 _MANY_PAIRS = 5_000
 _FINE = 100_000
 _BRANCH_LEVELS, _END_LEVELS, _END_STEPS = 1000, 40, 60
 _SEARCHED = 6.0
-"""After a certificate, structures are looked at for so many times as long as that took."""
+"""Time for the search of combinations after a certificate, in times of that certificate."""
 _BELOW = 1e-8
-"""What counts as just below a cost; more than the tolerance of a least cost."""
+"""Factor of a cost that counts as just below it; more than the tolerance of a least cost."""
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """What is proven of a front.
+    """The proof of a front.
 
     Attributes
     ----------
     hypervolume : of the front, on log10 axes scaled so that the ideal front's best values are 0 and its worst ones 1,
-        reference point 1.1. Where the space is too large to know the ideal's ends, those of the best front known are
+        reference point 1.1. If the space is too large to know the ideal's ends, those of the best front known are
         taken.
     max_hypervolume : that no front can exceed, on the same axes.
     factor : (n,) at least 1: no design of the same cost is faster than that design by more than this factor.
@@ -52,11 +52,11 @@ class Certificate:
         design on, the fastest design the front has for the money, against the ideal.
     at_cost : USD where the largest factor is.
     fastest : seconds that no design undercuts.
-    structures : of the space; `looked` : those looked at, partial ones included; the others are excluded by bounds.
-    waiting : partial structures still to be looked at; 0 where the proof is as tight as it gets.
+    structures : of the space; `looked` : those evaluated, partial ones included; the others are excluded by bounds.
+    waiting : partial combinations still to be evaluated; 0 where the proof is as tight as it gets.
     solved : programs solved.
     plans : parallelisation plans that fit the memory, of all workloads together; 1 where none is open.
-    networks : of whole ports, each of which was looked at; 0 where parts come in any fraction.
+    networks : of whole ports, each of which was evaluated; 0 where parts come in any fraction.
     """
 
     hypervolume: float
@@ -94,7 +94,7 @@ class _Bounds:
     Attributes
     ----------
     at : seconds that no design of at most these (k,) costs undercuts.
-    cost : (m,) USD, ascending, from the cheapest design on, in steps of which the bound is constant.
+    cost : (m,) USD, ascending, from the cheapest design on; the bound is constant within each step.
     fastest : seconds that nothing undercuts.
     best, worst : (2,) seconds and USD that are 0 and 1 on the axes of the hypervolume.
     """
@@ -109,11 +109,11 @@ class _Bounds:
 def certify(problem: Problem, front: Front, seconds: float | None = None) -> Certificate:
     """Prove how far a front is from the best one of a problem.
 
-    The proof rests on the problem's own time model, technologies, box and linear constraints, over every structure,
+    The proof rests on the problem's own time model, technologies, box and linear constraints, over every combination,
     block and plan, and on lower bounds computed in doubles from dual multipliers. It leaves out lower limits of time,
     which can only lower the bounds. Over a large space it ends after some `seconds`, or by itself.
 
-    Of whole ports, where these are not too many, every network is looked at under the problem's own time, with every
+    Of whole ports, where these are not too many, every network is evaluated under the problem's own time, with every
     plan and way to run collectives that no bound excludes, and the proof is exact.
 
     Raises
@@ -131,7 +131,7 @@ def certify(problem: Problem, front: Front, seconds: float | None = None) -> Cer
 
 
 def of_time_and_cost(front: Front) -> bool:
-    """Return whether a front is of time against cost, of which less than every design need be looked at."""
+    """Return whether a front is of time against cost, whose proof need not evaluate every design."""
     return set(front.objectives) == {TIME.column, COST.column}
 
 
@@ -164,7 +164,7 @@ def certificates(
 
 
 def _many_pairs(problem: Problem) -> bool:
-    """Return whether there are many pairs of a structure and a plan, of which bounds exclude most at once."""
+    """Return whether there are many pairs of a combination and a plan, most of which bounds exclude at once."""
     plans = len(useful_plans(problem.time, problem.constraints)) if problem.time.tables else 0
     return plans * len(problem.structures) > _MANY_PAIRS
 
@@ -273,7 +273,7 @@ def _certificate(
     between = designs.time / np.append(proven.at(designs.cost[1:] * (1.0 - _BELOW)), proven.fastest)
     worst = int(between.argmax())
     bound = proven.at(proven.cost[1:])
-    # Where even the bound is too slow there is no feasible design.
+    # If even the bound is too slow there is no feasible design.
     bound = np.where(bound > _time_limit(problem), np.inf, bound)
     lower = np.stack([np.append(bound, proven.fastest), proven.cost])
     return Certificate(

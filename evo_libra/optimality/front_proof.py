@@ -1,4 +1,4 @@
-"""How far a front of any objectives is from optimal, proven by a look at every network of whole ports."""
+"""The distance of a front of any objectives from the optimum, proven by evaluating every network of whole ports."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COMPARED = 4_000_000
 
 @dataclass(frozen=True)
 class FrontProof:
-    """What is proven of a front.
+    """The proof of a front.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ def prove_front(problem: Problem, front: Front, seconds: float | None = None) ->
     found = whole_front(problem, mine, None if seconds is None else clock.monotonic() + seconds)
     if found is None:
         raise InputError(
-            "a proof of other objectives than time and cost looks at every design of whole ports; there are too many, "
+            "a proof of other objectives than time and cost evaluates every design of whole ports; there are too many, "
             "or parts come in any fraction"
         )
     return _proof(problem, mine, found)

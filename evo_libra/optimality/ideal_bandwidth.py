@@ -1,8 +1,8 @@
 """The ideal: the least time at each cost that any design of a space has, exact and proven.
 
-Every structure gets a cheap bound first: time is at least ``base + kappa / cost`` and at least its time with all
-bandwidths at their caps. At each cost the structure with the lowest bound is solved, until no bound is below the best
-time found. A solved structure's multipliers bound its time at all other costs, too.
+Every combination gets a cheap bound first: time is at least ``base + kappa / cost`` and at least its time with all
+bandwidths at their caps. At each cost the combination with the lowest bound is solved, until no bound is below the best
+time found. A solved combination's multipliers bound its time at all other costs, too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BATCH = 256
 
 @dataclass(frozen=True)
 class TangentLines:
-    """What solved variants prove at every cost: ``height - slope * (cost - at)``, m of them."""
+    """Lower bounds from solved variants at every cost: ``height - slope * (cost - at)``, m of them."""
 
     variant: IntArray
     at: FloatArray
@@ -41,7 +41,7 @@ class TangentLines:
 
 @dataclass(frozen=True)
 class Ideal:
-    """Least times at some costs, as far as variants have been looked at.
+    """Least times at some costs, as far as variants have been bounded.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Ideal:
 
 
 def empty_ideal(cost: FloatArray, depth: int) -> Ideal:
-    """Return an ideal before any variant has been looked at."""
+    """Return an ideal before any variant has been bounded."""
     count, empty = len(cost), np.empty(0)
     lines = TangentLines(np.empty(0, dtype=np.int64), empty, empty, empty)
     none = np.full(count, np.inf)
@@ -69,7 +69,7 @@ def empty_ideal(cost: FloatArray, depth: int) -> Ideal:
 
 
 def with_variants(problem: Problem, bounds: VariantBounds, chosen: IntArray, ideal: Ideal) -> Ideal:
-    """Return the ideal once (v,) more variants have been looked at."""
+    """Return the ideal once (v,) more variants have been bounded."""
     part = bounds.select(chosen)
     time, variant, bandwidth = ideal.time.copy(), ideal.variant.copy(), ideal.bandwidth.copy()
     lower, lines = part.bound(ideal.cost), ideal.lines
@@ -111,7 +111,7 @@ def with_variants(problem: Problem, bounds: VariantBounds, chosen: IntArray, ide
 
 
 def _lowest(waiting: FloatArray) -> tuple[IntArray, IntArray]:
-    """Return rows and columns of the lowest entries of each column, so many that a batch is worth its calls."""
+    """Return rows and columns of the lowest entries of each column, enough for an efficient batch."""
     columns = np.flatnonzero(np.isfinite(waiting).any(axis=0))
     count = int(np.clip(_BATCH // len(columns), 1, len(waiting)))
     rows = np.argpartition(waiting[:, columns], count - 1, axis=0)[:count]
@@ -166,7 +166,7 @@ def _extreme(bounds: VariantBounds) -> IntArray:
 def levels(problem: Problem, bounds: VariantBounds, count: int) -> FloatArray:
     """Return (count,) costs in even steps along the ideal on logarithmic axes, from the cheapest design to the fastest.
 
-    Where cost is no objective there is one level, at which nothing is out of reach.
+    If cost is no objective there is one level, at which nothing is out of reach.
     """
     if COST not in problem.objectives:
         return np.array([2.0 * problem.pricing.max_cost()])
@@ -180,7 +180,7 @@ def levels(problem: Problem, bounds: VariantBounds, count: int) -> FloatArray:
     high = max(float(cost.min()) if len(cost) else highest, low)
     # Next to the cheapest design the ideal is steep.
     coarse = np.unique([*np.geomspace(low, high, _COARSE), *(low + (high - low) * np.geomspace(1e-7, 1, _COARSE))])
-    # Where a structure becomes affordable the ideal may jump.
+    # If a combination becomes affordable the ideal may jump.
     jumps = np.unique(bounds.min_cost[(bounds.min_cost > low) & (bounds.min_cost < high)])
     jumps = jumps[:: max(1, -(-len(jumps) // (count // 4 + 1)))]
     ideal = ideal_of(problem, coarse, bounds)

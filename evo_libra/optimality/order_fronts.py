@@ -27,7 +27,7 @@ class SystemFront:
 
 
 def system_fronts(problem: Problem) -> Mapping[str, SystemFront] | None:
-    """Return the exact front of each system, by its name; None where there are too many designs to look at.
+    """Return the exact front of each system, by its name; None where there are too many designs to evaluate.
 
     It is found once for a problem.
     """

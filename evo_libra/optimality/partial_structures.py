@@ -1,9 +1,9 @@
-"""Partial structures: their inner dimensions are chosen, and one relaxed dimension stands for all others.
+"""Partial combinations: their inner dimensions are chosen, and one relaxed dimension stands for all others.
 
 The relaxed dimension has all remaining NPUs. A process group sends as many bytes over it as over the others together
 (shrinking messages: exactly; all-to-all: at most), as ``max_i a_i / b_i >= sum a_i / sum b_i``. Its price is the lowest
 one of the others, its cap is the sum of their caps, and its floor is their lowest floor. So its best time at any budget
-is below that of every completion. A complete structure is one without NPUs left.
+is below that of every completion. A complete combination is one without NPUs left.
 
 Plans that lie alike on networks are one: the smallest coefficients of a group of them bound all of its plans.
 """
@@ -42,7 +42,7 @@ class Budgets:
 
 @dataclass(frozen=True)
 class Prefixes:
-    """Partial structures, m of them.
+    """Partial combinations, m of them.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Prefixes:
 
 @dataclass(frozen=True)
 class PartialStructures(Prefixes, CostBounds):
-    """Partial structures with their bounds.
+    """Partial combinations with their bounds.
 
     Attributes
     ----------
@@ -103,9 +103,9 @@ class PartialStructures(Prefixes, CostBounds):
         return replace(self.select(place), score=score)
 
     def scores(self, budgets: Budgets) -> tuple[IntArray, FloatArray, IntArray]:
-        """Return the places of those that may be better than the best known designs, scores, and most promising costs.
+        """Return the indices of those that may beat the best known designs, scores, and indices of budgets.
 
-        The costs are places in the budgets.
+        The budget is that of the lowest bound.
         """
         found = [self._scored(slice(start, start + _ROWS), budgets) for start in range(0, max(len(self), 1), _ROWS)]
         place, score, level = (np.concatenate(column) for column in zip(*found, strict=True))
@@ -128,14 +128,14 @@ class PartialStructures(Prefixes, CostBounds):
 
 
 def root(problem: Problem, plans: UsefulPlans) -> Prefixes:
-    """Return the structure without any dimension, once for each group of plans."""
+    """Return the combination without any dimension, once for each group of plans."""
     groups = plans.ways.examples.shape[1]
     column, none = np.ones((len(problem.choices), groups), dtype=np.int64), np.zeros(groups, np.int64)
     return Prefixes(column, column * 0, none, left=none + problem.counted.npus, last=none - 1, group=np.arange(groups))
 
 
 def further(ways: UsefulOptions, nodes: PartialStructures) -> Prefixes:
-    """Return every useful way to go on with partial structures by one dimension."""
+    """Return every useful way to go on with partial combinations by one dimension."""
     if not len(nodes):
         return nodes
     states = np.stack([nodes.depth, nodes.left, nodes.last])
@@ -184,7 +184,7 @@ def bounded_children(
 def _tightened(
     found: PartialStructures, program: BandwidthProgram, price: FloatArray, budget: FloatArray
 ) -> PartialStructures:
-    """Return partial structures with the tangents of their programs at (m,) budgets."""
+    """Return partial combinations with the tangents of their programs at (m,) budgets."""
     asked = replace(program, rows=price[None], limit=budget[None], equality=np.zeros(1, dtype=np.bool_))
     best = optimal_bandwidth(asked, _ACCURACY)
     proven = np.isfinite(best.bound)
@@ -193,7 +193,7 @@ def _tightened(
 
 
 def _program(problem: Problem, plans: UsefulPlans, prefixes: Prefixes) -> tuple[BandwidthProgram, FloatArray]:
-    """Return the program of partial structures with their relaxed dimensions, and (d, m) prices in USD per B/s."""
+    """Return the program of partial combinations with their relaxed dimensions, and (d, m) prices in USD per B/s."""
     technology, (open_, whole) = prefixes.technology, prefixes.whole()
     designs = problem.pricing.topologies_of(whole, technology, problem.pricing.cheapest(technology))
     place = prefixes.depth[open_], open_

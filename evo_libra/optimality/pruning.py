@@ -1,7 +1,8 @@
-"""Spaces without a table: structures that some design beats at every cost are pruned before any bound is tightened.
+"""Spaces without a table: combinations that some design beats at every cost are pruned before any bound is tightened.
 
 The figures of a dimension depend on the sizes of all dimensions and on its own technology. Such cases are far fewer
-than structures: each case is priced once, and a structure's rough bound is assembled from the cases of its dimensions.
+than combinations: each case is priced once, and the rough bound of a combination is assembled from the cases of its
+dimensions.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ from evo_libra.problem.protocol import TIME
 from evo_libra.problem.space import CountedStructures, Every
 
 MAX_PRUNED = 5_000_000
-"""More structures than that are not looked at one by one."""
+"""More combinations than that are not bounded one by one."""
 
 _STEPS = 2
 _COSTS = (24, 96, 384)
 _PART = 16_384
-"""Structures bounded at a time: so few operations that calls count, and so many arrays that the cache does."""
+"""Combinations bounded at a time: fewer pay for calls of NumPy, more do not fit the cache."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ def prune(problem: Problem) -> VariantBounds:
 
     Raises
     ------
-    InputError : the problem does not minimise time, the space is too large to look at each structure, or a space
+    InputError : the problem does not minimise time, the space is too large to bound each combination, or a space
         without a table has no feasible design.
     """
     space = problem.structures
@@ -83,9 +84,9 @@ def _variants(problem: Problem, every: Every, structure: IntArray) -> VariantBou
 
 
 def _unbeaten(problem: Problem, every: Every, rough: CostBounds, count: int) -> IntArray:
-    """Return the structures that no design is known to beat at every one of some costs.
+    """Return the combinations that no design is known to beat at every one of some costs.
 
-    Between two costs a structure is no faster than its bound at the higher one, and the best design is no slower than
+    Between two costs a combination is no faster than its bound at the higher one, and the best design is no slower than
     the design that was found at the lower one.
     """
     lowest = rough.min_cost[np.isfinite(rough.min_cost)]
@@ -104,7 +105,7 @@ def _unbeaten(problem: Problem, every: Every, rough: CostBounds, count: int) -> 
 
 
 def _at(rough: CostBounds, cost: float) -> FloatArray:
-    """Return (s,) seconds that structures do not undercut at a cost; infinite below their lowest cost."""
+    """Return (s,) seconds that combinations do not undercut at a cost; infinite below their lowest cost."""
     bound = rough.kappa / cost
     bound += rough.base
     np.maximum(bound, rough.min_time, out=bound)
@@ -139,7 +140,7 @@ def _rough_part(
 
 
 def _cases(problem: Problem, every: Every) -> _Cases:
-    """Return the cases; of each any structure stands for all."""
+    """Return the cases; of each any combination stands for all."""
     depth, shapes = every.shapes.shape
     kinds = len(problem.catalog.technologies)
     index = np.zeros((depth, shapes * kinds), dtype=np.int64)

@@ -14,12 +14,12 @@ from evo_libra.problem.plans import plans_that_fit
 from evo_libra.problem.problem import Problem
 
 STOPPED = "The proof was stopped by its seconds: its bounds are looser than those of a complete one."
-"""What is said where a proof had no time left for all of a space."""
+"""Note where a proof had no time left for all of a space."""
 
 
 @dataclass(frozen=True)
 class Scope:
-    """What a proof is of.
+    """Scope of a proof.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Ways to go on with a partial structure, without technologies that another one beats in every completion."""
+"""Ways to go on with a partial combination, without technologies that another one beats in every completion."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from evo_libra.problem.protocol import COST, TIME
 
 
 class UsefulOptions:
-    """The technologies and sizes of the next dimension that may be of use, by what is left of a partial structure.
+    """The technologies and sizes of the next dimension that may be of use, by what is left of a partial combination.
 
     A technology stands for another one of the same size where it costs no more, has no narrower box, carries as much
     of the bandwidth, and lets the same technologies follow: in every completion it can take the place of the other.
-    Where what groups get depends on the block, it has the same one. The price of parts depends on the sizes, so that no
+    If what groups get depends on the block, it has the same one. The price of parts depends on the sizes, so that no
     technology stands for another.
     """
 

@@ -22,16 +22,16 @@ from evo_libra.problem.problem import Problem
 from evo_libra.problem.time_models.time_model import TimeModel
 
 MAX_NETWORKS = 5_000_000
-"""More networks than that are not looked at one by one."""
+"""More networks than that are not evaluated one by one."""
 
 _CHUNK = 100_000
 _ROUNDING = 1e-9
 
 
 def networks_of(problem: Problem) -> Iterator[tuple[IntArray, FloatArray]]:
-    """Yield structures (n,) and bandwidths (d, n) in B/s, in which every network of whole ports comes once.
+    """Yield combinations (n,) and bandwidths (d, n) in B/s, in which every network of whole ports comes once.
 
-    The problem is one of parts, with a table of its structures.
+    The problem is one of parts, with a table of its combinations.
     """
     for alike, bandwidth in _kinds(problem):
         each = max(_CHUNK // max(bandwidth.shape[1], 1), 1)
@@ -41,9 +41,9 @@ def networks_of(problem: Problem) -> Iterator[tuple[IntArray, FloatArray]]:
 
 
 def count_networks(problem: Problem) -> int | None:
-    """Return how many networks of whole ports there are; None where nobody looks at each, as they are too many.
+    """Return how many networks of whole ports there are; None where there are too many to evaluate each.
 
-    Parts that come in any fraction, and spaces without a table of their structures, have networks without number.
+    Parts that come in any fraction, and spaces without a table of their combinations, have networks without number.
     """
     if problem.structures.table is None or not problem.pricing.whole:
         return None
@@ -56,7 +56,7 @@ def count_networks(problem: Problem) -> int | None:
 
 
 def _kinds(problem: Problem) -> Iterator[tuple[IntArray, FloatArray]]:
-    """Yield (k,) structures that have the same ports to choose from, and (d, n) B/s of each choice."""
+    """Yield (k,) combinations that have the same ports to choose from, and (d, n) B/s of each choice."""
     table = problem.structures.table
     assert table is not None, "callers have looked"  # noqa: S101 - internal error
     designs = problem.pricing.topologies(np.arange(len(table)), problem.pricing.cheapest(table.technology))
@@ -78,10 +78,10 @@ def _kinds(problem: Problem) -> Iterator[tuple[IntArray, FloatArray]]:
 
 
 MAX_TIMED = 200_000
-"""Designs that are looked at where no bound leaves any out: Themis' time takes some 50 us of each."""
+"""Designs that are evaluated where no bound prunes any: Themis' time takes some 50 us of each."""
 
 MAX_SERVED = 4_000_000
-"""Designs that are looked at where some workload is served: under LIBRA's time they take about half a us each."""
+"""Designs that are evaluated where some workload is served: under LIBRA's time they take about half a us each."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Designs:
 
     Attributes
     ----------
-    structure : (n,) index of the structure; `bandwidth` : (d, n) B/s.
+    structure : (n,) index of the combination; `bandwidth` : (d, n) B/s.
     plan : (w, n) places of the plans of workloads that leave some open; `group` : (n,) of plans, while they
         are bounded together.
     collectives : (k, n) genes of what is open of how collectives run.
@@ -150,9 +150,9 @@ class Designs:
 
 
 def effort_of(problem: Problem) -> int | None:
-    """Return how many designs of whole ports the exact front takes a look at; None where they are too many.
+    """Return the number of designs of whole ports that the exact front evaluates; None where they are too many.
 
-    Where a bound leaves out most designs, those are networks, or pairs of them and a group of plans that lie alike.
+    If a bound leaves out most designs, those are networks, or pairs of them and a group of plans that lie alike.
     """
     return _once(problem, "effort", lambda: _effort(problem))
 
@@ -177,7 +177,7 @@ def _effort(problem: Problem) -> int | None:
     bounded, schedules = bound_of(problem) is not None, count_schedules(problem)
     try:
         looked = _pairs(problem, grouped=bounded) * spares if problem.time.tables else networks
-    except InputError:  # too many plans to look at each, or none that fits
+    except InputError:  # too many plans to evaluate each, or none that fits
         return None
     if bounded:
         return looked if max(looked, networks * schedules) <= MAX_NETWORKS else None
@@ -206,7 +206,7 @@ def _pairs(problem: Problem, *, grouped: bool) -> int:
 
 
 def plans_of(problem: Problem) -> UsefulPlans:
-    """Return the plans of which some is best; all that fit where a slower one may be, for its memory or a limit.
+    """Return the plans that may be best; all that fit where a slower one may be, for its memory or a limit.
 
     An `InputError` says that there are too many, or none.
     """

@@ -51,7 +51,7 @@ class WholeFront:
     networks : that meet all limits, those of the time aside where a bound leaves designs out.
     timed : designs that were evaluated under their own time.
     waiting : designs, or groups of them, for whose evaluation there was no time left.
-    bound : (m, k) objectives, of which one is as good as those of each of these designs.
+    bound : (m, k) objectives; for each of these designs, one of the m is as good.
     """
 
     designs: Designs
@@ -63,7 +63,7 @@ class WholeFront:
 
 
 def whole_front(problem: Problem, known: FloatArray | None = None, until: float | None = None) -> WholeFront | None:
-    """Return the exact front of a problem of whole ports; None where there are too many designs to look at.
+    """Return the exact front of a problem of whole ports; None where there are too many designs to evaluate.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class _Enumeration:
     last: FloatArray | None = None
 
     def front(self) -> WholeFront:
-        """Return the best of all designs that were looked at, sorted by their objectives, the last one first."""
+        """Return the best of all designs that were evaluated, sorted by their objectives, the last one first."""
         some, none = self._designs(np.empty(0, np.int64), np.empty((len(self.problem.choices), 0))), self.best[:, :0]
         designs = some.join(*(designs for designs, _ in self.found))
         objectives = np.concatenate([none, *(values for _, values in self.found)], axis=1)
@@ -120,10 +120,10 @@ class _Enumeration:
         )  # fmt: skip
 
     def look_at(self, structure: IntArray, bandwidth: FloatArray) -> None:
-        """Take a look at networks of (n,) structures and (d, n) B/s, with all that is open of them."""
+        """Evaluate networks of (n,) combinations and (d, n) B/s, with all that is open of them."""
         networks = self._designs(structure, bandwidth)
         for some in self._with_ways(networks) if self.problem.time.tables else iter([networks]):
-            if not self._stages:  # Where nothing is bounded, nothing is left out.
+            if not self._stages:  # If nothing is bounded, nothing is left out.
                 planned = self._with_plans(some) if self.problem.time.tables else some
                 self._evaluate(self._with_schedules(planned))
             elif self._late:
@@ -163,7 +163,7 @@ class _Enumeration:
 
     @cached_property
     def _held(self) -> tuple[Members, IntArray]:
-        """The groups of plans that each structure can hold."""
+        """The groups of plans that each combination can hold."""
         table = self.problem.structures.table
         assert table is not None, "there are networks"  # noqa: S101 - internal error
         shape, way = held(self.problem, self._plans, table.npus, table.technology)
@@ -214,7 +214,7 @@ class _Enumeration:
         return replace(found, collectives=np.tile(self._schedules, len(some)))
 
     def _pass(self, some: Designs, place: int) -> None:
-        """Bound designs, and pass on those that may not be beaten, the most promising ones first."""
+        """Bound designs, and pass on those that may not be beaten, the lowest bounds first."""
         if place == len(self._stages):
             self._evaluate(some)
             return
@@ -235,7 +235,7 @@ class _Enumeration:
         return self.until is not None and clock.monotonic() > self.until
 
     def _leave(self, some: Designs, bound: FloatArray) -> None:
-        """Let bounds stand for designs that are not looked at any more."""
+        """Let bounds stand for designs that are not evaluated any more."""
         self.waiting += len(some)
         self.bounds.append(bound[:, non_dominated(bound)])
 

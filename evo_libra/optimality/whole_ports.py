@@ -22,7 +22,7 @@ class WholeIdeal:
     ----------
     cost : (n,) USD where the least time falls, ascending, and that of designs which are known.
     time : (n,) seconds that no design of at most that cost undercuts.
-    networks : that were looked at; `timed` : designs that were timed; `waiting` : bounds that stand for those that
+    networks : that were evaluated; `timed` : designs that were timed; `waiting` : bounds that stand for those that
         were not.
     """
 

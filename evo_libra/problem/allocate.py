@@ -31,7 +31,7 @@ It is five numbers of each and not just bytes, and to compute more would take lo
 
 @dataclass(frozen=True)
 class TrafficTable:
-    """The traffic of the topologies of a space, looked up where there is a table of its structures."""
+    """The traffic of the topologies of a space, looked up where there is a table of its combinations."""
 
     space: Space
     time: TimeModel
@@ -60,7 +60,7 @@ class TrafficTable:
         )  # fmt: skip
 
     def _place(self, designs: Topologies) -> IntArray:
-        """Return (n,) the column of topologies in the tables: of each structure, each way in which plans lie."""
+        """Return (n,) the column of topologies in the tables: of each combination, each way in which plans lie."""
         place = designs.structure
         for ways, table, plan in zip(self._ways, self.time.tables, designs.plan, strict=True):
             place = place * ways + columns(table.placements[2], plan)
@@ -167,7 +167,7 @@ def allocate(
 ) -> FloatArray:
     """Return the (d, n) bandwidths of least time; of bandwidths with equal times, where that is easy, the smallest.
 
-    A budget below the least cost of a design gets its cheapest bandwidths. Where no bandwidths meet the other
+    A budget below the least cost of a design gets its cheapest bandwidths. If no bandwidths meet the other
     constraints, the returned ones break them.
     """
     program = program_for(traffic, constraints, designs, budget)
@@ -183,7 +183,7 @@ def allocate(
 def cheapest(program: BandwidthProgram, price: FloatArray, rows: int) -> FloatArray:
     """Return the (d, n) bandwidths of least price (d, n), in USD per B/s, that meet the first rows of a program.
 
-    Where none meet them, they are the least of the box, which break a row.
+    If none meet them, they are the least of the box, which break a row.
     """
     if not rows:
         return program.low
@@ -234,7 +234,7 @@ def useful_budgets(
         highest = pricing.max_cost()
         return max(float(pricing.lowest_price * npus * pricing.low.min()), highest / _DECADES), highest
     designs = pricing.topologies(np.arange(len(table)), pricing.cheapest(table.technology))
-    # How groups lie decides which bandwidths are of use, and no other option of a plan.
+    # The placement of groups decides which bandwidths are of use; no other option of a plan does.
     ways, highest = ways_of(traffic.time, constraints), 0.0
     for start in range(0, ways.shape[1] * len(table), TILE):
         pairs = np.arange(start, min(start + TILE, ways.shape[1] * len(table)))

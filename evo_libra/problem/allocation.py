@@ -77,12 +77,12 @@ class Allocation:
 
     @property
     def speedup(self) -> float | None:
-        """How many times faster it is than the equal split; None where there is no such design."""
+        """Speedup over the equal split; None where there is no such design."""
         return None if self.equal is None else self.equal.time / self.time
 
     @property
     def performance_per_cost(self) -> float | None:
-        """How many times more performance per USD it has than the equal split; None where there is no such design."""
+        """Gain in performance per USD over the equal split; None where there is no such design."""
         return None if self.equal is None else self.equal.time * self.equal.cost / (self.time * self.cost)
 
 

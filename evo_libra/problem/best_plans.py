@@ -29,8 +29,8 @@ Goal = Callable[[BandwidthProgram, FloatArray], FloatArray]
 def prune_plans(problem: Problem, designs: Topologies, goal: str) -> Topologies:
     """Return topologies with those plans that may be best, where workloads leave some open; see `optimize`.
 
-    What is left out is proven to be worse. Where nothing is feasible, one pair is left. An `InputError` says that no
-    topology can hold the groups of any plan.
+    Pairs that are left out are proven to be worse. If nothing is feasible, one pair is left. An `InputError` says that
+    no topology can hold the groups of any plan.
     """
     lower, solve = (_time_bound, _least_time) if goal == "time" else (_product_bound, _least_product)
     plans = useful_plans(problem.time, problem.constraints)
@@ -72,7 +72,7 @@ class _Best:
             start, size = start + size, min(size * _GROWTH, _LARGEST)
 
     def look_at_clusters(self, network: IntArray, cluster: IntArray) -> None:
-        """Look at the plans of (n,) pairs of a network and a cluster of plans, unless a bound leaves them out."""
+        """Evaluate the plans of (n,) pairs of a network and a cluster of plans, unless a bound prunes them."""
         pairs = replace(self.designs.select(network), plan=self.plans.clusters.examples[:, cluster])
         bound = _each(self.problem, TrafficTable(self.problem.structures, self.plans.clusters.bound), pairs, self.lower)
         for some in self.batches(bound, _BATCH):

@@ -23,7 +23,7 @@ _SCALING_SWEEPS = 60
 class Constraint:
     """``sum of terms <= limit`` or ``== limit``; a dimension that a design lacks has bandwidth 0.
 
-    Where the terms are linear in the bandwidths, methods that solve for bandwidths or repair them know the constraint;
+    If the terms are linear in the bandwidths, methods that solve for bandwidths or repair them know the constraint;
     any other one is a violation of the designs that break it.
 
     Attributes
@@ -155,7 +155,7 @@ def project(
 
     Cyclic projections: first in the metric of the bandwidths themselves, in which a sum is met by scaling all of them
     alike and a small dimension is not driven to its floor; then, for what is left, in the Euclidean one. A single sum
-    with a box is always met. What still fails is a constraint violation of the design. The box of an unused dimension
+    with a box is always met. A constraint that still fails is a violation of the design. The box of an unused dimension
     is 0 to 0.
     """
     bandwidth = np.minimum(np.maximum(bandwidth, low), high)  # Takes half of the time of `np.clip`.
@@ -195,7 +195,7 @@ def _onto(
     if not constraint.equality:
         residual = np.minimum(residual - 0.1 * TOLERANCE * np.abs(constraint.limit), 0.0)
     step = a * b if scaling else a
-    # What already stands at its bound in the direction of the step cannot take part in it.
+    # A bandwidth at its bound in the direction of the step cannot take part in it.
     stuck = ((step * residual < 0) & (b <= low)) | ((step * residual > 0) & (b >= high))
     step = np.where(stuck, 0.0, step)
     length = (a * step).sum(axis=0)

@@ -132,13 +132,13 @@ def _with_best_bandwidths(problem: Problem, genes: FloatArray) -> FloatArray:
 
 
 TRANSPORT = Quirk("transport", f"Times under a congestion control of RoCE are an {APPROXIMATION}.")
-"""What is said of every design with a transport."""
+"""Note on every design with a transport."""
 
 SHARES_OF_PARTS = Quirk(
     "shares",
     "`time.shares: libra` has no effect with a catalogue of parts: process groups get what the links of parts carry.",
 )
-"""What is said of every design of parts where the file asks for LIBRA's shares."""
+"""Note on every design of parts where the file asks for LIBRA's shares."""
 
 
 def warnings_of(problem: SearchProblem, designs: Population | Sequence[str]) -> list[Warned]:

@@ -40,7 +40,7 @@ class FigureSources:
     npu : the accelerators that designs may have; none where the file names none.
     scenarios : of uncertain prices and weights, where an objective or a constraint is over scenarios.
     faults : failures, checkpoints and spares, where the file has some.
-    system : what is bought beside network and accelerators.
+    system : the bill of everything besides network and accelerators.
     """
 
     tco: TotalCostOfOwnership | None = None
@@ -97,12 +97,12 @@ class Evaluator:
 
     @cached_property
     def _needs(self) -> frozenset[str]:
-        """What objectives and constraints need."""
+        """The needs of objectives and constraints."""
         return frozenset().union(*(MEASURES[o.name].needs for o in self.objectives), *self._limits)
 
     @property
     def _limits(self) -> list[frozenset[str]]:
-        """What each constraint of an objective needs."""
+        """The needs of each constraint of an objective."""
         return [MEASURES[c.quantity].needs for c in self.constraints if c.quantity != BANDWIDTH]
 
     @cached_property

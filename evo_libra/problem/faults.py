@@ -1,10 +1,11 @@
 """The useful share of time under failures: checkpoints, restarts, repairs and spares.
 
 Failures of a network come at a constant rate, and so do those of NPUs, hosts and software. A failure that stops the job
-costs what was computed since the last checkpoint, and a restart. What is in repair at a time then has a Poisson
-distribution, whatever the distribution of repair times (Palm 1943). The job runs while nothing that it must wait for is
-in repair, and no more units than there are spares. While it can run, its useful share is that of Daly's complete model
-(2006), as times between stops have no memory. Both together with the mean bandwidth that is left are the useful share.
+costs what was computed since the last checkpoint, and a restart. The number of parts in repair at a time then has a
+Poisson distribution, whatever the distribution of repair times (Palm 1943). The job runs while nothing that it must
+wait for is in repair, and no more units than there are spares. While it can run, its useful share is that of Daly's
+complete model (2006), as times between stops have no memory. Both together with the mean bandwidth that is left are the
+useful share.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ def served_figures(first: Sequence[FloatArray], token: Sequence[FloatArray]) -> 
 
 @dataclass(frozen=True)
 class TrainingFigures:
-    """What objectives of training steps and serving need beside time: see `Figures`.
+    """Figures that objectives of training steps and serving need besides time: see `Figures`.
 
     Attributes
     ----------

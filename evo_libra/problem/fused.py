@@ -30,7 +30,7 @@ populations of 650, and of 17 million in those of 5,000 that long searches have.
 
 @dataclass
 class FusedEvaluation:
-    """The fused evaluation of a problem with genes of a structure, blocks, a level and shares, and nothing to repair.
+    """The fused evaluation of a problem with genes of a combination, blocks, a level and shares, and nothing to repair.
 
     The kind of a dimension is its place and its technology, or that it is not in use. Numbers that become rows are
     floats.
@@ -39,7 +39,7 @@ class FusedEvaluation:
     ----------
     time : the time model of the problem.
     timed : of each of its objectives, whether it is time; else it is cost.
-    npus, kind, traffic : (d, s) sizes and kinds of the dimensions of the structures, and their (c, d, s) traffic.
+    npus, kind, traffic : (d, s) sizes and kinds of the dimensions of the combinations, and their (c, d, s) traffic.
     technology, block, price : of each kind (k,), and of each of its choices of a block (k, choice) the block and the
         USD per B/s of the whole network; 0 where the dimension is not in use.
     box : (3, k) the smallest and the largest B/s, and 1 where the dimension is in use.
@@ -85,7 +85,7 @@ class FusedEvaluation:
         )  # fmt: skip
 
     def compiled(self, count: int) -> Callable[..., None] | None:
-        """Return the compiled loop for so many designs; None where there were too few before, or numba is missing."""
+        """Return the compiled loop for a number of designs; None for too few designs so far, or without numba."""
         self.evaluated += count
         # NumPy adds the shares of eight and more dimensions of a tile of one design in another order.
         return compile_function(_run) if self.evaluated > WORTH_COMPILING and count % TILE != 1 else None
@@ -125,7 +125,7 @@ class FusedEvaluation:
         seconds.max(axis=1, out=figures[:-1])
 
     def _decoded(self, genes: FloatArray) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
-        """Return (n,) structures, (d, n) kinds, the places of their blocks among all choices, and B/s."""
+        """Return (n,) combinations, (d, n) kinds, the places of their blocks among all choices, and B/s."""
         # In the order of samples, genes of a design side by side, all that follows takes twice as long.
         genes, depth = np.ascontiguousarray(genes), len(self.npus)
         structure = genes[0].astype(np.int64)

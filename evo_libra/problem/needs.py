@@ -1,4 +1,4 @@
-"""What objectives and constraints need of a problem, and the sentence that refuses one that needs what is lacking."""
+"""Needs of objectives and constraints, and the sentence that refuses one whose need is missing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TRAINING, TOKENS, USERS = "training", "tokens", "users"
 """Needs of a model as a whole, trained or served; of tokens of every workload; and of a workload that is served."""
 
 NO_TCO = "needs the key 'tco': years, usd_per_kWh and pue"
-"""What is said, after a name, where `tco` is lacking."""
+"""Reason, after a name, where `tco` is missing."""
 
 NPU_WATTS, NPU_PRICE = "npu.watts", "npu.price"
 """Needs of the power and of the price of an NPU."""

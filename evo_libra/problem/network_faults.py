@@ -25,13 +25,13 @@ _PART = 4096
 
 @dataclass(frozen=True)
 class FaultTable:
-    """The faults of every structure of a space.
+    """The faults of every combination of a space.
 
     Attributes
     ----------
     figures : (3, entry) of a kind of dimension with 0, 1, ... ports, kind by kind; see `summed`.
-    start : (d, s) entry of each dimension of each structure with 0 ports.
-    sparing : of each structure.
+    start : (d, s) entry of each dimension of each combination with 0 ports.
+    sparing : of each combination.
     """
 
     figures: FloatArray
@@ -39,7 +39,7 @@ class FaultTable:
     sparing: Sparing
 
     def of(self, structure: IntArray, ports: FloatArray) -> FloatArray:
-        """Return the (3, n) figures of (n,) structures with (d, n) ports."""
+        """Return the (3, n) figures of (n,) combinations with (d, n) ports."""
         entry = columns(self.start, structure)
         entry += ports
         return np.asarray(columns(self.figures, entry.astype(np.intp)).sum(axis=1))
@@ -80,7 +80,7 @@ def tabulated_faults(
 
 
 def select(found: Sparing, structure: IntArray) -> Sparing:
-    """Return the sparing of (n,) structures."""
+    """Return the sparing of (n,) combinations."""
     return replace(found, **{name: columns(array, structure) for name, array in vars(found).items()})
 
 

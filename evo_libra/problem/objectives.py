@@ -111,7 +111,7 @@ def _tco_per_bandwidth(designs: Coefficients, tco: TotalCostOfOwnership | None) 
 
 @dataclass(frozen=True)
 class Measure:
-    """A row of the table: an objective, which constraints can limit, too.
+    """The formula of an objective, which constraints can limit, too.
 
     Attributes
     ----------
@@ -157,7 +157,7 @@ class Measure:
         return self.timed or self.paid or NPU_PRICE in self.needs
 
     def over(self, statistic: Statistic) -> Measure:
-        """Return a statistic of what is minimised over scenarios, of which a design has the figures."""
+        """Return a statistic of the minimised figure over scenarios; a design has the figures of each."""
         plain, label = self.objective, self.objective.label.replace(" [", f", {statistic.name} [")
         objective = Objective(f"{plain.name}.{statistic.name}", f"{statistic.name}_{plain.column}", plain.scale, label)
 

@@ -67,7 +67,7 @@ def scenarios_of(
     kits: Sequence[Kit], npu: NpuChoice, system: SystemBill, book: OrderBook | None, weight: FloatArray, drawn: int,
     seed: int, *, vary: bool = True,
 ) -> Scenarios:  # fmt: skip
-    """Return scenarios of the prices of products, or of parts and NPUs of designs, beside those of weights.
+    """Return scenarios of the prices of products, or of parts and NPUs of designs, besides those of weights.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def scenarios_of(
     drawn, seed : scenarios to draw.
     vary : whether prices vary.
     """
-    found = priced_scenarios(kits, npu, system, weight, drawn, seed, vary=vary)
+    found = priced_scenarios(kits, npu, system, weight, drawn=drawn, seed=seed, vary=vary)
     if book is None:
         return found
     prices = product_prices(book, drawn, seed, vary=vary)

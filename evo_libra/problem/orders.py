@@ -28,7 +28,7 @@ from evo_libra.problem.system import SystemRow
 from evo_libra.units import seconds
 
 FOLDED = 0.01
-"""Relative difference of designs of which a front has one: less than the error of times and prices."""
+"""Relative difference of designs that share one place on a front: less than the error of times and prices."""
 
 Pool = tuple[str, int, int]
 """Systems that are bought together: product, how many, and NPUs of each in use."""
@@ -41,13 +41,13 @@ NETWORK, SYSTEMS = "network", "systems"
 class OrderBook:
     """The orders that a problem may choose from.
 
-    Each order is a structure of the space, whose outermost technology no other order has. Each pool of systems counts
+    Each order is a combination of the space, whose outermost technology no other order has. Each pool of systems counts
     as an accelerator of its own, since plans depend on how many NPUs there are.
 
     Attributes
     ----------
     products : the catalogue.
-    orders, trees, bills : of each structure.
+    orders, trees, bills : of each combination.
     reasons : a sentence for each product of the file that is in no order.
     limits : what the buyer accepts.
     """
@@ -69,7 +69,7 @@ class OrderBook:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """What each pool is called as an accelerator."""
+        """The name of each pool as an accelerator."""
         return tuple(map(name_of, self.pools))
 
     @cached_property
@@ -152,7 +152,7 @@ class OrderBook:
         return found
 
     def rest(self) -> tuple[SystemRow, ...]:
-        """Return what orders have beside systems and network: a row for each product, and one for the power."""
+        """Return what orders have besides systems and network: a row for each product, and one for the power."""
         others = [[line for line in bill.lines if line.section not in (NETWORK, SYSTEMS)] for bill in self.bills]
         prices = dict.fromkeys(price_of(line) for lines in others for line in lines)
         rows = [

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from evo_libra.workload.plans.plan_table import PlanTable
 
 MAX_PLANS = 1_000_000
-"""Plans of all workloads together up to which each of them is looked at."""
+"""Plans of all workloads together up to which each of them is evaluated."""
 
 
 @dataclass(frozen=True)
 class Members:
-    """Which of n items have each label; of so many labels the last ones may have none."""
+    """The items that have each label; the last labels may have none."""
 
     label: IntArray
     labels: int = 0
@@ -78,7 +78,7 @@ class PlanGroups:
 
 @dataclass(frozen=True)
 class UsefulPlans:
-    """Plans of all workloads together, of which some is best on every network; one without any where none is open.
+    """Plans of all workloads together, one of which is best on every network; one without any where none is open.
 
     Attributes
     ----------
@@ -152,7 +152,7 @@ def _together(time: TimeModel, kept: Sequence[IntArray]) -> UsefulPlans:
     """Return each combination of some plans of each table."""
     count = prod(map(len, kept))
     if count > MAX_PLANS:
-        raise InputError(f"the workloads leave {count:,} plans open together, too many to look at each")
+        raise InputError(f"the workloads leave {count:,} plans open together, too many to evaluate each")
     if not count:
         raise InputError("no plan meets the limits of memory")
     if not kept:

@@ -54,7 +54,7 @@ class Problem:
     choices : the open choices of each dimension.
     spec : the validated problem file as plain data.
     optimal : whether bandwidths are solved for instead of being genes; parts then come in any fraction.
-    sources : what figures beside the time and the price of the network come from.
+    sources : the sources of figures besides the time and the price of the network.
     notes : what its file, or a file of a model, says and is not computed, with the size of its effect.
     book : the orders that the designs are; None where the file asks for a design.
     """
@@ -79,7 +79,7 @@ class Problem:
         dimensions = f"{len(self.choices)} dimension{'s' if len(self.choices) > 1 else ''} at most"
         workloads = ", ".join(loop.workload.name for loop in self.time.loops)
         return (
-            f"Problem('{self.name}', {self.npus:,} NPUs, {dimensions}, {len(self.structures):,} structures,\n"
+            f"Problem('{self.name}', {self.npus:,} NPUs, {dimensions}, {len(self.structures):,} combinations,\n"
             f"  technologies: {', '.join(dict.fromkeys(self.catalog.names))}\n"
             f"  workloads: {workloads}\n"
             f"  objectives: {', '.join(objective.name for objective in self.objectives)}\n"
@@ -88,7 +88,7 @@ class Problem:
 
     @property
     def counted(self) -> CountedStructures:
-        """The structures as they grow, dimension by dimension; an `InputError` says that they are orders."""
+        """The combinations as they grow, dimension by dimension; an `InputError` says that they are orders."""
         if self.grown is None:
             raise InputError(f"the designs of '{self.name}' are orders, which are listed; there are no parts of them")
         return self.grown
@@ -114,7 +114,7 @@ class Problem:
 
     @cached_property
     def pricing(self) -> Pricing:
-        """What dimensions cost, and the topologies of the space."""
+        """The prices of dimensions, and the topologies of the space."""
         return pricing_of(self.catalog, self.choices, self.npus, self.structures, fractional=self.optimal)
 
     @cached_property
@@ -153,7 +153,7 @@ class Problem:
 
     @cached_property
     def evaluator(self) -> Evaluator:
-        """What computes figures, objectives and violations of designs."""
+        """The evaluator of figures, objectives and violations of designs."""
         return Evaluator(
             npus=self.npus, pricing=self.pricing, time=self.time, objectives=self.objectives,
             constraints=self.constraints, sources=self.sources,
@@ -189,8 +189,8 @@ class Problem:
     ) -> FloatArray:  # fmt: skip
         """Return the (g, n) genes of designs.
 
-        They have (n,) structures, (d, n) places of blocks among their choices, and (d, n) B/s within the box, the best
-        ones for (n,) USD; the budget is only used where bandwidths are solved for. Where plans are open, there are
+        They have (n,) combinations, (d, n) indices of blocks among their choices, and (d, n) B/s within the box, the
+        best ones for (n,) USD; the budget is only used where bandwidths are solved for. If plans are open, there are
         (w, n) places of theirs, and under another time than LIBRA's (k, n) genes of how collectives run. Without (n,)
         spare NPUs they have the fewest.
         """
@@ -217,7 +217,7 @@ class Problem:
         found = self.evaluator.evaluate_tile(designs, topologies, traffic, in_box=draft.in_box)
         if self.structures.table is not None and not self.time.tables:
             return found
-        # Without a table, structures that cannot hold a process group are still among those that genes name.
+        # Without a table, combinations that cannot hold a process group are still among those that genes name.
         return replace(found, violation=found.violation + ~self.traffic.fits(topologies))
 
     def measure(self, designs: Population, *, timed: bool = True) -> Figures:
@@ -264,7 +264,7 @@ class Problem:
 
     @cached_property
     def notation(self) -> Notation | OrderNotation:
-        """How designs are written and read."""
+        """The notation of designs."""
         if self.book is not None:
             from evo_libra.problem.written_orders import OrderNotation  # noqa: PLC0415 - files of designs do not need it
 

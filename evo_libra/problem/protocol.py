@@ -103,7 +103,7 @@ class Failure:
 
 
 KEPT_FAILURES = 10
-"""Designs that could not be evaluated of which genes and reason are kept; all are counted."""
+"""Designs that could not be evaluated whose genes and reason are kept; all are counted."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class SearchSettings:
     """Default settings of a search, as for `evo_libra.searching.generations.search`.
 
     `memetic` is the share of the evaluations that are designs with better bandwidths, `epsilon` the relative difference
-    of designs of which the front has one; None for what pays.
+    of designs that count as one on the front; None for the default.
     `engine_choice` is why `auto` chose the engine; empty where it was named.
     """
 
@@ -268,4 +268,4 @@ class HasReferences(Protocol):
     """A problem in Python with designs to compare its fronts with."""
 
     def references(self) -> Sequence[Reference]:
-        """Return the designs, which are shown beside a front."""
+        """Return the designs, which are shown next to a front."""

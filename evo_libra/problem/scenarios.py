@@ -1,6 +1,6 @@
 """Scenarios of uncertain prices and weights, the same for every design, and the figures of designs in each of them.
 
-What a design costs in a scenario is its bill of materials times prices, and its time the times of its workloads times
+The cost of a design in a scenario is its bill of materials times prices, and its time the times of its workloads times
 weights. Both are sums of changes to the stated figures, so that what does not vary keeps every bit.
 """
 
@@ -22,7 +22,7 @@ from evo_libra.problem.system_bill import SystemBill
 
 @dataclass(frozen=True)
 class Scenarios:
-    """What prices and weights are in each scenario beyond the stated ones; those of `NAMED` come first.
+    """Prices and weights of each scenario beyond the stated ones; those of `NAMED` come first.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ def priced_scenarios(
     kits: Sequence[Kit], npu: NpuChoice, system: SystemBill, weight: FloatArray, drawn: int, seed: int,
     *, vary: bool = True,
 ) -> Scenarios:  # fmt: skip
-    """Return scenarios of the prices of parts, NPUs and what is around them, beside those of weights.
+    """Return scenarios of the prices of parts, NPUs and what is around them, besides those of weights.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def _range(price: Range | None, *, vary: bool) -> Range:
 
 _VALUE = NAMED.index("value")
 _NPUS, _AROUND = 2, 3
-"""Streams of random numbers beside that of the prices of parts; that of weights is 1."""
+"""Streams of random numbers besides that of the prices of parts; that of weights is 1."""
 
 
 def beyond(figures: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""The structures of a search space: sizes of the dimensions and their technologies, counted, and listed if few."""
+"""The combinations of a search space: sizes of the dimensions and their technologies, counted, and listed if few."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evo_libra.arrays import BoolArray, ColumnIndex, IntArray, columns
 from evo_libra.network.catalog.technologies import Technology
 
 MAX_STRUCTURES = 500_000
-"""A larger space has no table of its structures, which would take longer to make than it saves."""
+"""A larger space has no table of its combinations, which would take longer to make than it saves."""
 MAX_INDEX = 2**53
 """Above that, a gene cannot hold every index."""
 
@@ -22,25 +22,25 @@ _Tails = tuple[list[tuple[int, ...]], IntArray, NDArray[np.int16]]
 
 
 class Space(Protocol):
-    """Structures by their index, whether there is a table of them or not."""
+    """Combinations by their index, whether there is a table of them or not."""
 
     def __len__(self) -> int:
         """Return how many there are."""
 
     @property
     def table(self) -> Structures | None:
-        """The table of all structures, which can hold every process group; None where there are too many."""
+        """The table of all combinations, which can hold every process group; None where there are too many."""
 
     def look_up(self, structure: IntArray) -> tuple[IntArray, IntArray]:
-        """Return the (d, n) sizes and technologies of (n,) structures."""
+        """Return the (d, n) sizes and technologies of (n,) combinations."""
 
     def find(self, npus: IntArray, technology: IntArray) -> IntArray:
-        """Return the (n,) structures of (d, n) sizes and technologies, unused ones last; -1 where there is none."""
+        """Return the (n,) combinations of (d, n) sizes and technologies, unused ones last; -1 where there is none."""
 
 
 @dataclass(frozen=True)
 class Structures:
-    """A table of structures; a structure is a column.
+    """A table of combinations; a combination is a column.
 
     Attributes
     ----------
@@ -61,19 +61,19 @@ class Structures:
 
     @property
     def table(self) -> Structures:
-        """The table of all structures: itself."""
+        """The table of all combinations: itself."""
         return self
 
     def select(self, chosen: BoolArray) -> Structures:
-        """Return the chosen structures."""
+        """Return the chosen combinations."""
         return Structures(self.npus[:, chosen], self.technology[:, chosen])
 
     def look_up(self, structure: IntArray) -> tuple[IntArray, IntArray]:
-        """Return the (d, n) sizes and technologies of (n,) structures."""
+        """Return the (d, n) sizes and technologies of (n,) combinations."""
         return columns(self.npus, structure), columns(self.technology, structure)
 
     def find(self, npus: IntArray, technology: IntArray) -> IntArray:
-        """Return the (n,) structures of (d, n) sizes and technologies, unused ones last; -1 where there is none."""
+        """Return the (n,) combinations of (d, n) sizes and technologies, unused ones last; -1 where there is none."""
         return self._index.find(np.concatenate([npus, padded(npus, technology)]))
 
     @cached_property
@@ -82,7 +82,7 @@ class Structures:
 
 
 def padded(npus: IntArray, technology: IntArray) -> IntArray:
-    """Return (d, n) technologies with that of the last dimension in use in those that are not, as in structures."""
+    """Return (d, n) technologies with that of the last dimension in use in those that are not, as in combinations."""
     last = np.maximum((npus > 1).sum(axis=0) - 1, 0)
     outermost = np.take_along_axis(technology, last[None], axis=0)
     return np.where(np.arange(len(npus))[:, None] > last, outermost, technology)
@@ -98,9 +98,9 @@ class DimensionRule:
 
 @dataclass(frozen=True)
 class NextDimensions:
-    """What the next dimension of a partial structure may be: (k,) technologies and sizes.
+    """Options of the next dimension of a partial combination: (k,) technologies and sizes.
 
-    `ends` counts the structures that begin with one of the first ways, each way included.
+    `ends` counts the combinations that begin with one of the first ways, each way included.
     """
 
     technology: IntArray
@@ -110,12 +110,12 @@ class NextDimensions:
 
 @dataclass(frozen=True)
 class Every:
-    """Every structure of a space, by the few shapes that they have.
+    """Every combination of a space, by the few shapes that they have.
 
     Attributes
     ----------
     shapes : (d, u) sizes of the dimensions; unused dimensions come last and have size 1.
-    shape : (s,) which one each structure has.
+    shape : (s,) which one each combination has.
     technology : (d, s) index into the technologies of the space, in 16 bits.
     """
 
@@ -124,18 +124,18 @@ class Every:
     technology: NDArray[np.int16]
 
     def look_up(self, structure: IntArray) -> tuple[IntArray, IntArray]:
-        """Return the (d, n) sizes and technologies of (n,) structures."""
+        """Return the (d, n) sizes and technologies of (n,) combinations."""
         return self.shapes[:, self.shape[structure]], self.technology[:, structure].astype(np.int64)
 
 
 @dataclass(frozen=True)
 class CountedStructures:
-    """The structures of a space in the order in which they grow, dimension by dimension.
+    """The combinations of a space in the order in which they grow, dimension by dimension.
 
-    Ranks of technologies never go back outwards, and with `one_each` each rank is used once. So is a technology of
-    which one dimension is a domain. All technologies of a
-    structure are those of one accelerator. The rules are those of each possible dimension, the innermost first. A
-    partial structure has a depth, the NPUs that it leaves to the other dimensions, and the technology of its last one,
+    Ranks of technologies never go back outwards, and with `one_each` each rank is used once. So is a technology whose
+    domain is one dimension. All technologies of a
+    combination are those of one accelerator. The rules are those of each possible dimension, the innermost first. A
+    partial combination has a depth, the NPUs that it leaves to the other dimensions, and the technology of its last
     -1 for none.
     """
 
@@ -150,16 +150,16 @@ class CountedStructures:
 
     @property
     def table(self) -> Structures | None:
-        """None: there are too many structures for a table."""
+        """None: there are too many combinations for a table."""
         return None
 
     @cached_property
     def total(self) -> int:
-        """The number of structures."""
+        """The number of combinations."""
         return self.count(0, self.npus, -1)
 
     def count(self, depth: int, left: int, last: int) -> int:
-        """Return how many structures begin with a partial one."""
+        """Return how many combinations begin with a partial one."""
         if left == 1:
             return int(depth >= self.min_dimensions)
         if depth == len(self.rules):
@@ -205,7 +205,7 @@ class CountedStructures:
         return {}
 
     def options(self, depth: int, left: int, last: int) -> NextDimensions:
-        """Return the options of the next dimension of a partial structure that lead to a structure."""
+        """Return the options of the next dimension of a partial combination that lead to a combination."""
         # Technologies of one rank and accelerator may be followed by the same ones.
         key = depth, left, -1 if last < 0 else self._kinds[last]
         if key not in self._known:
@@ -232,12 +232,12 @@ class CountedStructures:
         return self._allowed[depth, left]
 
     def every(self) -> Every:
-        """Return all structures, in their order."""
+        """Return all combinations, in their order."""
         shapes, shape, technology = self._tails(0, self.npus, -1, {})
         return Every(np.array(shapes, dtype=np.int64).reshape(-1, len(self.rules)).T, shape, technology)
 
     def _tails(self, depth: int, left: int, last: int, known: dict[_State, _Tails]) -> _Tails:
-        """Return the shapes that may follow a partial structure, then (s,) shapes and (d - depth, s) technologies."""
+        """Return the shapes that may follow a partial combination, then (s,) shapes and (d - depth, s) technologies."""
         unused = len(self.rules) - depth
         if left == 1:
             # An unused dimension has the technology of the last one, as those of `look_up` have.
@@ -256,7 +256,7 @@ class CountedStructures:
         return known[key]
 
     def look_up(self, structure: IntArray) -> tuple[IntArray, IntArray]:
-        """Return the (d, n) sizes and technologies of (n,) structures."""
+        """Return the (d, n) sizes and technologies of (n,) combinations."""
         count = len(structure)
         npus = np.ones((len(self.rules), count), dtype=np.int64)
         technology = np.zeros((len(self.rules), count), dtype=np.int64)
@@ -276,7 +276,7 @@ class CountedStructures:
         return npus, technology
 
     def find(self, npus: IntArray, technology: IntArray) -> IntArray:
-        """Return the (n,) structures of (d, n) sizes and technologies, unused ones last; -1 where there is none."""
+        """Return the (n,) combinations of (d, n) sizes and technologies, unused ones last; -1 where there is none."""
         count = npus.shape[1]
         found, left, last = np.zeros(count, np.int64), np.full(count, self.npus), np.full(count, -1)
         for depth in range(len(self.rules)):
@@ -293,7 +293,7 @@ class CountedStructures:
         return np.where(left == 1, found, -1)
 
     def listed(self) -> Structures:
-        """Return the table of all structures: by technologies first and sizes second, so that neighbours are alike."""
+        """Return the table of all combinations: by technologies first, then sizes, so that neighbours are alike."""
         every = self.every()
         sizes, chosen = every.look_up(np.arange(len(every.shape)))
         order = np.lexsort(np.concatenate([sizes[::-1], chosen[::-1], (sizes > 1).sum(axis=0)[None]]))

@@ -36,7 +36,7 @@ class Statistic:
 
 def _mean(values: FloatArray) -> FloatArray:
     # About the stated figure, so that figures that do not vary keep every bit. One scenario after the other: a mean
-    # beside an axis of length 1 rounds otherwise, so that a design alone would have another one.
+    # next to an axis of length 1 rounds otherwise, so that a design alone would have another one.
     stated, drawn = values[_VALUE], values[len(NAMED) :]
     return np.asarray(stated + reduce(np.add, drawn - stated) / len(drawn))
 

@@ -1,4 +1,4 @@
-"""Structures one step from a structure: two neighbouring dimensions become one, or one becomes two."""
+"""Combinations one step from a combination: two neighbouring dimensions become one, or one becomes two."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _Dimensions = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True)
 class StructureSteps:
-    """The steps between the structures of a space whose dimensions have one of so many technologies.
+    """The steps between the combinations of a space of some technologies.
 
     A dimension in place of two has the technology of one of them. Of two dimensions in place of one, one at least has
-    its technology. `known` has the steps from each structure that was asked for, as a search stays at a few.
+    its technology. `known` has the steps from each combination that was asked for, as a search stays at a few.
     """
 
     space: Space
@@ -28,7 +28,7 @@ class StructureSteps:
     known: dict[int, IntArray] = field(default_factory=dict, compare=False, repr=False)
 
     def random_steps(self, structure: IntArray, random: np.random.Generator) -> IntArray:
-        """Return (n,) structures, each a random step from one of (n,) structures; the same where there is no step."""
+        """Return (n,) combinations, each a random step from the given one; the same where there is no step."""
         self._learn(structure)
         draws = random.random(len(structure)).tolist()
         found = [
@@ -38,12 +38,12 @@ class StructureSteps:
         return np.array(found, dtype=np.int64)
 
     def steps_from(self, structure: int) -> IntArray:
-        """Return the structures one step from a structure, ascending."""
+        """Return the combinations one step from a combination, ascending."""
         self._learn(np.array([structure]))
         return self.known[structure]
 
     def _learn(self, structure: IntArray) -> None:
-        """Find the steps from those of (n,) structures that nobody has asked for; all at once take less time."""
+        """Find the steps from those of (n,) combinations that are not known yet; all at once take less time."""
         missing = [one for one in np.unique(structure).tolist() if one not in self.known]
         if not missing:
             return
@@ -56,21 +56,21 @@ class StructureSteps:
         self.known.update((one, np.unique(found[found >= 0])) for one, found in zip(missing, near, strict=True))
 
     def _ways(self, npus: list[int], technology: list[int]) -> Iterator[_Dimensions]:
-        """Yield what may be the dimensions of structures one step from one, those that are not in use last."""
+        """Yield what may be the dimensions of combinations one step from one, those that are not in use last."""
         used = tuple((size, kind) for size, kind in zip(npus, technology, strict=True) if size > 1)
         for way in (*_joined(used), *(_split(used, self.technologies) if len(used) < len(npus) else ())):
             yield *way, *[(1, 0)] * (len(npus) - len(way))
 
 
 def _joined(used: _Dimensions) -> Iterator[_Dimensions]:
-    """Yield dimensions of which one is in place of two neighbours."""
+    """Yield dimensions in which one replaces two neighbours."""
     for d, ((inner, one), (outer, other)) in enumerate(pairwise(used)):
         for technology in (one, other):
             yield *used[:d], (inner * outer, technology), *used[d + 2 :]
 
 
 def _split(used: _Dimensions, technologies: int) -> Iterator[_Dimensions]:
-    """Yield dimensions of which two are in place of one."""
+    """Yield dimensions in which two replace one."""
     for d, (size, technology) in enumerate(used):
         for inner in divisors_of(size)[1:-1]:
             for other in range(technologies):

@@ -1,4 +1,4 @@
-"""The system around a network: what is bought beside network and accelerators, as rows of one bill.
+"""The system around a network: everything besides network and accelerators, as rows of one bill.
 
 Costs, power and scenarios of prices all read these rows; `evo_libra.explain.system_bill` has the bill as it is shown.
 """
@@ -37,7 +37,7 @@ class SystemRow(ABC):
     source: str
 
     price_key: ClassVar[str] = "price_usd"
-    """The key of its price beside `key`."""
+    """The key of its price next to `key`."""
 
     @abstractmethod
     def pieces(self, designs: Population) -> FloatArray:
@@ -72,7 +72,7 @@ class Fixed(SystemRow):
 
 @dataclass(frozen=True, eq=False)
 class OfPlans(SystemRow):
-    """What some plans need: SSDs of hosts, servers of parameters, and their NICs and SSDs.
+    """Needs of some plans: SSDs of hosts, servers of parameters, and their NICs and SSDs.
 
     Attributes
     ----------

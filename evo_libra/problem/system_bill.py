@@ -1,4 +1,4 @@
-"""The bill of what is bought beside network and accelerators, which is empty in most problems."""
+"""The bill of everything besides network and accelerators, which is empty in most problems."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SystemBill:
-    """The rows of what is bought beside network and accelerators."""
+    """The rows of everything besides network and accelerators."""
 
     rows: tuple[SystemRow, ...]
 
@@ -44,7 +44,7 @@ class SystemBill:
 
 
 NOTHING_AROUND = SystemBill(())
-"""The bill of a problem without anything beside network and accelerators."""
+"""The bill of a problem without anything besides network and accelerators."""
 
 
 def _total(figures: Sequence[float | None], pieces: FloatArray) -> FloatArray | None:

@@ -28,7 +28,7 @@ NOTE = "transport_note"
 
 @dataclass(frozen=True)
 class Notation:
-    """How the designs of a problem are written and read.
+    """The notation of the designs of a problem.
 
     Attributes
     ----------

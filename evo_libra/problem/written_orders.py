@@ -19,12 +19,12 @@ from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.problem.written_designs import dimension_columns, plan_columns, plans_of
 
 BAR = " | "
-"""What stands between an order and its plans."""
+"""The text between an order and its plans."""
 
 
 @dataclass(frozen=True)
 class OrderNotation:
-    """How the designs of a problem of orders are written and read.
+    """Notation of the designs of a problem of orders, written and read.
 
     Attributes
     ----------

@@ -1,1 +1,1 @@
-"""How the front is found: engines that see the genome, the evaluation and the archive, and nothing else."""
+"""Search for the front: engines that see the genome, the evaluation and the archive, and nothing else."""

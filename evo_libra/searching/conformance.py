@@ -1,4 +1,4 @@
-"""What every engine must do, as checks that run on any engine, also on a user's own.
+"""Checks that every engine must pass, also a user's own.
 
 A check is a function of a function that makes the engine for a problem, and of the problem; it raises
 `ConformanceError`. An engine refuses a problem by `InputError` when it is made or started; a check that needs that

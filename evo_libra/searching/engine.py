@@ -19,7 +19,7 @@ EVALUATIONS, EXHAUSTED, SECONDS, STAGNATION, GAP = "evaluations", "exhausted", "
 """Why a search ended."""
 
 Arrays = Mapping[str, NDArray[Any]]
-"""What an engine remembers, by name."""
+"""State of an engine, by name."""
 
 _HEAD = "head"
 
@@ -87,5 +87,5 @@ class Engine(abc.ABC):
         """
 
     def claim(self, population: int) -> str:  # noqa: ARG002 - engines that prove something need it
-        """Return what is proven of the front once nothing is left to ask for, of which space; empty for nothing."""
+        """Return the proof of the front once nothing is left to ask for, with its space; empty without any."""
         return ""

@@ -42,12 +42,12 @@ def memetic_share(problem: SearchProblem, engine: str, share: float | None = Non
 
 
 EPSILON = 1e-4
-"""Relative difference of designs of which a front with bandwidths that are numbers has one: it costs less than 0.002 %
+"""Relative difference of designs that count as one where bandwidths are numbers: it costs less than 0.002 %
 of the hypervolume, and leaves two fifths of the designs of a million evaluations; see `tests/benchmarks/epsilon.py`."""
 
 
 def kept_difference(problem: SearchProblem, engine: str, epsilon: float | None = None) -> float:
-    """Return the relative difference of designs of which the front has one; 0 keeps all.
+    """Return the relative difference of designs that count as one on the front; 0 keeps all.
 
     That is `epsilon`, else what the settings of the problem say, else `EPSILON` for bandwidths that are numbers: a
     front has any number of such designs. Fronts of whole ports and of deterministic engines are kept whole.

@@ -174,7 +174,7 @@ class Epochs(SearchLoop):
 
 
 def _thin(best: Archive, max_designs: int) -> Archive:
-    """Return an archive of at most so many of the designs, the ends included."""
+    """Return an archive of at most `max_designs` of the designs, the ends included."""
     kept = best.spread(max_designs)
     return Archive(np.take(best.genes, kept, axis=1), np.take(best.objectives, kept, axis=1))
 
@@ -190,7 +190,7 @@ def pack(islands: Sequence[Epoch], max_best: int) -> EngineState:
 
 
 def unpack(state: EngineState, evaluations: int) -> list[Epoch]:
-    """Return the islands of a packed state, before their next epoch, of a search with so many evaluations."""
+    """Return the islands of a packed state, before their next epoch, of a search with some evaluations."""
     parts: list[dict[str, NDArray[Any]]] = [{} for _ in state.random]
     for name, values in state.arrays.items():
         island, _, part = name.partition("/")

@@ -47,7 +47,7 @@ class Stagnation:
 
     @property
     def every(self) -> int:
-        """Evaluations between two looks."""
+        """Evaluations between two checks."""
         return max(self.evaluations // _LOOKS, 1)
 
 
@@ -81,7 +81,7 @@ class Gap:
 
 @dataclass(frozen=True)
 class Stop:
-    """What ends a search, besides its number of evaluations; None for no such end.
+    """Limits of a search besides its number of evaluations; None for no such limit.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ def passes_multiple(before: int, after: int, every: int) -> bool:
 
 
 def update_mark(mark: Mark, archive: Archive, evaluations: int, rule: Stagnation) -> Mark:
-    """Return the mark after a look at the archive: the old one where the hypervolume has not grown by enough since."""
+    """Return the mark after a check of the archive: the old one where the hypervolume has not grown by enough since."""
     if not len(archive):
         return mark
     low, high = archive.objectives.min(axis=1), archive.objectives.max(axis=1)
@@ -199,7 +199,7 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """How a search starts, stops and improves designs, besides what its engine does.
+    """Start, stop and improvement of a search, besides its engine.
 
     Attributes
     ----------

@@ -97,7 +97,7 @@ def load_engine(name: str, problem: SearchProblem) -> Engine:
     """
     if name == AUTO:
         raise EngineError(f"auto chooses between {PROOF}, {SMALL} and {SEARCH} for a search; name one of them here")
-    if name not in ENGINES:  # A look at the entry points takes as long as a short search.
+    if name not in ENGINES:  # Reading the entry points takes as long as a short search.
         return _users_engine(name, problem)
     module, _, path = ENGINES[name].home.partition(":")
     make: Any = import_module(f"evo_libra.searching.engines.{module}")
@@ -134,22 +134,22 @@ def _users_function(name: str, problem: SearchProblem) -> Callable[[SearchProble
 
 
 AUTO, PROOF, SEARCH, SMALL = "auto", "exhaustive", "nsga2", "smsemoa"
-"""What stands for the choice, and what is chosen: a proof, a search, and a search with a small population."""
+"""Name of the choice, and the engines chosen: a proof, a search, and a search with a small population."""
 
 SMALL_POPULATION = 325
 """Below it SMS-EMOA finds larger fronts than NSGA-II; with twice as many designs both find the same, and NSGA-II takes
 less time. See `docs/studies/engine_quality.md`."""
 
 _LOOKS, _LOOKS_AT_PLANS, _LOOKS_AT_TIMES = 8, 2, 1
-"""Designs that are looked at in the time of an evaluation of a search: networks, their pairs with groups of plans, and
+"""Designs that an exact front evaluates in the time of an evaluation: networks, their pairs with groups of plans, and
 designs that no bound leaves out; see `tests/benchmarks/quality.py`."""
 
 _FEW = 2
-"""Objectives up to which a front has far fewer designs than are looked at."""
+"""Objectives up to which a front has far fewer designs than are evaluated."""
 
 
 def choose(problem: SearchProblem, evaluations: int, population: int, *, searched: str = "") -> tuple[str, str]:
-    """Return the engine of a search with so many evaluations, and why; no reason where only a search can do.
+    """Return the engine of a search with some evaluations, and the reason; none where only a search will do.
 
     The choice counts designs and no seconds, so that it is the same on every machine. `searched` names a setting that
     only a search has; empty where there is none.

@@ -22,7 +22,7 @@ _SETTINGS = SearchSettings(evaluations=1000, population=POPULATION)
 class SampleProblem:
     """A problem with a whole gene and real ones, a moment to evaluate, with 1 to 3 objectives.
 
-    The whole gene has so many `kinds`, of which 0 is best. `width` real genes are best at 2.7, besides one that trades
+    The whole gene has `kinds` values; 0 is the best. `width` real genes are best at 2.7, besides one that trades
     the objectives; -1 for no real genes at all. `feasible` is the share of the range of the last gene that is feasible;
     the objectives lure away from it. Designs of a flat problem all have the same objectives.
 

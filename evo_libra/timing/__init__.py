@@ -1,1 +1,1 @@
-"""How long collectives and training iterations take on a population of networks."""
+"""Times of collectives and training iterations on a population of networks."""

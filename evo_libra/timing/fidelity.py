@@ -1,4 +1,4 @@
-"""How closely collectives are timed: one model, whose parameters range from ASTRA-sim's chunks to LIBRA's limit.
+"""Fidelity of the times of collectives: one model, whose parameters range from ASTRA-sim's chunks to LIBRA's limit.
 
 LIBRA's time is what is left of ASTRA-sim's as chunks become many and latency, endpoint delay and reductions vanish; it
 has a closed form for all collectives of a pattern together (`evo_libra.collective`). Everything else is here.
@@ -46,7 +46,7 @@ _OUTWEIGHS_ROUNDING = 2.0
 
 @dataclass(frozen=True)
 class Fidelity(ScheduleChoices):
-    """How collectives run and are timed.
+    """Schedule and time model of collectives.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class Fidelity(ScheduleChoices):
         A group has (d, n) NPUs of each dimension. One that holds a part of a dimension runs as on a dimension of its
         own size, with the (d, n) share of its NPUs' bandwidth; without any with all of it, as in LIBRA. Its NPUs are a
         (d, n) stride apart, 1 where left out. The bytes, a number or (n,), are those of the whole message, for an
-        all-gather of the shard; a ValueError refuses one that cannot be cut into so many chunks.
+        all-gather of the shard; a ValueError refuses one that cannot be cut into the chunks.
         """
         return self.several_seconds(
             {collective: slice(0, len(designs))}, size, extent=extent, designs=designs, share=share, stride=stride

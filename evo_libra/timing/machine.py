@@ -1,4 +1,4 @@
-"""What runs a trace: network, collectives, compute and remote memory of one cluster."""
+"""The machine of a trace: network, collectives, compute and remote memory of one cluster."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from evo_libra.timing.collectives.system import System
 
 @dataclass(frozen=True)
 class ComputeModel:
-    """How long computations take: with so many FLOP/s of an NPU (``peak-perf``).
+    """The time of computations at the FLOP/s of an NPU (``peak-perf``).
 
     They take the time of a roofline, with the memory bandwidth of the system's overheads, or their recorded one
     (``roofline-enabled``). In a replay everything, communication too, takes its recorded time (``replay-only``).

@@ -1,4 +1,4 @@
-"""How collectives can run: schedulers, policies and algorithms, one table each, and how large inputs may be.
+"""Tables of schedulers, policies and algorithms of collectives, and the largest sizes of inputs.
 
 The rows of a table are the members of an enumeration. A member's value is ASTRA-sim's name, its key the name in problem
 files; from these tables come the schemas, what is read from and written to ASTRA-sim's files, and the messages.
@@ -35,7 +35,7 @@ class _Named(Enum):
 
 
 class Policy(_Named):
-    """Which chunk a dimension takes first; the last one is that of Themis' paper, and ASTRA-sim does not have it.
+    """Policy of the next chunk of a dimension; the last one is that of Themis' paper, and ASTRA-sim does not have it.
 
     Among equals, ASTRA-sim's policies take the last to come first, that of the paper the first to come.
     """
@@ -85,7 +85,7 @@ class Scheduler(_Named):
 
 
 class CollectiveAlgorithm(_Named):
-    """How the NPUs of one dimension run a collective.
+    """Algorithm of a collective among the NPUs of one dimension.
 
     `DIRECT` may have a window, which ASTRA-sim's files write behind its name: ``direct3`` has three messages under way
     at a time.

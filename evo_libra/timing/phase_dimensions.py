@@ -1,7 +1,7 @@
 """The dimensions that phases run in, and the algorithm that runs in each where one was asked for.
 
-They are those of a design, or a ring for each axis of a torus, and so on. What a block says of its inner dimensions
-decides: see `evo_libra.network.blocks.block.Block.inner`.
+They are those of a design, or a ring for each axis of a torus, and so on. The inner dimensions that a block names
+decide: see `evo_libra.network.blocks.block.Block.inner`.
 """
 
 from __future__ import annotations

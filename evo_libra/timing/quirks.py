@@ -1,4 +1,4 @@
-"""What ASTRA-sim does otherwise than a prediction of its time: one table, from which warnings and the docs are made.
+"""Differences of ASTRA-sim from a prediction of its time: one table, from which warnings and the docs are made.
 
 The page `docs/reference/astra-sim.md` has a section for each entry, with its sentence; a test compares the two.
 """
@@ -13,7 +13,7 @@ from evo_libra.errors import counted
 
 
 class Handling(Enum):
-    """What this program does about a quirk; the name of a chapter of the docs page."""
+    """Treatment of a quirk; the name of a chapter of the docs page."""
 
     WARNED = "Predictions with a warning"
     REFUSED = "Refused here"
@@ -31,7 +31,7 @@ class Quirk:
 
 @dataclass(frozen=True)
 class Warned:
-    """A quirk that concerns some designs, out of so many; the nodes of traces that it lies in, if it lies in some."""
+    """A quirk of some designs, the number of all designs, and the nodes of traces that have it, if any."""
 
     quirk: Quirk
     designs: int

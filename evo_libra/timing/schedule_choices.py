@@ -1,4 +1,4 @@
-"""What is open of how collectives run: chunks, scheduler and algorithms, as genes and as options of written designs."""
+"""Open choices of collectives: chunks, scheduler and algorithms, as genes and as options of written designs."""
 
 from __future__ import annotations
 

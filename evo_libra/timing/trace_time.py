@@ -27,7 +27,7 @@ _SHOWN = 6
 
 @dataclass(frozen=True)
 class TraceAccelerator:
-    """How long computations take: FLOP/s and B/s of a roofline, or where these are None, recorded times, scaled."""
+    """Speed of computations: FLOP/s and B/s of a roofline, or where these are None, recorded times, scaled."""
 
     peak: float | None = None
     memory: float | None = None
@@ -36,7 +36,7 @@ class TraceAccelerator:
 
 @dataclass(frozen=True)
 class TraceFiles:
-    """Where traces are read: the prefix of their files, and the file of their communicator groups, if there is one."""
+    """Files of traces: the prefix of their names, and the file of their communicator groups, if there is one."""
 
     prefix: Path
     groups: Path | None

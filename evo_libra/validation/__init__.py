@@ -1,1 +1,1 @@
-"""What this program claims, beside what others published or measured."""
+"""Claims of this program next to published and measured figures."""

@@ -30,7 +30,7 @@ BANDWIDTHS = (250, 500, 1000, 2000)
 DEGREES = (8, 16, 32, 64, 128)
 """Tensor parallel degrees; the data parallel group takes the rest."""
 GAIN, AT = 1.4, 1000
-"""What the abstract says that memory expansion gains at most, and GB/s of the expansion that its row has here."""
+"""Largest gain of memory expansion in the abstract, and GB/s of the expansion in its row here."""
 _GIGA = 1e9
 
 
@@ -110,8 +110,8 @@ def _rows() -> Iterator[PublishedRow]:
 COMET = (
     PublishedSource(
         "comet-expansion", "comet", "COMET (arXiv 2211.16648), abstract: what memory expansion gains at most", _rows,
-        note="an up-to figure of its abstract beside the largest of a sweep of this program; its figures and tables "
+        note="an up-to figure of its abstract next to the largest of a sweep of this program; its figures and tables "
         "were not available",
     ),
 )  # fmt: skip
-"""What COMET says of expansion memory."""
+"""COMET's figures of expansion memory."""

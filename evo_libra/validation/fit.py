@@ -39,10 +39,10 @@ FITTED = {
     "llama-3": ("compute",),
     "deepspeed-2021": ("hides_data", "ring_efficiency"),
 }
-"""What is fitted of each software, to its own rows."""
+"""Fitted constants of each software, from its own rows."""
 
 _START = (0.8, 0.7)
-"""Where fits begin: away from the constants, so that they have to be found."""
+"""Start of fits: away from the constants, so that they have to be found."""
 
 _START_OF_FIGURES = 0.7
 
@@ -61,7 +61,7 @@ class Constant:
 
     @property
     def moved(self) -> float:
-        """How far the fit is from the value, relative to it."""
+        """Relative error of the fit."""
         return self.fitted / self.value - 1.0
 
 

@@ -59,6 +59,6 @@ FOOTPRINTS = (
     PublishedSource("memory", "footprints", "Korthikanti et al. 2022, figure 1: bytes of weights and activations",
            lambda: _rows("korthikanti.f1"), "Calculon 2.1 % mean on activations"),
     PublishedSource("recomputation", "footprints",
-           "Korthikanti et al. 2022, figure 7: activations beside tensor parallelism alone",
+           "Korthikanti et al. 2022, figure 7: activations compared with tensor parallelism alone",
            lambda: _rows("korthikanti.f7"), note="printed in percent, digitised in part"),
 )  # fmt: skip

@@ -1,7 +1,7 @@
 """FRED's published figures of a wafer (Rashidi et al., arXiv 2406.19580): bandwidths, bisections, speed-ups of trees.
 
-The tables that hold the NPUs' speed and the models' sizes are pictures that could not be read. What they leave open,
-the part of the mesh's time that is communication, is taken from the published speed-up of tree C.
+The tables that hold the NPUs' speed and the models' sizes are pictures that could not be read. Figures that they leave
+open, the part of the mesh's time that is communication, is taken from the published speed-up of tree C.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ GROUPS = (
 """MP(20) and MP(2)-DP(5)-PP(2), workers of one MP group on consecutive NPUs, then PP, then DP."""
 
 PRINTED = {("MP of 20", "fred-a"): 1850.0}
-"""What the paper prints where its expression, 375 + 4 x 375, gives another figure."""
+"""Printed figure of the paper, whose expression, 375 + 4 x 375, gives another one."""
 
 
 def injection() -> float:

@@ -31,7 +31,7 @@ from evo_libra.validation.kernels import (
 )
 
 LEAST_ROWS = 10
-"""Rows that a fit needs at least, of which it sees half."""
+"""Rows that a fit needs at least; it sees half of them."""
 
 _SCALE = 0.1
 """Logarithmic error from which on a row counts by its size and no longer by its square (soft L1)."""

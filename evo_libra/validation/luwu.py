@@ -1,8 +1,8 @@
-"""LuWu, now DisDP (arXiv 2409.00918v2): optimizers in a server of the network, beside ZeRO-Infinity and others.
+"""LuWu, now DisDP (arXiv 2409.00918v2): optimizers in a server of the network, next to ZeRO-Infinity and others.
 
-What the server needs at a line rate, what fits, and how fast the 175B model trains are computed as any plan is. Ratios
-of measured systems are of a testbed whose software is not modelled: they are shown, and only the side of 1 that they
-are on can be compared.
+Needs of the server at a line rate, models that fit, and the speed of the 175B model are computed as for any plan.
+Ratios of measured systems are of a testbed whose software is not modelled: they are shown, and only the side of 1 that
+they are on can be compared.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def testbed() -> Offload:
         "server": {"host": "luwu-server", "link_GBps": LINK / _BILLION},
     })  # fmt: skip
     found = offload_of(spec, host_of("luwu-testbed"))
-    assert found is not None, "there are places beside the NPUs"  # noqa: S101 - internal error
+    assert found is not None, "there are places besides the NPUs"  # noqa: S101 - internal error
     return found
 
 
@@ -78,7 +78,7 @@ def setup_of(size: str, micro_batch: int, *, workers: int = WORKERS, offload: Of
 
 
 def plan_of(optimizer: int, micro_batch: int, *, zero: int = 3, **degrees: int) -> Plans:
-    """Return a plan with activation checkpointing, whose collectives run beside compute."""
+    """Return a plan with activation checkpointing, whose collectives run alongside compute."""
     return one_plan(
         **{"dp": WORKERS, **degrees}, micro_batch=micro_batch, zero=zero, recompute=FULL, optimizer=optimizer,
         overlap_dp=True,

@@ -32,7 +32,7 @@ SWITCH, TRANSCEIVER, _NIC = ITEMS.index("switch"), ITEMS.index("transceiver"), I
 
 @dataclass(frozen=True)
 class Saving:
-    """What rails save of the network for all GPUs.
+    """Savings of rails on the network for all GPUs.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ def fitted(figure: str) -> FloatArray:
     everybody, *rails = networks(optics())
     kept = np.array([one / np.where(everybody > 0, everybody, 1) for one in rails])
     switches, transceivers = kept[:, SWITCH], kept[:, TRANSCEIVER]
-    # What is saved is 1 - w * switches - (1 - w) * transceivers.
+    # The saving is 1 - w * switches - (1 - w) * transceivers.
     slope, rest = transceivers - switches, 1 - transceivers
     share = float(slope @ (np.array(published_savings()[figure]) - rest) / (slope @ slope))
     figures = np.zeros(len(ITEMS))

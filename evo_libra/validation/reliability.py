@@ -25,13 +25,13 @@ LLAMA_INTERRUPTIONS = {NPU: 268, HOST: 46, "nic": 7, SOFTWARE: 63, "network": 35
 """Llama 3's 419 unexpected interruptions, table 5, by what has a rate here."""
 
 LLAMA = Faults(checkpoint_s=10.0, restart_s=600.0, host_npus=_SERVER, spares=128)
-"""What is assumed of its checkpoints and restarts: seconds. Its cluster had 8,192 more GPUs."""
+"""Assumed seconds of its checkpoints and restarts. Its cluster had 8,192 more GPUs."""
 
 NODE_RATES = {"RSC-1": 6.50, "RSC-2": 2.34}
 """Failures per 1,000 node-days of Kokolis et al."""
 
 MTTF_HOURS = {1_024: 7.9, 16_384: 1.8, 131_072: 0.23}
-"""Mean times between failures of jobs of so many GPUs on RSC-1: the first one is measured, the others are projected."""
+"""Mean times between failures of jobs by their GPUs on RSC-1: the first one is measured, the others are projected."""
 
 _ETTR = (128, 512, 2_048)
 _RESTART, _WRITE, _INTERVAL = 300.0, 30.0, 1_800.0

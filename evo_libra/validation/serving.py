@@ -53,7 +53,7 @@ def _rows() -> Iterator[PublishedRow]:
 
 
 def _sockets(model: Decoder, sockets: int) -> float:
-    """Return the seconds of a token of one user on so many sockets, two of a server."""
+    """Return the seconds of a token of one user on a number of sockets, two per server."""
     about = published("serving_rows.json")["xfastertransformer"]
     npu = read_accelerator("socket", about["socket"])
     stack = SERVING_STACKS["xfastertransformer"]

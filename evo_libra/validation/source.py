@@ -16,7 +16,7 @@ DATA = Path(__file__).parent / "data"
 
 @cache
 def published(name: str) -> Any:  # noqa: ANN401 - plain data
-    """Return the figures of a file beside this one."""
+    """Return the figures of a file next to this one."""
     return json.loads((DATA / name).read_text())
 
 
@@ -31,7 +31,7 @@ class PublishedRow:
 
     @property
     def error(self) -> float:
-        """How far ours is from it, relative to it."""
+        """Relative difference of the computed value."""
         return self.ours / self.published - 1.0
 
 
@@ -45,7 +45,7 @@ class PublishedSource:
     group : kind of figures.
     title : what they are, and where they come from.
     rows : computes them.
-    anchor : who else computed the same rows, and how far from them; "" where nobody did.
+    anchor : the other program that computed the same rows, and its distance from them; "" without one.
     note : what the comparison assumes; "" for nothing.
     """
 

@@ -45,7 +45,7 @@ NOT_MODELLED = (
     "Serving: time in queues before a request is taken on, and prompts that share a prefix.",
     "Power caps, except as far as they are in the fitted factor of products.",
 )
-"""What no figure here contains, a sentence each."""
+"""Effects that no figure here contains, one sentence each."""
 
 
 def groups_of(sources: Sequence[PublishedSource]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""How process groups lie on the dimensions of a network.
+"""Placement of process groups on the dimensions of a network.
 
 NPUs are numbered in a mixed radix, dimension 0 fastest: NPU ``a0 + a1 n0 + a2 n0 n1 + ...`` has the place ``a_d`` in
 dimension d.
@@ -18,7 +18,7 @@ ALL = "all"
 """The process group of all NPUs."""
 
 Layout = tuple[tuple[str, int], ...]
-"""How groups lie among the NPUs: the degrees of groups or of parts of one, the innermost first."""
+"""Placement of groups among the NPUs: the degrees of groups or of parts of one, the innermost first."""
 
 MEMBER, BETWEEN = "member", "between"
 """Names in the layouts of communicator groups: what belongs to a group, and what lies between its members."""

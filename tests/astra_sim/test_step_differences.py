@@ -37,7 +37,7 @@ def reasons(setup: Setup = SETUP, seconds: dict[Any, float] | None = None, **pla
     return [" ".join(text.split()[:4]) for text in step_differences(setup, found, degrees, seconds or {})]
 
 
-SCHEDULE, OVERLAP, BUCKETS = "The traces run the", "Where products hide a", "Weights and gradients travel"
+SCHEDULE, OVERLAP, BUCKETS = "The traces run the", "If products hide a", "Weights and gradients travel"
 
 
 @pytest.mark.parametrize(("setup", "plan", "expected"), [

@@ -417,7 +417,7 @@ def test_long_chains_and_cycles_need_no_recursion() -> None:
 
 def test_traces_of_all_npus(tmp_path: Path) -> None:
     good = [compute_node(0, "a", duration=1)]
-    with pytest.raises(InputError, match=r"run: there is neither this file nor run\.0\.et and so on beside it"):
+    with pytest.raises(InputError, match=r"run: there is neither this file nor run\.0\.et and so on next to it"):
         read_traces(tmp_path / "run")
     with pytest.raises(InputError, match="there is neither"):
         read_traces(tmp_path / "nowhere" / "run")

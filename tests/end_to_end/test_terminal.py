@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import doctest
+import json
 import re
 import shutil
 from pathlib import Path
 
 import pytest
+from order_files import order_data
 from pseudo_terminal import Seen, look
 from test_pages import ROOT, blocks_of
 
@@ -15,12 +17,13 @@ _AS_TEXT = re.compile(r"\\x[0-9a-f]{2}|\\[rb]\b|\\u[0-9a-f]{4}|\[\??\d+(?:;\d+)*
 _MOVING = re.compile(r"[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] |[━╸╺ ]{40} \d+/\d+ ")
 _COLOURS = re.compile(rb"\x1b\[[\d;]*[34]\d")
 _COMMAND = re.compile(r"`(evo-libra [^`]+)`")
-_FIRST = "evo-libra search problems/llama3-405b-16k.yaml"
+_FIRST = "evo-libra search problems/buy-deepseek-v3-8k.yaml"
+_DESIGN = "evo-libra search llama3-405b-16k"
 _QUICK = {
-    "problems/llama3-405b-16k.yaml": "dense-1k", "llama3-405b-16k": "dense-1k",
+    "buy-deepseek-v3-8k": "small-order", "llama3-405b-16k": "dense-1k",
     "search repurpose": "search repurpose --evaluations 60 --no-plot",
 }  # fmt: skip
-"""A smaller problem in the place of the one of the README, whose commands take a minute."""
+"""Smaller problems in the place of those of the README, whose commands take a minute."""
 
 SETTINGS = [
     pytest.param(
@@ -48,6 +51,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("EVO_LIBRA_CACHE", str(tmp_path / "cache"))
     for name in ("problems", "experiments"):
         shutil.copytree(ROOT / name, tmp_path / name)
+    (tmp_path / "problems" / "small-order.yaml").write_text(json.dumps(order_data()))
     return tmp_path
 
 
@@ -79,10 +83,11 @@ def commands_of_readme() -> dict[str, list[str]]:
     page = ROOT / "README.md"
     text = page.read_text()
     assert _FIRST in text
+    assert _DESIGN in text
     named = [command for command in dict.fromkeys(_COMMAND.findall(text)) if command != "evo-libra ui"]
     of_result = [command for command in named if re.search(r"\blast\b|\bresults/", command)]
     return {
-        "result": [_FIRST, *of_result],
+        "result": [_DESIGN, _FIRST, *of_result],
         "nothing": [command for command in named if command not in of_result],
         "batch": [block.text for block in blocks_of(page)],
     }

@@ -94,7 +94,7 @@ def test_wrong_input_is_one_sentence(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("words", "part"), [
-    (("nowhere",), "there is neither this file nor nowhere.0.et and so on beside it"),
+    (("nowhere",), "there is neither this file nor nowhere.0.et and so on next to it"),
     (("gap",), "2 traces up to NPU 2, but no gap.1.et"),
     (("gap.0.et", "--peak", 5), "--peak and --memory-bandwidth go together"),
     (("gap.0.et", "--memory-bandwidth", 5), "--peak and --memory-bandwidth go together"),

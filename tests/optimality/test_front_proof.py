@@ -77,7 +77,7 @@ def test_what_cannot_be_proven_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="the front is of tpot_ms, and the problem of tpot_ms, cost_per_Mtoken_usd"):
         prove_front(problem, Front(front.frame, ("tpot_ms",)))
     monkeypatch.setattr("evo_libra.optimality.front_proof.whole_front", lambda *_: None)
-    with pytest.raises(InputError, match="looks at every design of whole ports; there are too many"):
+    with pytest.raises(InputError, match="evaluates every design of whole ports; there are too many"):
         prove_front(problem, front)
 
 

@@ -151,5 +151,5 @@ def test_too_many_designs_are_refused_with_a_reason(monkeypatch: pytest.MonkeyPa
     problem = problem_of("themis", ("time", "power"))
     monkeypatch.setattr("evo_libra.optimality.whole_designs.MAX_TIMED", 10)
     assert effort_of(problem) is None
-    with pytest.raises(InputError, match="more designs of whole ports than exhaustive looks at"):
+    with pytest.raises(InputError, match="more designs of whole ports than exhaustive evaluates"):
         search(problem, engine="exhaustive")

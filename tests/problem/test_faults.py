@@ -330,7 +330,7 @@ def test_exhaustive_finds_the_front_of_every_design_with_every_number_of_spares(
 
 def test_exhaustive_takes_one_number_of_spares_where_it_cannot_look_at_each_design() -> None:
     fractions = ("bandwidth=optimal", "objectives=[time, cost]")
-    with pytest.raises(InputError, match="chooses spares where it looks at each design"):
+    with pytest.raises(InputError, match="chooses spares where it evaluates each design"):
         search(load(*fractions), engine="exhaustive")
     more = load("bandwidth=optimal", "objectives=[time, cost, goodput]", faults={**USUAL, "spares": 16})
     with pytest.raises(InputError, match="has goodput, too"):

@@ -20,6 +20,7 @@ from evo_libra.explain.system_views import absent, system_rows
 from evo_libra.front.front import Front
 from evo_libra.network.orders.check import violations
 from evo_libra.problem.designs import genes_of
+from evo_libra.problem.file.registry import load_open_problem
 from evo_libra.problem.orders import OrderBook
 from evo_libra.problem.problem import Problem
 
@@ -155,7 +156,7 @@ def test_a_count_without_plans_is_named() -> None:
     assert isinstance(found, Problem)
     assert found.book is not None
     assert {pool[:2] for pool in found.book.pools} == {("hgx-h100", 64), ("gb200-nvl72", 8)}
-    assert any("72 hgx-h100 with 576 NPUs in use: no plan divides" in reason for reason in found.book.reasons)
+    assert any("72 hgx-h100 with 576 NPUs in use: no plan is possible" in reason for reason in found.book.reasons)
 
 
 def test_each_system_has_a_front_and_absent_ones_a_reason() -> None:
@@ -174,3 +175,21 @@ def test_each_system_has_a_front_and_absent_ones_a_reason() -> None:
         any(reason.startswith(name) for reason in absent(problem(), front(), rows))
         for name in {"hgx-h100", "gb200-nvl72"} - there
     )
+
+
+def test_a_system_without_an_order_within_the_constraints_is_named() -> None:
+    """The limit lies between the cheapest order of servers and the cheapest one of racks."""
+    cheapest = {row.system: row.order_cost_usd for row in reversed(system_rows(problem()))}
+    low, high = sorted(cheapest, key=lambda name: cheapest[name])
+    limit = f"order-cost <= {(cheapest[low] + cheapest[high]) / 2:.0f} USD"
+    found = load_problem(order_data(constraints=[limit]))
+    assert isinstance(found, Problem)
+    assert found.book is not None
+    rows, count = system_rows(found), sum(order.system == high for order in found.book.orders)
+    assert {row.system for row in rows} == {low}
+    assert f"{high} is on no row: none of its {count} orders meets '{limit}'" in absent(found, search(found), rows)
+
+
+def test_bandwidths_of_products_are_not_solved_for() -> None:
+    with pytest.raises(InputError, match="are those of the products that it orders"):
+        load_open_problem("buy-deepseek-v3-8k")

@@ -255,9 +255,9 @@ def test_two_workloads_have_a_plan_each(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("training", "parallelism", "part"),
     [
-        ({}, {"tp": [3, 5]}, "no plan divides what it must; of the first values, "),
+        ({}, {"tp": [3, 5]}, "no plan is possible; with the first values, "),
         ({"zero": [0, 4]}, {}, "training.zero[1]: found 4"),
-        ({"global_batch": 5}, {"tp": "any"}, "no plan divides what it must"),
+        ({"global_batch": 5}, {"tp": "any"}, "no plan is possible"),
         ({"precision": ["bf16", "int8"]}, {}, "precision"),
         ({}, {"tp": "all"}, "parallelism.tp: found 'all' (text); allowed: any"),
     ],

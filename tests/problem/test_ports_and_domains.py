@@ -135,7 +135,7 @@ def shipped() -> list[str]:
 
 
 SHIPPED = (
-    "deepseek-v3-2k", "deepseek-v3-serving", "dense-1k", "dense-32k", "dense-4k", "dlrm-1k-parts", "gpt3-175b-1536",
+    "deepseek-v3-2k", "dense-1k", "dense-32k", "dense-4k", "dlrm-1k-parts", "gpt3-175b-1536",
     "llama2-70b-xeon", "llama3-405b-16k", "llama3-70b-serving", "megatron-1t-3072", "mixed-models-4k",
     "mixtral-8x7b-256", "moe-4k", "opt-175b-offload", "roce-128", "transformer-1t-memory",
 )  # fmt: skip

@@ -272,7 +272,7 @@ def test_proofs_of_time_and_cost_refuse_objectives_over_scenarios(
 ) -> None:
     monkeypatch.setattr("evo_libra.optimality.whole_designs.MAX_NETWORKS", 10)
     problem = write(tmp_path, "layers", ["time", "cost.p95"])
-    with pytest.raises(InputError, match="has more designs of whole ports than exhaustive looks at"):
+    with pytest.raises(InputError, match="has more designs of whole ports than exhaustive evaluates"):
         search(problem, engine="exhaustive", evaluations=100, population=10)
     front: Front = search(problem, evaluations=100, population=20, seed=0)
     with pytest.raises(InputError, match="a certificate needs a front of time against cost"):

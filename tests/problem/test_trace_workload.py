@@ -224,7 +224,7 @@ def test_files_that_are_not_there_are_told_where_they_are_named(tmp_path: Path) 
     assert [str(mistake).replace(f"{tmp_path}/", "") for mistake in found.value.mistakes] == [
         "problem.yaml:3:10: fabric.catalog: none.yaml: cannot be read: no such file or directory",
         "problem.yaml:5:6: workloads[0].file: none.txt cannot be read: no such file or directory",
-        "problem.yaml:6:15: workloads[1].trace: none: there is neither this file nor none.0.et and so on beside it",
+        "problem.yaml:6:15: workloads[1].trace: none: there is neither this file nor none.0.et and so on next to it",
         "problem.yaml:6:28: workloads[1].groups: none.json cannot be read: no such file or directory",
         f"problem.yaml:8:30: workloads[2].generator.file: {tmp_path} cannot be read: is a directory",
     ]

@@ -105,7 +105,7 @@ def test_a_trace_of_metadata_alone_is_refused(say: Say) -> None:
     text = STARTER.replace("model: gpt-3-libra ", "trace: empty ").replace("    parallelism", "    # ")
     Path("mine.yaml").write_text(text.replace("    compute_TFLOPS", "    # "))
     said = say("search", "mine.yaml")
-    assert said == "mine.yaml:19:5: workloads[0].trace: the trace has metadata alone; there is nothing to time"
+    assert said == "mine.yaml:21:5: workloads[0].trace: the trace has metadata alone; there is nothing to time"
 
 
 def test_a_bandwidth_of_next_to_nothing_is_refused(say: Say) -> None:

@@ -23,7 +23,7 @@ from evo_libra.experiment.store.search_state import checkpoint_evaluations
 from evo_libra.experiment.store.staging import TakenOverError
 
 LOOK_SECONDS = 0.5
-"""Time between two looks at requests, and at runs that somebody else is at."""
+"""Time between two checks of requests, and of runs that another process executes."""
 WAIT_SECONDS = 5.0
 """Time without any news after which the reason is reported."""
 NEWS_SECONDS = 60.0
@@ -42,7 +42,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class Summary:
-    """What became of a batch.
+    """The outcome of a batch.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ def run_batch(
         experiment=experiment, todo=todo, results=results, folder=folder, executor=executor, again=again, on_end=on_end,
         on_wait=on_wait, on_news=on_news,
     )  # fmt: skip
-    # The claim only shows that somebody is at work; a second program with the same experiment shares the runs.
+    # The claim only shows that a process is at work; a second program with the same experiment shares the runs.
     with Lease(folder.path, batch.token) as lease:
         if lease.staging is not None:
             with suppress(TakenOverError):
@@ -225,7 +225,7 @@ class _Batch:
         return Report(run_id, "again") if further else abandon(self.specs[run_id], Job(**self.job), answer.error)
 
     def _look(self) -> None:
-        """Look at requests, and whether runs that somebody else is at have ended or been given up."""
+        """Check requests, and whether runs of other processes have ended or were given up."""
         actions = all_requested(self.results)
         if actions.get(self.name) == "stop":
             settle(self.results, self.name)
@@ -255,7 +255,7 @@ class _Batch:
             return
         why = ""
         if self.elsewhere and not self.sent:
-            why = f"{counted(len(self.elsewhere), 'run is', 'runs are')} executed by somebody else"
+            why = f"{counted(len(self.elsewhere), 'run is', 'runs are')} executed by another program"
         elif self.paused and not self.sent:
             why = f"{counted(len(self.paused), 'run is', 'runs are')} paused"
         elif self.sent and not self.executor.workers():

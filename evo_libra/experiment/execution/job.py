@@ -17,7 +17,7 @@ ONE_THREAD = dict.fromkeys(
 
 @dataclass(frozen=True)
 class Job:
-    """How a batch wants a run to be executed.
+    """A run as a batch asks for its execution.
 
     Attributes
     ----------
@@ -41,13 +41,13 @@ class Job:
 
 @dataclass(frozen=True)
 class Report:
-    """What a worker says of a run.
+    """The report of a worker about a run.
 
     Attributes
     ----------
-    ending : ``again`` is a failure that may be tried again; ``busy`` that somebody else is at it; ``interrupt``,
-        ``pause`` and ``stop`` what was asked for; ``lost`` that somebody else took over; ``storage`` that nothing
-        can be written; ``machine`` that the worker's machine cannot execute it, for want of memory, say.
+    ending : ``again`` is a failure that may be tried again; ``busy`` that another process executes the run;
+        ``interrupt``, ``pause`` and ``stop`` what was asked for; ``lost`` that another process took over; ``storage``
+        that nothing can be written; ``machine`` that the worker's machine cannot execute it, for want of memory, say.
     fresh : whether this attempt did the work, and not an earlier one.
     error : one line for people.
     """

@@ -2,7 +2,7 @@
 
     python -P -m evo_libra.experiment.execution.local_worker
 
-What it serves is the first line of its standard input; see `Place`. Dask's own way to start workers gives up when one
+The first line of its standard input names the scheduler; see `Place`. Dask's own way to start workers gives up when one
 of them is killed before it has reached the scheduler.
 """
 
@@ -43,9 +43,9 @@ _FROM_OUTSIDE = (-signal.SIGKILL, -signal.SIGTERM) if hasattr(signal, "SIGKILL")
 
 @dataclass(frozen=True)
 class Place:
-    """What a worker serves: the address of a scheduler, and the credentials to speak with it (`new_credentials`).
+    """The scheduler of a worker: the address of a scheduler, and the credentials to speak with it (`new_credentials`).
 
-    Nobody else may write to the folder, which is for temporary files.
+    No other user may write to the folder, which is for temporary files.
     """
 
     address: str
@@ -144,7 +144,7 @@ class LocalWorkers:
         self._living = []
 
     def _replace_stopped(self) -> None:
-        """Kill processes that were found to be stopped for long; the time in which nobody looks does not count."""
+        """Kill processes that were found to be stopped for long; time between checks does not count."""
         now = time.monotonic()
         passed, self._looked = min(now - self._looked, _STEP_SECONDS), now
         for one in self._living:
@@ -181,7 +181,7 @@ def _reason(one: _Process) -> str:
 
 
 def _show(text: bytes) -> None:
-    with suppress(OSError, ValueError):  # nobody reads it any more
+    with suppress(OSError, ValueError):  # no process reads it any more
         sys.stderr.write(escape_controls(text.decode(errors="replace")))
         sys.stderr.flush()
 
@@ -189,13 +189,13 @@ def _show(text: bytes) -> None:
 def _end_with_parent(folder: str) -> None:
     """Wait for the end of the pipe from the program that started this one; whatever ended it, this one ends, too."""
     sys.stdin.buffer.read()
-    shutil.rmtree(folder, ignore_errors=True)  # nobody else does where the program was killed
+    shutil.rmtree(folder, ignore_errors=True)  # no other process does where the program was killed
     os._exit(0)
 
 
 @dataclass(frozen=True)
 class LocalCluster:
-    """What was started for a batch on this machine: a scheduler, its workers, a folder for their temporary files."""
+    """Processes of a batch on this machine: a scheduler, its workers, a folder for their temporary files."""
 
     cluster: SpecCluster
     workers: LocalWorkers
@@ -220,7 +220,7 @@ class LocalCluster:
 def local_cluster(workers: int, on_news: Callable[[str], None] = lambda _news: None) -> OnScheduler:
     """Start a scheduler in this process, and worker processes on this machine with a thread each.
 
-    Nobody else can reach them; see `evo_libra.experiment.execution.private_cluster`.
+    No other user can reach them; see `evo_libra.experiment.execution.private_cluster`.
     """
     from distributed import Client, SpecCluster  # noqa: PLC0415 - takes half a second
 

@@ -1,4 +1,4 @@
-"""What a batch has to do: the runs of an experiment, and what is there of each of them already."""
+"""The work of a batch: the runs of an experiment, and the state of each."""
 
 from __future__ import annotations
 

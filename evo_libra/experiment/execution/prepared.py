@@ -63,7 +63,7 @@ class Prepared:
 class Problems:
     """The problems of the runs that a process executes, each built once; the last 16 are kept.
 
-    One written in Python is its module's object, which is another one once the module was imported anew.
+    One written in Python is its module's object, which is another one once the module was imported again.
     """
 
     def __init__(self) -> None:

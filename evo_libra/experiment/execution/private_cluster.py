@@ -49,7 +49,7 @@ def scheduler_options(credentials: dict[str, str]) -> dict[str, Any]:
 def worker_of(address: str, credentials: dict[str, str], name: str, folder: str) -> PrivateWorker:
     """Return a worker with one thread for a scheduler, which knows it by a name.
 
-    Nobody else may write to the folder of its temporary files: Dask looks for modules there.
+    No other user may write to the folder of its temporary files: Dask looks for modules there.
     """
     return PrivateWorker(
         address,

@@ -38,7 +38,7 @@ class _Seen:
 
 
 class Silence:
-    """What an observer knows of workers from when their signs of life change; what these say decides nothing."""
+    """Record of workers from the times at which their signs of life change; the contents of these decide nothing."""
 
     def __init__(self) -> None:
         self._seen: dict[str, _Seen] = {}
@@ -62,7 +62,7 @@ class Silence:
 
 
 class Started(Protocol):
-    """What was started for a batch on this machine."""
+    """Processes of a batch on this machine."""
 
     def mend(self) -> None:
         """Start workers again that have ended."""
@@ -77,7 +77,7 @@ class Started(Protocol):
 class OnScheduler:
     """Executes runs on the workers of the Dask scheduler that a client is connected to.
 
-    What was started for the batch on this machine ends with it. `on_news` is called with a sentence when a worker is
+    The processes of the batch on this machine end with it. `on_news` is called with a sentence when a worker is
     silent for long, or given up.
     """
 
@@ -182,7 +182,7 @@ class OnScheduler:
     def close(self) -> None:
         """Leave the scheduler; end what was started for this batch."""
         self._closed = True
-        # First: of a report that somebody still asks for, the scheduler would have the run executed again, once the
+        # First: of a report that a client still asks for, the scheduler would have the run executed again, once the
         # worker that holds it ends.
         with suppress(OSError, TimeoutError):
             self._client.close(timeout=5)
@@ -194,7 +194,7 @@ class OnScheduler:
 class Tls:
     """Files to speak TLS with a scheduler: its authority, and this program's own certificate and key.
 
-    What is None is as Dask is configured.
+    Dask's configuration decides settings that are None.
     """
 
     ca_file: Path | None = None
@@ -202,7 +202,7 @@ class Tls:
     key: Path | None = None
 
     def security(self) -> Security:
-        """Return what tells Dask to use them, and to speak with nobody who has none; refuse a missing file."""
+        """Return Dask's settings to use them and to refuse peers without any; refuse a missing file."""
         from distributed.security import Security  # noqa: PLC0415 - takes half a second
 
         named = {"ca_file": self.ca_file, "client_cert": self.cert, "client_key": self.key}

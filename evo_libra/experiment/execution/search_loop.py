@@ -176,9 +176,9 @@ def epoch_runner_of(spec: RunSpec, problem: SearchProblem) -> Callable[[Epoch], 
 
 @dataclass(frozen=True)
 class Start:
-    """Where a run begins: ``started`` at nothing, ``resumed`` at its checkpoint, or ``extended`` from a shorter run's.
+    """The start of a run: ``started`` at nothing, ``resumed`` at its checkpoint, or ``extended`` from a shorter run's.
 
-    Earlier attempts put so many seconds of work into it. The reason is why a checkpoint that is there was not used, or
+    Earlier attempts put `seconds` of work into it. The reason is why a checkpoint that is there was not used, or
     the folder whose checkpoint is used.
     """
 

@@ -38,12 +38,12 @@ CHECKPOINT_SECONDS = 1.0
 PROGRESS_SECONDS = 0.5
 """Time between two notes of the progress."""
 LOST = "lost"
-"""Why a run stops whose claim somebody else has taken over."""
+"""Reason of a run to stop once another process has taken over its claim."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a run: every non-dominated design that was found, and its figures.
+    """The outcome of a run: every non-dominated design that was found, and its figures.
 
     It stopped before its end for a reason such as ``interrupt``; None when it is complete.
     """
@@ -56,7 +56,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class RunContext:
-    """What a run knows of the program around it.
+    """The surroundings of a run in its program.
 
     After each generation, `asked` returns why to stop, or None, and `on_generation` is called with the snapshot and the
     seconds since the start.
@@ -123,9 +123,9 @@ def mark_done(outcome: Outcome) -> None:
 
 @dataclass(eq=False)
 class _Journal:
-    """What a run writes while it searches.
+    """Writer of the files of a run while it searches.
 
-    The last checkpoint of a run is from before the generation that its budget cuts short, or a look at its front ends,
+    The last checkpoint of a run is from before the generation that its budget cuts short, or a check of its front ends,
     so that a longer run which goes on from it ends where it would have ended had it been long from the start.
     """
 
@@ -162,7 +162,7 @@ class _Journal:
             self.saved_at = time.perf_counter()
 
     def end(self, last: Snapshot | None, stopped: str | None, manifest: dict[str, Any]) -> Outcome:
-        """Write what a run that has ended, complete or not, leaves behind; nothing where somebody else has it."""
+        """Write the results of a run that has ended, complete or not; nothing where another process has it."""
         nothing = Archive.empty(len(self.problem.genome), len(self.problem.objectives))
         archive = last.archive.thinned(self.spec.epsilon) if last else nothing
         if stopped != LOST:
@@ -195,7 +195,7 @@ class _Journal:
         )
 
     def _claim(self, ended: str) -> str:
-        """Return what is proven of the front of a run that ended so, and of which space; empty where nothing is.
+        """Return the proof of the front of a run that ended so, with its space; empty without any.
 
         Engines say what they prove once nothing is left to evaluate; those of users need not.
         """
@@ -250,7 +250,7 @@ def check_front(manifest: Mapping[str, Any], front: Front, spec: RunSpec, proble
         return
     assert isinstance(problem, Problem), "problem files make nothing else"  # noqa: S101 - internal error
     origin = spec_of(json.loads(json.dumps(manifest))).origin
-    # What the file says is the same problem; other words may be.
+    # The same words are the same problem; other words may be.
     if text_of(origin) != text_of(spec.origin) and digest_of(build(origin)) != spec.problem_digest:
         raise DisagreementError(
             f"the manifest of '{spec.name}' describes another problem than the one searched; {_FAULT}"

@@ -39,7 +39,7 @@ from evo_libra.searching.loop import Snapshot
 ATTEMPTS = 3
 """Attempts in a row that get no further before a run is given up."""
 POLL_SECONDS = 0.25
-"""Time between two looks at the requests."""
+"""Time between two checks of the requests."""
 _HOST = socket.gethostname()
 
 
@@ -84,7 +84,7 @@ def perform(
         with claimed(Path(job.results) / spec.id, job.batch) as (folder, lease):
             if folder is None:
                 holder = current_claim(Path(job.results) / spec.id)
-                return Report(spec.id, "busy", error=f"{holder.process or 'somebody'} is at it" if holder else "")
+                return Report(spec.id, "busy", error=f"{holder.process or 'another process'} has it" if holder else "")
             asked = _Asked(spec, job, lease, interrupted)
             around = RunContext(asked, watch, job.checkpoint_seconds, job.command, place)
             attempt = _Attempt(
@@ -96,7 +96,7 @@ def perform(
 
 
 def abandon(spec: RunSpec, job: Job, error: str) -> Report:
-    """Mark a run as failed whose workers died without a report, unless somebody else works on it."""
+    """Mark a run as failed whose workers died without a report, unless another process works on it."""
     try:
         with claimed(Path(job.results) / spec.id, job.batch) as (folder, _):
             if folder is None or folder.done:
@@ -110,7 +110,7 @@ def abandon(spec: RunSpec, job: Job, error: str) -> Report:
 
 @contextmanager
 def claimed(path: Path, batch: str) -> Iterator[tuple[RunFolder | None, Lease]]:
-    """Claim a run and take it over from earlier attempts; the folder is None while somebody else holds the claim."""
+    """Claim a run and take it over from earlier attempts; the folder is None while another process has the claim."""
     with explained(path), Lease(path, batch) as lease:
         if lease.staging is None:
             yield None, lease
@@ -264,7 +264,7 @@ def _give_up(spec: RunSpec, folder: RunFolder, error: str) -> Report:
 
 @dataclass
 class _Asked:
-    """Returns between two generations why to stop; looks at files a few times a second."""
+    """Returns the reason to stop, between two generations; reads files a few times a second."""
 
     spec: RunSpec
     job: Job

@@ -155,7 +155,7 @@ def _join(
     new: Mapping[KeyPath, Position],
 ) -> Any:  # noqa: ANN401 - the same
     if isinstance(base, dict) and isinstance(over, dict):
-        # Where the including file has all keys, their order is its own: of process groups it means something.
+        # If the including file has all keys, their order is its own: of process groups it means something.
         joined = dict.fromkeys(over) if base.keys() <= over.keys() else dict(base)
         for key, value in over.items():
             joined[key] = _join(base[key], value, (*path, key), places, new) if key in base else value

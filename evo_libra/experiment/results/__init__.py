@@ -1,1 +1,1 @@
-"""What came of runs: catalogue, filters, comparisons and reproductions."""
+"""Results of runs: catalogue, filters, comparisons and reproductions."""

@@ -1,4 +1,4 @@
-"""Engines beside each other on one problem: equal evaluations, several seeds, in processes of their own."""
+"""A comparison of engines on one problem: equal evaluations, several seeds, in processes of their own."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EXACT_DESIGNS = 8000
 """Designs of an exact front that others are compared with: twice as many change its hypervolume by less than 5e-5."""
 
 FIGURES = ("hypervolume", "igd_plus", "epsilon", "evaluations_per_s", "engine_us")
-"""What is known of each run; `engine_us` is what the engine itself takes per evaluation."""
+"""Columns of each run; `engine_us` is the engine's own time per evaluation."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Run:
-    """What a run found, an (m, k) front, and the seconds that it took, in all and in the engine itself.
+    """The (m, k) front of a run, and its seconds, in all and in the engine itself.
 
     There are fewer evaluations than asked for where the engine had nothing left to try.
     """
@@ -57,7 +57,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """Engines beside each other.
+    """A comparison of engines.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ def exact_front(problem: SearchProblem) -> FloatArray:
     """Return the (m, r) exact front, finely sampled. Raises an InputError where it cannot be enumerated."""
     if isinstance(problem, Problem) and problem.pricing.whole and effort_of(problem) is None:
         # Whole ports are tried around the optimum alone; searches have found better designs.
-        found = f"'{problem.name}' has more designs of whole ports than can be looked at, and no exact front is known"
+        found = f"'{problem.name}' has too many designs of whole ports to evaluate each, and no exact front is known"
         raise InputError(f"--exact: {found}; leave it out")
     *_, last = generations(
         problem, load_engine("exhaustive", problem), population=EXACT_DESIGNS, seed=0, evaluations=2**62

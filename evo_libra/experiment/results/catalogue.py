@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from evo_libra.front.front import Front
 
 LAST = "last"
-"""What names the run that changed last."""
+"""The name of the run that changed last."""
 
 _NEAREST = 3
 
@@ -59,7 +59,7 @@ _NEAREST = 3
 class Catalogue:
     """The runs of a folder of results; made by `Catalogue.open`.
 
-    May be used by several threads. `refresh` looks at the files, everything else at what it found.
+    May be used by several threads. `refresh` reads the files, everything else uses what it found.
     """
 
     def __init__(self, results: Path, index: sqlite3.Connection) -> None:
@@ -81,7 +81,7 @@ class Catalogue:
         results = Path(results)
         there = can_be_read(results)
         name = hashlib.sha256(os.fsencode(results.resolve())).hexdigest()[:16]
-        # What is not there needs no index that stays.
+        # A missing folder needs no index that stays.
         path = (cache or cache_folder()) / f"{name}.sqlite" if there else None
         catalogue = Catalogue(results, open_index(path))
         for stamp, run in load(catalogue._index, results):

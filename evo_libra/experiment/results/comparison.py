@@ -1,4 +1,4 @@
-"""Which runs can be ranked against one another, and their fronts beside each other.
+"""Groups of runs that can be ranked against one another, with their fronts.
 
 Runs can be ranked that are of one problem, what was varied on purpose aside. Their fronts are compared by hypervolume,
 epsilon, coverage, and attainment over seeds.
@@ -37,7 +37,7 @@ _KEY = re.compile(r"[^.\[\]]+")
 
 @dataclass(frozen=True)
 class Subject:
-    """What a run searched: identity and source of its problem, and the columns that were minimised.
+    """The problem of a run: identity and source of its problem, and the columns that were minimised.
 
     The folder is that of the run; None where only its manifest is known.
     """
@@ -186,7 +186,7 @@ _PAIR = 2
 
 @dataclass(frozen=True)
 class Measured:
-    """A run beside the others, with the number of designs on its front.
+    """A run in a comparison, with the number of designs on its front.
 
     The hypervolume is on log10 axes on which the best of all runs together reach from 0 to 1; reference point 1.1. By
     the factor epsilon every objective would have to be better for the run to weakly dominate that best; 1 is the best.
@@ -199,7 +199,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Groups of runs beside each other; the runs of a group differ in their seeds alone.
+    """A comparison of groups of runs; the runs of a group differ in their seeds alone.
 
     Attributes
     ----------
@@ -209,8 +209,8 @@ class Comparison:
     epsilon : of each pair of groups (a, b) the factor by which a would have to be better to weakly dominate b; the
         median over pairs of their runs.
     coverage : of each pair (a, b) the share of b's designs that a weakly dominates; the median over pairs of runs.
-    attainment : of each group, for each of `LEVELS` the (m, k) corners of the surface that so many of its runs attain;
-        empty for more than three objectives, where it is not known how to compute it fast.
+    attainment : of each group, for each of `LEVELS` the (m, k) corners of the surface that this share of its runs
+        attains; empty for more than three objectives, where it is not known how to compute it fast.
     """
 
     objectives: tuple[str, ...]
@@ -235,7 +235,7 @@ def compare(objectives: tuple[str, ...], groups: Mapping[str, Sequence[FloatArra
     every = np.concatenate(fronts, axis=1)
     kept = non_dominated(every)
     best = every[:, kept]
-    # What nothing else weakly dominates is covered by no other front; all pairs need not ask for it again.
+    # A design that nothing else weakly dominates is covered by no other front; pairs need not ask for it again.
     alone = np.split(kept & ~_repeated(every), np.cumsum([front.shape[1] for front in fronts])[:-1])
     rest = iter([front[:, ~mask] for front, mask in zip(fronts, alone, strict=True)])
     contested = {name: [(front.shape[1], next(rest)) for front in group] for name, group in groups.items()}
@@ -291,7 +291,7 @@ def _coverage(front: FloatArray, other: tuple[int, FloatArray]) -> float:
         beaten = ~non_dominated(np.concatenate([front, left], axis=1))[front.shape[1] :]
         if beaten.all():
             break
-        # What is kept is not covered; it may have beaten others of its own front, which are asked for again.
+        # A design that is kept is not covered; it may have beaten others of its own front, which are asked for again.
         left = left[:, beaten]
     return float(left.shape[1] / count)
 

@@ -1,4 +1,4 @@
-"""How long runs will take."""
+"""Estimates of the time of runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MAX_TRIALS, TRIAL_SECONDS = 8, 0.5
 
 @dataclass(frozen=True)
 class Estimate:
-    """How long runs will take on one core; an estimate, not a bound.
+    """Estimated time of runs on one core, not a bound.
 
     Evaluations of shorter runs that longer ones go on from are counted once. The last three are how many runs were
     estimated by earlier runs of the same search, by a trial of up to half a second just now, and by other runs.

@@ -163,7 +163,7 @@ def _prepared(path: Path | None) -> sqlite3.Connection:
     index = sqlite3.connect(path or ":memory:", timeout=2, check_same_thread=False)
     try:
         index.execute("PRAGMA journal_mode = WAL")
-        index.execute("PRAGMA synchronous = OFF")  # What a power cut takes is read again.
+        index.execute("PRAGMA synchronous = OFF")  # Rows lost in a power cut are read again.
         if index.execute("PRAGMA user_version").fetchone()[0] != version():
             index.executescript(_TABLES)
             index.execute(f"PRAGMA user_version = {version()}")
@@ -220,7 +220,7 @@ def cache_folder() -> Path:
 
 
 def _own_temporary() -> Path:
-    """Return a temporary folder that nobody else can look into.
+    """Return a temporary folder that no other user can read.
 
     The usual folder has a name that can be foreseen, in a place where everybody may write. Unless it is the user's own
     and closed to others, a fresh folder takes its place.

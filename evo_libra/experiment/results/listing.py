@@ -1,4 +1,4 @@
-"""Which folders may be runs, and the little language that chooses and orders runs."""
+"""Folders that may be runs, and the language of filters and orders of runs."""
 
 from __future__ import annotations
 

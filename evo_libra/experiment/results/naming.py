@@ -1,4 +1,4 @@
-"""How people name runs: by a path, an id or a part of it, or as the last one."""
+"""Names of runs: by a path, an id or a part of it, or as the last one."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _place(name: Path, results: Path) -> tuple[Path, str]:
     from evo_libra.experiment.store.folder import MANIFEST
 
     folder = name.parent
-    # What is there, such as the folder of a run that has not begun, is a path.
+    # An existing file or folder, such as that of a run that has not begun, is a path.
     if folder == Path() or os.path.exists(name) or not os.path.isdir(folder):  # noqa: PTH110, PTH112 - any length
         return results, str(name)
     if any(folder.glob(f"*/{MANIFEST}")):  # the folder of a problem

@@ -27,7 +27,7 @@ from evo_libra.searching.loop import Snapshot
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A run beside itself done again.
+    """A run compared with its repetition.
 
     Attributes
     ----------

@@ -17,7 +17,7 @@ from evo_libra.problem.protocol import SearchProblem
 
 @dataclass(frozen=True)
 class Result:
-    """What a run has found.
+    """The result of a run.
 
     Attributes
     ----------

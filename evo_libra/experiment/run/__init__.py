@@ -1,1 +1,1 @@
-"""What a run is: its settings, its record and where it came from."""
+"""A run: its settings, its record and its origin."""

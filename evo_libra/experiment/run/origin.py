@@ -1,7 +1,7 @@
-"""Where the problem of a run comes from, how it is built again, and whether building it runs code.
+"""The origin of a run's problem, its loading, and the question whether that runs code.
 
 Files may name code as ``module:object``. The code of a command line, or of an experiment that a user runs, is run. A
-result may be from anybody, and a plan only looks at an experiment: their code runs only with ``--trust-code``.
+result may be from another person, and a plan only reads an experiment: their code runs only with ``--trust-code``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class UntrustedError(InputError):
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a problem comes from, so that another process can build it.
+    """The origin of a problem, so that another process can build it.
 
     Attributes
     ----------

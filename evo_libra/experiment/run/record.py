@@ -1,4 +1,4 @@
-"""What is known of a run: the columns that files, index, catalogue and user interfaces read, and its provenance.
+"""The record of a run: the columns that files, index, catalogue and user interfaces read, and its provenance.
 
 A new result of a run is a field of `RunFigures` here, and a value where `evo_libra.experiment.execution.search_run`
 fills `RunFigures`. It is then a key of the files of a run, a column of the catalogue, a filter and a sort key.
@@ -56,7 +56,7 @@ class Column:
 
     @property
     def empty(self) -> Any:  # noqa: ANN401 - of any kind
-        """The value of a run of which nothing is known."""
+        """The value of a run without any information."""
         return _EMPTY[self.kind]
 
 
@@ -94,7 +94,7 @@ class RunFigures:
     ended: str = _column("what ended a finished run: evaluations, seconds, stagnation, gap or exhausted", "figure")
     restarts: int = _column("restarts of the engine, as of the end or the last interruption", "figure")
     claim: str = _column(
-        "what is proven of the front, and of which space under which time; empty where nothing is", "figure", default=""
+        "the proof of the front, with its space and its time model; empty without any", "figure", default=""
     )
 
     def json(self) -> dict[str, Any]:
@@ -129,7 +129,7 @@ class RunRecord(RunFigures):
     seed: int = _of_setting("seed")
     population: int = _of_setting("population")
     status: Status = _column(  # noqa: RUF009
-        "queued has not started or waits for a worker of its batch; interrupted can go on, but nobody works on it; "
+        "queued has not started or waits for a worker of its batch; interrupted can go on, but no worker has it; "
         "stale is done by another version of the program; damaged has a file that is not what the program wrote, so "
         "that its figures are not known",
         shown="always",
@@ -248,7 +248,7 @@ def _sources(package: str) -> Iterator[tuple[str, ...]]:
 
 
 _BRANCH = "# branch.oid "
-"""What git writes before the commit."""
+"""Text that git writes before the commit."""
 
 
 @cache

@@ -19,14 +19,14 @@ _METHOD = "method"
 
 @dataclass(frozen=True)
 class Setting:
-    """How a setting is asked for, checked and kept.
+    """Metadata of a setting: its option, check and place in the record.
 
     Attributes
     ----------
     name : attribute of `Settings`, key of an experiment file and, with hyphens, option of the command line.
     kind, asked : type of the value, and the type that users give.
     default : the value of a plain search; `MISSING` where the problem has one.
-    role : ``search`` and ``budget`` are part of the run's hash, ``seed`` identifies the run beside the hash, and
+    role : ``search`` and ``budget`` are part of the run's hash, ``seed`` identifies the run besides the hash, and
         ``place`` decides only where and how fast the run is executed.
     low, high, below : range of a number: both ends are included, and it stays below the last one.
     key : key of the JSON files of a run; empty for one below ``method``.
@@ -88,7 +88,7 @@ def _setting(text: str, default: Any = MISSING, **more: Any) -> Any:  # noqa: AN
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """How a run searches; the table that `SETTINGS` lists."""
+    """Settings of a search; `SETTINGS` lists them."""
 
     engine: str = _setting(
         "search engine: auto (every design of whole ports where that is cheaper than the evaluations, else smsemoa for "

@@ -41,7 +41,7 @@ _NAME = re.compile(r"claim-(\d{4,})\.json")
 
 @dataclass(frozen=True)
 class Holder:
-    """What a claim file says of the process that holds it: its host, kernel and namespace, number and start.
+    """The process that holds a claim, as its file names it: its host, kernel and namespace, number and start.
 
     The token tells holders apart. A later attempt of the holder's batch need not wait for the lease to end.
     """
@@ -72,7 +72,7 @@ class Claim(Holder):
 
     @property
     def staging(self) -> Path:
-        """The folder of its holder, beside the claim."""
+        """The folder of its holder, next to the claim."""
         return self.path.with_name(f"{STAGING}{self.token}")
 
     def alive(self, now: float) -> bool:
@@ -88,12 +88,12 @@ class Claim(Holder):
 
 
 def current_claim(folder: Path) -> Claim | None:
-    """Return the valid claim of a run, or None when nobody has claimed it."""
+    """Return the valid claim of a run, or None without any."""
     return next(_claims(folder, _names(folder)), None)
 
 
 def acquire(folder: Path, batch: str) -> Claim | None:
-    """Claim a run, whose folder is made when it is not there; None while somebody else holds the run."""
+    """Claim a run, whose folder is made when it is not there; None while another process has the run."""
     make_folder(folder)
     try:
         names = _names(folder)
@@ -109,7 +109,7 @@ def acquire(folder: Path, batch: str) -> Claim | None:
     staging = path.with_name(f"{STAGING}{token}")
     claim = None
     try:
-        # Where there is no such folder any more, another process claimed the run meanwhile and took the folder for that
+        # If there is no such folder any more, another process claimed the run meanwhile and took the folder for that
         # of a dead writer.
         with suppress(FileNotFoundError), explained(folder):
             staging.mkdir()
@@ -121,7 +121,7 @@ def acquire(folder: Path, batch: str) -> Claim | None:
 
 
 def _create(path: Path, token: str, batch: str) -> Claim | None:
-    """Create a claim file; return the claim, or None where somebody else has the run."""
+    """Create a claim file; return the claim, or None where another process has the run."""
     folder, staging = path.parent, path.with_name(f"{STAGING}{token}")
     me = Holder(token, batch, socket.gethostname(), where=kernel(), pid=os.getpid(), born=_born(os.getpid()) or 0.0)
     if not create_text(path, seal_json(asdict(me)).decode(), staging):
@@ -158,7 +158,7 @@ def release(claim: Claim) -> None:
     """Give a run back, if it is still held. Raises a `StorageError` where there is no right to.
 
     Outbid claims go first, so that none of them becomes valid again. A claim that is outbid itself goes, too: who has
-    outbid it may be about to give way to it, and then nobody else would remove it.
+    outbid it may be about to give way to it, and then no other process would remove it.
     """
     staging = Staging(claim.staging)
     try:
@@ -208,7 +208,7 @@ def _names(folder: Path) -> list[tuple[int, str]]:
 
 
 def _read(path: Path, number: int) -> Claim | None:
-    """Return a claim, of nobody known where the file is damaged; None where there is no file."""
+    """Return a claim, of an unknown holder where the file is damaged; None where there is no file."""
     try:
         # Opened before it is dated: that is when a network file system asks its server.
         file = open_regular(path)
@@ -268,7 +268,7 @@ def _born_by_clock(pid: int) -> float | None:
 
 
 class Lease:
-    """A claim that a thread of this process renews until it is given back; None when somebody else holds the run."""
+    """A claim that a thread of this process renews until it is given back; None when another process has the run."""
 
     def __init__(self, folder: Path, batch: str) -> None:
         self.claim = acquire(folder, batch)
@@ -289,7 +289,7 @@ class Lease:
             release(self.claim)
 
     def lost(self) -> bool:
-        """Return whether somebody else has taken over."""
+        """Return whether another process has taken over."""
         return self._lost
 
     def valid(self) -> bool:

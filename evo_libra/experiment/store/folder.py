@@ -95,11 +95,11 @@ def read_file(folder: Path, name: str, fields: Fields | None = None) -> dict[str
 
 @dataclass(frozen=True)
 class RunFolder:
-    """Where one run keeps its files.
+    """Folder of the files of one run.
 
     The holder of the run's claim writes to its staging folder first; None for a reader, and for a folder without
-    claims. What writes raises a `StorageError` where there is no space or no right to, and a `TakenOverError` once
-    another attempt has taken over the run.
+    claims. Functions that write raise a `StorageError` where there is no space or no right to, and a `TakenOverError`
+    once another attempt has taken over the run.
     """
 
     path: Path

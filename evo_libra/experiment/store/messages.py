@@ -1,7 +1,7 @@
-"""What a run reports while it runs, in lines of JSON, and what runs and batches are asked for, in files of requests.
+"""Messages of runs as lines of JSON, and requests to runs and batches as files.
 
-A request lies beside the runs, not in their folders, so that runs that have not begun can be asked, too. Runners and
-workers look at requests a few times a second. This process is asked to stop by a signal.
+A request lies next to the runs, not in their folders, so that runs that have not begun can be asked, too. Runners and
+workers check requests a few times a second. This process is asked to stop by a signal.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _TAIL = 16_384
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is; evaluations and seconds of work include those of earlier attempts.
+    """Progress of a run; evaluations and seconds of work include those of earlier attempts.
 
     The hypervolume is on the scale of the problem (see `scale_of`); None without a scale.
     """

@@ -31,7 +31,7 @@ from evo_libra.experiment.store.messages import last_progress
 from evo_libra.files.integrity import DamagedError
 
 Queue = Literal["", "waiting", "paused"]
-"""What a run waits for while nobody works on it: a worker of its batch, to be resumed, or nothing."""
+"""The next step of a run without a worker: a worker of its batch, a resume, or nothing."""
 Plan = Mapping[str, Any]
 BATCHES = ".batches"
 HELD = ",held"
@@ -44,7 +44,7 @@ def read_run(
 ) -> RunRecord | None:
     """Return a run, or None when there is none.
 
-    Before it has a manifest, it is as the plan of its batch has it. The queue is what it waits for while nobody works
+    Before it has a manifest, it is as the plan of its batch has it. The queue is what it waits for while no process
     on it.
     """
     try:

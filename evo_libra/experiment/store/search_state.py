@@ -1,4 +1,4 @@
-"""What a search leaves in the folder of its run while it runs: checkpoint and evaluated designs.
+"""Files of a search in the folder of its run: checkpoint and evaluated designs.
 
 A checkpoint is a search between two generations: arrays and plain data, nothing that could run when it is loaded.
 """
@@ -28,7 +28,7 @@ from evo_libra.searching.engine import EngineState
 from evo_libra.searching.loop import Mark, Snapshot
 
 PART = 100_000
-"""Designs of a file, of all but the last one; so many and those of a generation are held in memory."""
+"""Designs of a file, of all but the last one; memory has as many and those of a generation."""
 _GENE = "gene:"
 _FORMAT = 4
 _SEARCH = ("evaluations", "exhausted", "ended", "restarts", "seconds")
@@ -151,7 +151,7 @@ def _part(folder: RunFolder, start: int) -> Path:
 
 
 def keep_first(folder: RunFolder, count: int, source: RunFolder | None = None) -> bool:
-    """Make the files of a folder those of the first `count` designs; return whether there are so many, and sound.
+    """Make the files of a folder those of the first `count` designs; return whether there are as many, and sound.
 
     The files are those of the source, where that is another run of the same search.
     """

@@ -1,4 +1,4 @@
-"""How files get into the folder of a run: whole or not at all, and only from the attempt that holds the run.
+"""Files put into the folder of a run: whole or not at all, and only from the attempt that holds the run.
 
 An attempt has a folder of its own inside the folder of the run, ``attempt-<token>``. The attempt changes the run's
 folder in one way only: it moves a file out of its own folder to publish the file, or into its own folder to remove it.
@@ -24,7 +24,7 @@ from evo_libra.errors import EvoLibraError, StorageError, explained
 from evo_libra.files.integrity import DamagedError, open_regular
 
 STAGING, TEMPORARY = "attempt-", ".tmp-"
-"""How the names of attempts' folders begin, and those of files that are being written."""
+"""Prefixes of the names of attempts' folders, and of files that are being written."""
 _GONE = (errno.ENOENT, errno.ESTALE)
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS, errno.EXDEV)
 _REMOVALS = 100
@@ -136,7 +136,7 @@ def _write(descriptor: int, data: bytes) -> None:
 
 
 def remove_tree(path: Path) -> None:
-    """Remove a file or a folder, as far as there is a right to, though somebody may still be writing into it."""
+    """Remove a file or a folder, as far as there is a right to, though another process may still be writing into it."""
     if not path.is_dir() or path.is_symlink():
         with contextlib.suppress(OSError):
             path.unlink()
@@ -164,7 +164,7 @@ def move_folder_away(path: Path) -> None:
 
 
 def replace_file(path: Path, data: bytes, beside: Path, *, sync: bool) -> None:
-    """Write a file whole, over one that is there; `beside` is the folder for a temporary file."""
+    """Write a file whole, over one that is there; `folder` is the folder for a temporary file."""
     with _temporary(beside, path.name, data, sync=sync) as temporary:
         temporary.replace(path)
         if sync:
@@ -174,8 +174,8 @@ def replace_file(path: Path, data: bytes, beside: Path, *, sync: bool) -> None:
 def create_text(path: Path, text: str, beside: Path) -> bool:
     """Write a file unless it is there, and return whether it was this writer who did.
 
-    Of several writers exactly one does, and readers see all of it or nothing. Where the file system has no hard links,
-    readers may see it empty for a moment. The folder `beside` is for a temporary file.
+    Of several writers exactly one does, and readers see all of it or nothing. If the file system has no hard links,
+    readers may see it empty for a moment. The folder `folder` is for a temporary file.
     """
     with explained(path.parent), _temporary(beside, path.name, text.encode(), sync=False) as temporary:
         try:

@@ -1,4 +1,4 @@
-"""What the failure of a part does to a dimension: which places it cuts off, or how much bandwidth it takes."""
+"""Effect of the failure of a part on a dimension: the places that it cuts off, or the bandwidth that it takes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STATED = ("link", "uplink", "nic", "switch")
 
 @dataclass(frozen=True)
 class Blast:
-    """What failures do until they are repaired: (item, n) each, in the order of `STATED`, the mean over all pieces.
+    """Effects of failures until their repair: (item, n) each, in the order of `STATED`, the mean over all pieces.
 
     A place is an NPU of the dimension with all NPUs that are inside it. A failure that cuts off a place stops the job;
     one that only takes bandwidth does not.
@@ -35,7 +35,7 @@ def direct_blast(npus: IntArray) -> Blast:
     """Return what failures do where NPUs are linked to each other: a link takes the bandwidth of one port.
 
     A ring without one of its links is a line, which one ring there and back goes through at half of the bandwidth of
-    the two that the port carried. Where there are several ways, traffic goes around the link that is lost.
+    the two that the port carried. If there are several ways, traffic goes around the link that is lost.
     """
     none, whole = np.zeros(np.shape(npus)), np.ones(np.shape(npus))
     return Blast(

@@ -1,4 +1,4 @@
-"""What a building block says about itself, and how many parts of a kit it is built of.
+"""The interface of building blocks, and the number of parts of a kit in each.
 
 An NPU's bandwidth in a dimension is all it sends there in one direction: its ports times their rate, full duplex. A
 block says which share of it a process group gets while all groups of its kind run at the same time. Every share is
@@ -26,12 +26,12 @@ Hops: TypeAlias = tuple[FloatArray, FloatArray]
 """Links and switches that a message passes."""
 
 _ROUNDING = 1e-9
-"""What a whole number of steps may exceed itself by in floating point: far less than any fraction of ports."""
+"""Tolerance of a whole number of steps in floating point: far less than any fraction of ports."""
 
 
 @dataclass(frozen=True)
 class Counts:
-    """How many items there are: ``linear * ports + step * ceil(ports * slope)`` with some ports per NPU.
+    """Number of items: ``linear * ports + step * ceil(ports * slope)`` with some ports per NPU.
 
     Each array is (item, ...), with the items in the order of `ITEMS`; 0 in unused dimensions.
     """
@@ -64,7 +64,7 @@ class Inner:
 class Levels:
     """(n,) NPUs of groups at each switch and in each pod of switches, and an NPU's part of what leaves these.
 
-    The parts are over its own bandwidth. Where a group lies in one pod, it has all its NPUs there. `uniform` is the
+    The parts are over its own bandwidth. If a group lies in one pod, it has all its NPUs there. `uniform` is the
     share of an all-to-all where that goes other ways than these parts say, and 0 elsewhere.
     """
 
@@ -90,7 +90,7 @@ class Levels:
         return found
 
     def ring_share(self, extent: IntArray) -> FloatArray:
-        """Return which part of an NPU's bandwidth groups have as rings, of which one link leaves each leaf and pod."""
+        """Return which part of an NPU's bandwidth groups have as rings, with one link out of each leaf and pod."""
         leaving = np.where(self.leaf < extent, self.upper * self.leaf, 1.0)
         return np.minimum(np.minimum(leaving, np.where(self.pod < extent, self.top * self.pod, 1.0)), 1.0)
 
@@ -142,9 +142,9 @@ class Block(ABC):
 
     @abstractmethod
     def allowed(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> BoolArray:
-        """Return whether a dimension of so many NPUs can be built, outside of ``inside`` NPUs each (1 when None).
+        """Return whether a dimension of (n,) NPUs can be built, outside of ``inside`` NPUs each (1 when None).
 
-        The domain size of the kit is not looked at; `evo_libra.network.bill.fits` is all of it.
+        The domain size of the kit is not checked; `evo_libra.network.bill.fits` is all of it.
         """
 
     def share(self, pattern: Pattern, extent: IntArray, stride: IntArray, npus: IntArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""What any building block must meet, checked by asking it; for the tests of this package and of other people's blocks.
+"""Checks that any building block must pass; for the tests of this package and of other people's blocks.
 
 In a test of your own: ``assert faults(MyBlock()) == []``.
 """

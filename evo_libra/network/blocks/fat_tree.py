@@ -1,7 +1,7 @@
 """Fat trees that are oversubscribed: fewer links between switches than NPUs.
 
 A tier with the ratio r has a link upwards for every r links downwards. With radix k, a leaf takes up to k r / (r + 1)
-NPUs; spines join up to k leaves. Where these are not enough, pods of leaves, with a ratio of their own, are joined by
+NPUs; spines join up to k leaves. If these are not enough, pods of leaves, with a ratio of their own, are joined by
 cores. Whatever stays under a leaf has all its bandwidth; what leaves it shares 1 / r of the bandwidth of the leaf's
 NPUs, and what leaves a pod 1 / (r s) of it, where s is the ratio of the pods. Ratios of 1 are those of
 `evo_libra.network.blocks.switch`.
@@ -43,7 +43,7 @@ class Tree:
 
 @cache
 def tree(npus: int, inside: int, radix: int, ratios: Ratios) -> Tree:
-    """Return the fat tree of so many NPUs, with so many inside each of them, that are on the same network.
+    """Return the fat tree of (n,) NPUs, with (n,) NPUs inside each of them, that are on the same network.
 
     A leaf takes none of those inside an NPU without the others, where it has ports for all of them.
 
@@ -75,7 +75,7 @@ def tree(npus: int, inside: int, radix: int, ratios: Ratios) -> Tree:
 
 
 def down_ports(radix: int, ratio: int) -> int:
-    """Return the most links down of a switch, with one up for every so many of them.
+    """Return the most links down of a switch, with one up for every `ratio` of them.
 
     >>> [down_ports(64, ratio) for ratio in (1, 2, 4, 8)]
     [32, 42, 51, 56]

@@ -37,7 +37,7 @@ LEAF = 4
 class FredTree(Block):
     """A tree of two levels.
 
-    A group with e0 NPUs in each of e1 first-level switches, e = e0 e1, and an upper level of which an NPU's part is u:
+    A group with e0 NPUs in each of e1 first-level switches, e = e0 e1, and an upper level with the part u for an NPU:
 
     * NPUs reduce: within the switches first, so that (e1 - 1) / e of the message goes up from each NPU, the least that
       can; the share is ``u (e - 1) / (e1 - 1)``, at most 1.

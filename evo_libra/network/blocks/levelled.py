@@ -1,7 +1,7 @@
 """Networks of switches in which NPUs have less bandwidth the farther away they send: what their blocks share.
 
-A group has NPUs at a switch, in a pod of switches, and in several pods. How many depends on the ports of a switch, and
-on the NPUs inside each NPU of the dimension.
+A group has NPUs at a switch, in a pod of switches, and in several pods. Their number depends on the ports of a switch,
+and on the NPUs inside each NPU of the dimension.
 """
 
 from __future__ import annotations

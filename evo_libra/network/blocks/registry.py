@@ -16,7 +16,7 @@ ENTRY_POINTS = "evo_libra.blocks"
 """Group under which a package registers its blocks: objects of `Block`, or tuples of them."""
 
 CODE = re.compile("[A-Z]+[0-9]*")
-"""What codes look like."""
+"""Pattern of codes."""
 
 LIBRA = ("ring", "fully-connected", "switch")
 """Blocks of LIBRA, which come first."""

@@ -137,7 +137,7 @@ class RouterNetwork(Levelled):
         return {name: np.array([one[name] for one in found])[case].reshape(reached.shape) for name in names}
 
     def allowed(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> BoolArray:
-        """Return whether there is a full network of so many NPUs."""
+        """Return whether there is a full network of (n,) NPUs."""
         return np.asarray(self._planes(npus, kit, inside)["leaf"] > 0)
 
     def levels(self, extent: IntArray, stride: IntArray, npus: IntArray) -> Levels:
@@ -173,7 +173,7 @@ class RouterNetwork(Levelled):
     def blast(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Blast:
         """Return that a router cuts its NPUs off, and that a link between routers only takes bandwidth.
 
-        What went over the link goes over those beside it, as routes are spread anyway.
+        Traffic of the link goes over its neighbours, as routes are spread anyway.
         """
         found = self._planes(npus, kit, inside)
         lost, links = self.lost(found["routers"], found["pods"]), found["links"]

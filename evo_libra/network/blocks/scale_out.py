@@ -23,7 +23,7 @@ from evo_libra.network.blocks.switch import Clos
 
 @dataclass(frozen=True)
 class Reach:
-    """How far the bandwidth of NPUs reaches in the network of an order.
+    """The reach of the bandwidth of NPUs in the network of an order.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Reach:
 
 
 ONE_SWITCH = Reach(tiers=1, leaf=1_000_000_000, pod=1_000_000_000, upper=1.0, top=1.0)
-"""Where all are under one leaf."""
+"""The reach if all are under one leaf."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,8 +68,8 @@ def divisors_of(number: int) -> tuple[int, ...]:
 class ScaleOut(Levelled, Clos):
     """Leaves, pods and cores of an order; messages shrink under leaves first, in pods next, and between pods last.
 
-    Groups are placed in blocks of members that fill leaves, as few of which as possible send out of them. Where leaves
-    cut the groups of a kind evenly, a group has the most that fat trees give it. Systems of a leaf that no block fills
+    Groups are placed in blocks of members that fill leaves, so that as few of them as possible send out. If leaves cut
+    the groups of a kind evenly, a group has the most that fat trees give it. Systems of a leaf that no block fills
     share what blocks leave of its uplinks.
     """
 
@@ -197,6 +197,6 @@ NEXT = Flow(
 """Messages to the next member: those of one member in m leave them."""
 
 _ENDS = 2
-"""A unit has two ends that a span of groups can cross."""
+"""A unit has two ends that a run of groups can cross."""
 
 BLOCKS = (ScaleOut(),)

@@ -97,8 +97,8 @@ class Clos(Block):
     def near(self, npus: IntArray, kit: Kit, inside: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the links to leaves and the uplinks that are within reach.
 
-        A leaf stands in the middle of its NPUs, which on rails are as far apart as there are NPUs inside. What is above
-        the leaves stands in the middle of all NPUs.
+        A leaf stands in the middle of its NPUs, which on rails are as far apart as there are NPUs inside. Everything
+        above the leaves stands in the middle of all NPUs.
         """
         instances, apart = self._sharing(inside), np.asarray(1 if self.joined else inside)
         reached, leaves, room = npus * instances, self.leaves(npus, kit, inside), kit.room // apart

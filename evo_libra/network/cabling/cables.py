@@ -40,7 +40,7 @@ _WIRES: Mapping[type[Block], Callable[..., Wire]] = {
     Dragonfly: lambda _: switched.dragonfly_network,
     HyperX: lambda _: switched.hyperx_network,
 }
-"""How the cables of blocks run, by their classes."""
+"""Wiring of the cables of blocks, by their classes."""
 
 
 @dataclass(frozen=True)

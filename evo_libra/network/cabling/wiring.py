@@ -46,7 +46,7 @@ def planes(plane: Wiring, count: int, together: int = 1) -> Wiring:
 
 
 def spread(sizes: Sequence[int] | IntArray) -> IntArray:
-    """Return the owner of each of the things that owners have so many of, in their order.
+    """Return the owner of each thing, in the order of the owners, from the number of things of each.
 
     >>> spread([2, 1]).tolist()
     [0, 0, 1]

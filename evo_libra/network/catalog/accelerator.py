@@ -33,7 +33,7 @@ class Constants(StrictModel):
 
 
 class GemmConstants(Constants):
-    """How fast an accelerator multiplies matrices in one precision.
+    """Speed of an accelerator in products of matrices of one precision.
 
     The plateau was fitted together with `isolated`. Only comparisons with measurements of single kernels use that; a
     training step uses `fixed`.
@@ -58,7 +58,7 @@ class GemmConstants(Constants):
 
 
 class DecodeConstants(Constants):
-    """How fast an accelerator multiplies few rows by a matrix, as in decoding."""
+    """Speed of an accelerator in products of few rows and a matrix, as in decoding."""
 
     bandwidth: Share = Field(description="share of the memory bandwidth that they reach")
     fixed_us: Time = Field(description="time of a product beyond its memory traffic")
@@ -70,7 +70,7 @@ class DecodeConstants(Constants):
 
 
 class AttentionConstants(Constants):
-    """How fast fused attention runs on the FLOP of its causal half."""
+    """Speed of fused attention on the FLOP of its causal half."""
 
     plateau: Share = Field(description="share of the 16-bit peak rate that long sequences reach forwards")
     half_tokens: Time = Field(description="tokens at which half of the plateau is reached")
@@ -82,7 +82,7 @@ class AttentionConstants(Constants):
 
 
 class BusConstants(Constants):
-    """How fast collectives run over a link technology: S bytes take ``(S + half_message) / (efficiency x wire rate)``.
+    """Speed of collectives over a link technology: S bytes take ``(S + half_message) / (efficiency x wire rate)``.
 
     Both were fitted to collectives among 8 NPUs, whose ports carry 7/8 of S.
     """

@@ -27,7 +27,7 @@ Hours = Annotated[float, Field(ge=0, le=1e6)]
 
 
 class FailureSpec(StrictModel):
-    """How often a piece fails, as the file writes it."""
+    """Failure rate of a piece, as the file writes it."""
 
     per_year: PerYear = Field(description="failures of a piece in a year")
     repair_h: Hours = Field(description="mean time of a repair or replacement, in hours")

@@ -1,4 +1,4 @@
-"""The catalogue of hosts: what a node has beside accelerators, NICs and the switches between them, and servers."""
+"""The catalogue of hosts: the parts of a node besides accelerators, NICs and the switches between them, and servers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HOSTS_FILE = Path(__file__).with_name("hosts.yaml")
 _YEAR = re.compile(r"\b(19|20)[0-9]{2}\b")
 
 RATES = ("link_GBps", "memory_GB", "memory_GBps", "GFLOPS", "ssds", "ssd_GBps")
-"""What an optimizer in a host needs, beside its price."""
+"""The figures of a host for an optimizer in it, besides its price."""
 
 _SOURCED = ("price_usd", "power_W", "ssd_price_usd", *RATES)
 
@@ -109,7 +109,7 @@ def host_of(given: str | HostSpec) -> HostSpec:
 def ends(price: float | tuple[float, float] | None) -> tuple[float, float] | None:
     """Return the lowest and the highest price; one price is both.
 
-    >>> ends(5.0), ends((1.0, 2.0)), ends(None)
+    >>> price_bounds(5.0), price_bounds((1.0, 2.0)), price_bounds(None)
     ((5.0, 5.0), (1.0, 2.0), None)
     """
     return (price, price) if isinstance(price, int | float) else price

@@ -1,4 +1,4 @@
-"""What the links of technologies speak: the link layer, and the congestion control of RoCE on Ethernet."""
+"""Protocols of the links of technologies: the link layer, and the congestion control of RoCE on Ethernet."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ else:
 
 
 class LinkLayerSpec(StrictModel):
-    """What runs on the links of a technology, as a catalogue of either kind writes it."""
+    """Protocols of the links of a technology, as a catalogue of either kind writes it."""
 
     link_layer: Literal["ethernet", "infiniband"] | None = Field(
         None, description="what its links speak; RoCE's `transport` is for ethernet"
@@ -31,7 +31,7 @@ class LinkLayerSpec(StrictModel):
 
 @dataclass(frozen=True)
 class LinkLayers:
-    """What the links of technologies speak, by their names: the link layer, and the transport, where a file says."""
+    """Protocols of the links of technologies, by their names: the link layer, and the transport, where a file says."""
 
     layer: Mapping[str, str] = field(default_factory=dict)
     transport: Mapping[str, str] = field(default_factory=dict)

@@ -35,7 +35,7 @@ class ShortSpec(StrictModel):
 
 
 class LayoutSpec(StrictModel):
-    """Where things stand: racks side by side, NPUs in their order, switches in the middle of what they join."""
+    """Positions: racks side by side, NPUs in their order, switches in the middle of what they join."""
 
     rack_npus: Count = Field(description="NPUs of a rack")
     rack_width_m: Rate = Field(description="width of a rack")

@@ -19,7 +19,7 @@ from evo_libra.network.catalog.link_layers import LinkLayers, LinkLayerSpec, lin
 from evo_libra.units import seconds
 
 PARTS = ("link", "switch", "nic")
-"""What LIBRA has a price for, per NPU and unit of bandwidth."""
+"""Items with a price of LIBRA per NPU and unit of bandwidth."""
 
 _FOLDER = Path(__file__).with_name("per_bandwidth")
 
@@ -158,7 +158,7 @@ class Catalog:
 
 
 def again(catalog: Catalog, designs: Population) -> BoolArray:
-    """Return (d, n) which dimensions have a technology of which a dimension inside of them is a whole domain."""
+    """Return (d, n) which dimensions have the technology of a whole domain inside of them."""
     names = np.array(catalog.families)[designs.technology]
     whole = np.array([technology.one_domain for technology in catalog.technologies])[designs.technology]
     whole &= designs.npus > 1

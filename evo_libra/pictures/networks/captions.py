@@ -1,4 +1,4 @@
-"""What pictures of networks say in words."""
+"""Captions of pictures of networks."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def _end(dimension: DrawnDimension, signs: _Signs) -> str:
 
 
 def _row(count: int, sign: str, between: str, *, room: int, signs: _Signs) -> tuple[str, int]:
-    """Return so many signs in a row, cut to its room, and the columns that it takes without the dots."""
+    """Return a row of signs, cut to its room, and the columns that it takes without the dots."""
     whole = between.join([sign] * count)
     if len(whole) <= room:
         return whole, len(whole)

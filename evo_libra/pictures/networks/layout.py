@@ -1,4 +1,4 @@
-"""Where the ends of a dimension lie in a picture, and which of them are linked, in a square of side 1."""
+"""Positions and links of the ends of a dimension in a picture, in a square of side 1."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _neighbours(place: IntArray, lengths: IntArray, *, wrapped: bool) -> IntArra
 
 
 def cells(count: int, width: float, height: float) -> tuple[int, int, float]:
-    """Return columns, rows and the side of the largest squares of which so many fit into a rectangle.
+    """Return columns, rows and the side of the largest squares that fit into a rectangle in a given number.
 
     >>> cells(8, 80.0, 40.0)
     (4, 2, 20.0)

@@ -98,7 +98,7 @@ def _linked(dimension: DrawnDimension, area: Box, _name: str) -> tuple[list[str]
 
 
 def _bend(x: float, y: float, to_x: float, to_y: float) -> str:
-    """Return the command of a curve that passes beside a straight line, and the point that draws it there."""
+    """Return the command of a curve that passes next to a straight line, and the point that draws it there."""
     return f"Q{_n((x + to_x) / 2 + 0.16 * (y - to_y))} {_n((y + to_y) / 2 + 0.16 * (to_x - x))} "
 
 
@@ -123,7 +123,7 @@ def _switched(dimension: DrawnDimension, area: Box, name: str) -> tuple[list[str
 def _cells(
     count: int, area: Box, name: str, fill: str, *, widest: float = 0.0
 ) -> tuple[list[str], Box, Box]:  # fmt: skip
-    """Return so many boxes in a rectangle, the first of them, and the rectangle around all.
+    """Return `count` boxes in a rectangle, the first of them, and the rectangle around all.
 
     Many are a pattern. In one row they may be wider than high, up to `widest`.
     """

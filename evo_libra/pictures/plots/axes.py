@@ -119,7 +119,7 @@ def ticks(axis: Axis, cells: int, *, across: bool) -> tuple[float, ...]:
     """
     candidates = list(_tick_candidates(axis))
     even = [values for values in _even_ticks(*limits(axis)) if values]
-    # Where no even steps leave room for two labels, two values near the ends do.
+    # If no even steps leave room for two labels, two values near the ends do.
     ends = [(values[0], values[-1]) for values in (*candidates, *even) if len(values) > 1]
     middle = next(values[len(values) // 2] for values in (*candidates, *even) if values)
     for some in (candidates, even, reversed(ends)):

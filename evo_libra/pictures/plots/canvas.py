@@ -27,7 +27,7 @@ from evo_libra.pictures.plots.series import Axis, Glyphs, Line, Role, Series, ti
 
 @dataclass(frozen=True)
 class Area:
-    """Where points go: lines 1 to `rows`, and the columns from `left` on."""
+    """Area of the points: lines 1 to `rows`, and the columns from `left` on."""
 
     x: Axis
     y: Axis

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from evo_libra.arrays import BoolArray, FloatArray
 
 _SIZE = (7.16, 4.0)  # Inches; the text width of a two-column paper.
-_AXES_SIZE = (6.3, 3.2)  # What labels leave of it, nearly.
+_AXES_SIZE = (6.3, 3.2)  # The rest of it next to labels, nearly.
 DPI = 160
-_X_CELLS, _Y_CELLS = 84, 24  # How many characters and lines of tick labels the axes have room for.
+_X_CELLS, _Y_CELLS = 84, 24  # Characters and lines of tick labels that the axes have room for.
 _MANY = 1000  # Points of a series from which on vector markers make a file large and slow to show.
 _MARKERS = "osD^vPXph"
 _STYLES = ("-", "--", "-.", ":")
@@ -46,7 +46,7 @@ METADATA: dict[str, dict[str, str | None]] = {
     ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
     ".svg": {"Date": None, "Creator": None},
 }
-_MAX_NAME = 56  # Longer ones would leave no room for the axes when the legend stands beside them.
+_MAX_NAME = 56  # Longer ones would leave no room for the axes when the legend stands next to them.
 _Corner = Literal["upper right", "upper left", "lower left", "lower right"]
 SETTINGS: dict[RcKeyType, Any] = {
     "figure.constrained_layout.w_pad": 0.08,

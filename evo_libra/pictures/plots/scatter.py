@@ -145,7 +145,7 @@ def with_references(
 
 
 def series_of(front: Front, objectives: Sequence[Objective]) -> list[Series]:
-    """Return the front as series by family: topologies where they are few, else structures; the rare ones are merged.
+    """Return the front as series by family: topologies where they are few, else combinations; the rare ones are merged.
 
     The second objective is the
     horizontal axis, the first the vertical one; with one objective it is drawn over itself.

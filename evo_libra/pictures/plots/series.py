@@ -49,7 +49,7 @@ def tick_label(value: float) -> str:
 
 
 class Role(IntEnum):
-    """What a character is; the fronts have the numbers from FRONT on."""
+    """Role of a character; the fronts have the numbers from FRONT on."""
 
     BLANK = 0
     AXIS = 1
@@ -64,7 +64,7 @@ class Role(IntEnum):
 
 @dataclass(frozen=True)
 class Glyphs:
-    """What axes, markers and bars are drawn with."""
+    """Characters of axes, markers and bars."""
 
     markers: str
     selected: str

@@ -1,4 +1,4 @@
-"""What workers have to send each other: a copy of a neuron's value to each other worker that reads it.
+"""Traffic between workers: a copy of a neuron's value to each other worker that reads it.
 
 A copy of value i to worker m is worth what the weights of m's neurons carry of it. Its energy is
 ``sum_j w_ji^2 E[x_i^2]`` over the neurons j of m, in parts of the energy of the layer's outputs.
@@ -21,7 +21,7 @@ Owners = tuple[IntArray, ...]
 
 @dataclass(frozen=True, eq=False)
 class LayerEnergy:
-    """What each weight of a layer carries.
+    """Energy of each weight of a layer.
 
     Attributes
     ----------

@@ -23,7 +23,7 @@ Room = Sequence[IntArray]
 
 _ROUNDING = 1e-12
 _LOOKS = 250_000
-"""Energies up to which all assignments of a layer are looked at."""
+"""Energies up to which all assignments of a layer are evaluated."""
 
 
 def first_owners(layers: Sequence[LayerEnergy], inputs: IntArray, room: Room) -> Owners:
@@ -41,9 +41,9 @@ def improved(layers: Sequence[LayerEnergy], owners: Owners, room: Room, prices: 
 
     The loss of a copy, the lesser of its energy and its price, is a concave function of its energy. So the costs at the
     current owners bound it from above and touch it there, and the best assignment by them never makes it larger
-    (majorise, minimise). What a neuron sends to the next layer is linear in its owner, and its cost is exact.
+    (majorise, minimise). A neuron's traffic to the next layer is linear in its owner, and its cost is exact.
 
-    Of a layer with few neurons, all assignments are looked at.
+    Of a layer with few neurons, all assignments are evaluated.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def _moved(
         loss += behind[np.arange(len(behind)), every].sum(axis=1)
         return np.asarray(every[loss.argmin()])
     now = Copies.of(layer, sources, owners[place + 1], workers)
-    # What is sent anyway costs nothing more; of what is not, the energy is lost.
+    # Copies that are sent anyway cost nothing more; of the others, the energy is lost.
     lost = (sources[:, None] != np.arange(workers)) & (now.energy < prices[place])
     return assign(layer.weights @ lost + behind, capacity)
 
@@ -207,7 +207,7 @@ class Family:
         return np.array([[len(one.ascending) for one in mine] for mine in self.copies], dtype=np.int64)
 
     def partition(self, owners: int, dropped: Sequence[int]) -> Partition:
-        """Return the partition of owners by their number in which so many copies of each layer are dropped."""
+        """Return the partition of owners by their number in which some copies of each layer are dropped."""
         layers = tuple(self._layer(owners, place, number) for place, number in enumerate(dropped))
         return Partition(self.network, layers, self.shares)
 

@@ -87,7 +87,7 @@ ERROR_RATE = Objective("error-rate", "error_rate_percent", 0.01, "error rate [%]
 OBJECTIVES = {one.name: one for one in (TRAFFIC, ERROR, IMBALANCE, ERROR_RATE)}
 
 LEAST_ERROR = 0.01
-"""What stands for smaller errors, as objectives are above 0; one value stands for no traffic, half a sample for no
+"""Values in place of smaller errors, as objectives are above 0; one value stands for no traffic, half a sample for no
 wrong one."""
 
 _WEIGHTS = Path(__file__).with_suffix(".npz")
@@ -102,7 +102,7 @@ ObjectiveName = Literal["traffic", "error", "imbalance", "error-rate"]
 
 
 class Options(StrictModel):
-    """What ``--set`` changes of the problem."""
+    """Parameters that ``--set`` changes of the problem."""
 
     weights: str | Annotated[tuple[Size, ...], Field(min_length=2, max_length=64)] | None = Field(
         None, description="path of an .npz file; sizes of layers such as [64, 32, 10] draw weights at random"
@@ -150,7 +150,7 @@ class Repurpose:
 
     @cached_property
     def objectives(self) -> tuple[Objective, ...]:
-        """What is minimised."""
+        """The objectives of the problem."""
         asked = self.options.objectives
         if asked is None:
             return tuple(one for one in OBJECTIVES.values() if one != ERROR_RATE or self.network.held_out is not None)

@@ -26,7 +26,7 @@ _DAMAGE = (
     zipfile.BadZipFile, zlib.error, ValueError, KeyError, EOFError, OverflowError, MemoryError, NotImplementedError,
     RuntimeError, SyntaxError, TypeError, struct.error, tokenize.TokenError,
 )  # fmt: skip
-"""What NumPy and its readers of archives and headers raise for bytes that nobody wrote so."""
+"""Errors of NumPy and its readers of archives and headers for damaged bytes."""
 
 _INPUTS, _HELD_OUT, _LABELS = "inputs", "held_out_inputs", "held_out_labels"
 _OF_LAYER = re.compile("[Wb][1-9][0-9]*")

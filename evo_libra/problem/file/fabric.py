@@ -38,8 +38,8 @@ def technologies_of(file: ProblemFile, npus: Sequence[Accelerator] = ()) -> Cata
 def _technologies_of(file: ProblemFile, npus: Sequence[Accelerator]) -> Catalog:
     """Return the technologies that a problem may use, of either kind of catalogue.
 
-    Of the ports that only some accelerators have, such as NVLink, those of the problem's one, as many as it has. Where
-    it has several to choose from, each has the technologies that it can be wired with. What a group gets of a link
+    Of the ports that only some accelerators have, such as NVLink, those of the problem's one, as many as it has. If
+    it has several to choose from, each has the technologies that it can be wired with. The share of a group in a link
     depends on the block, so that prices are split by block, too, unless every group gets all of it.
     """
     fabric = file.spec.fabric
@@ -82,7 +82,7 @@ def _technologies_of(file: ProblemFile, npus: Sequence[Accelerator]) -> Catalog:
 
 
 def _ratios(file: ProblemFile) -> list[Ratios]:
-    """Return the ratios of fat trees that are offered beside 1:1, each once."""
+    """Return the ratios of fat trees that are offered besides 1:1, each once."""
     found = []
     for index, given in enumerate(file.spec.fabric.oversubscription):
         ratios = given if isinstance(given, tuple) else (given, 1)

@@ -18,7 +18,7 @@ Capacity = Annotated[float, Field(ge=0, le=1e9)]
 
 
 class ExpansionSpec(SourcedSpec):
-    """Memory that NPUs have beside their own, for what does not fit there."""
+    """Memory that NPUs have next to their own, for what does not fit there."""
 
     capacity_GB: Capacity | Some[Capacity] = Field(
         description="GB of each NPU; from a list the search chooses, and 0 is none"
@@ -42,7 +42,7 @@ class StorageSpec(SourcedSpec):
 
 
 class SystemSpec(StrictModel):
-    """What is bought beside network and accelerators."""
+    """Everything besides network and accelerators."""
 
     host: str | HostSpec | None = Field(
         None, description="the node around the accelerators: a name of the catalogue of hosts, or figures of one's own"

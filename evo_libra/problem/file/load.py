@@ -207,7 +207,7 @@ class _Loader:
         return (*(Quirk("model-file", note) for note in notes), *ignored)
 
     def system(self, loops: Sequence[WeightedLoop] = (), kits: Sequence[Kit] = ()) -> SystemBill:
-        """Return the bill of what is bought beside network and accelerators; see `SystemLoader.bill`."""
+        """Return the bill of everything besides network and accelerators; see `SystemLoader.bill`."""
         if self.spec.system is None and self.spec.memory.expansion is None and not self.workloads.accelerators.trains:
             return NOTHING_AROUND
         from evo_libra.problem.file.system import SystemLoader  # noqa: PLC0415 - tables of layers do not need it
@@ -372,7 +372,7 @@ class _Loader:
         choices: tuple[DimensionChoice, ...],
         constraints: tuple[Constraint, ...],
     ) -> Space:
-        """Return the structures of the space: a table where it is small enough, else a counter."""
+        """Return the combinations of the space: a table where it is small enough, else a counter."""
         if counted.total > MAX_STRUCTURES:
             return counted
         structures = counted.listed()

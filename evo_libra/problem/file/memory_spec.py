@@ -16,9 +16,9 @@ else:
 
 
 class MemorySpec(StrictModel):
-    """How much of an NPU's memory plans may use, and what memory there is beside it."""
+    """The share of an NPU's memory that plans may use, and the memory next to it."""
 
     reserve: Annotated[float, Field(ge=0, lt=1)] = Field(
         0.05, description="part of the capacity that stays free, for fragments and the framework"
     )
-    expansion: ExpansionSpec | None = Field(None, description="memory beside that of the NPUs, by figures")
+    expansion: ExpansionSpec | None = Field(None, description="memory next to that of the NPUs, by figures")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -49,7 +50,7 @@ class OrderLoader:
         if not self.lacking:
             return workloads
         kept = [pool for pool in self.book.pools if pool not in self.lacking]
-        reasons = tuple(f"{_called(pool)}: {why}" for pool, why in self.lacking.items())
+        reasons = _reasons(self.lacking)
         if not kept:
             raise self.file.fail(("workloads",), "; ".join(reasons))
         self.book = only(self.book, kept, reasons)
@@ -107,7 +108,18 @@ class OrderLoader:
         return {"order": self.spec.model_dump(mode="json"), "products": self.book.products.model_dump(mode="json")}
 
 
-def _called(pool: Pool) -> str:
-    """Return what people call a pool, such as ``112 gb300-nvl72``."""
-    system, count, active = pool
-    return f"{count} {system} with {count * active:,} NPUs in use"
+def _reasons(lacking: Mapping[Pool, str]) -> tuple[str, ...]:
+    """Return why pools have no plan, one sentence for each system."""
+    systems = dict.fromkeys(system for system, *_ in lacking)
+    return tuple(_reason([(pool, why) for pool, why in lacking.items() if pool[0] == name]) for name in systems)
+
+
+def _reason(pools: Sequence[tuple[Pool, str]]) -> str:
+    """Return why the first of some pools of one system has no plan, and which others have none.
+
+    >>> _reason([(("gb300-nvl72", 112, 72), "no plan"), (("gb300-nvl72", 113, 72), "no plan")])
+    '112 gb300-nvl72 with 8,064 NPUs in use: no plan; nor has 113'
+    """
+    ((system, count, active), why), *others = pools
+    more = f"; nor has {', '.join(str(other) for (_, other, _), _ in others)}" if others else ""
+    return f"{count} {system} with {count * active:,} NPUs in use: {why}{more}"

@@ -25,7 +25,7 @@ from evo_libra.workload.training.training_table import TrainingTable
 
 @dataclass(frozen=True)
 class PlanChoices:
-    """What a file says of the options of a plan: their values, None for all that divide.
+    """Options of a plan in a file: their values, None for all that divide.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ def table_of(
 
 
 def why_none(choices: PlanChoices, setup: Setup, npus: int) -> str:
-    """Return why no plan divides what it must: what the plan of the first values breaks."""
+    """Return the reason why no plan is possible: the rule that the plan of the first values breaks, as a sentence."""
     first = {name: (1 if value is None else value[0]) for name, value in {**choices.degrees, **choices.options}.items()}
     groups = first["tp"] * first["cp"] * first["pp"]
     if npus % groups:
@@ -144,8 +144,8 @@ def nearest(table: TrainingTable, npu: int = 0) -> str:
 def batches_of(training: TrainingSpec, npus: int) -> tuple[int, ...]:
     """Return the batches of a step that plans of some NPUs may have, the nearest to the stated one first.
 
-    Of a batch that may differ, those that powers of two of replicas divide beside all odd factors of the NPUs: the
-    nearest multiple for each power. Others are divided by fewer plans, and train as fast.
+    Of a batch that may differ, those that powers of two of replicas divide together with all odd factors of the
+    NPUs: the nearest multiple for each power. Others are divided by fewer plans, and train as fast.
 
     >>> from evo_libra.problem.file.training_spec import BatchSpec
     >>> spec = TrainingSpec(sequence=4096, global_batch=BatchSpec(about=15360, within=0.02))

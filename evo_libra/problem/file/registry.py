@@ -185,7 +185,12 @@ def open_problem(source: Source, folder: Path, shape: str | None = None, constra
         if known is None or isinstance(known, list):
             asked = json.dumps([*(known or []), *constraints])
             source = set_value(source, f"constraints={asked}", "--total, --cost, --constraint")
-    return problem_of(source, folder, open_box=True)
+    found = problem_of(source, folder, open_box=True)
+    if found.book is not None:
+        raise InputError(
+            f"the bandwidths of '{found.name}' are those of the products that it orders; `optimize` is of designs"
+        )
+    return found
 
 
 def load_python_problem(

@@ -95,8 +95,8 @@ class ServingLoader:
             return table
         if not len(table):
             reasons = "; ".join(f"{key}: {text}" for key, text in serving_mistakes(model, self.spec.npus, space))
-            where = f"; of the first values, {reasons}" if reasons else ""
-            raise self.fail((*path, "parallelism"), f"no plan divides what it must{where}")
+            where = f"; with the first values, {reasons}" if reasons else ""
+            raise self.fail((*path, "parallelism"), f"no plan is possible{where}")
         for place, npu in enumerate(accelerators.npus):
             mine = table.npu == place
             if not (table.memory <= table.capacity)[mine].any():
@@ -191,7 +191,7 @@ def _lacking(table: ServingTable, accelerators: AcceleratorLoader) -> Iterator[t
     for place, name in enumerate(names):
         mine = np.array([setup.accelerator.name == name for setup in table.setups])[table.setup]
         if not mine.any():
-            yield place, "no plan divides what it must"
+            yield place, "no plan is possible"
         elif not (table.memory <= table.capacity)[mine].any():
             yield place, _smallest(table, np.flatnonzero(mine))
 

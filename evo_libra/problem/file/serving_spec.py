@@ -23,7 +23,7 @@ Part = Annotated[float, Field(ge=0, lt=1)]
 
 
 class ServerSpec(StrictModel):
-    """A server, inside of which collectives have a shorter way, as among the sockets of CPUs."""
+    """A server, in which collectives have a shorter way, as among the sockets of CPUs."""
 
     npus: PositiveInt = Field(description="adjacent NPUs of a server; a power of 2")
     collective_us: NotNegative = Field(
@@ -40,7 +40,7 @@ class PrefillParallelismSpec(StrictModel):
 
 
 class ServingSpec(StrictModel):
-    """Who is served: what a request is, how many a replica answers at a time, and in which precisions."""
+    """Users and requests of serving: the size of a request, requests per replica at a time, and precisions."""
 
     input: PositiveInt | None = Field(None, description="tokens of a request; needed unless `requests` is a file")
     output: Annotated[int, Field(ge=2, le=2**31)] | None = Field(

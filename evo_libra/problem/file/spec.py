@@ -36,7 +36,7 @@ MAX_DIMENSIONS = 8
 
 
 class PinSpec(StrictModel):
-    """What is fixed of one dimension."""
+    """Fixed properties of one dimension."""
 
     dimension: int = Field(ge=0, lt=MAX_DIMENSIONS, description="which dimension; 0 is the innermost")
     npus: int | None = Field(None, ge=2, description="its size")
@@ -64,8 +64,8 @@ class FabricSpec(StrictModel):
     )
     oversubscription: tuple[Ratio | tuple[Ratio, Ratio], ...] = Field(
         (),
-        description="fat trees that are offered beside those of 1:1, by links down over links up: of leaves, or of "
-        "leaves and pods, such as [2, 4, 8, [1, 7]]",
+        description="oversubscribed fat trees that are offered besides 1:1, as links down over links up: of leaves, "
+        "or of leaves and pods, such as [2, 4, 8, [1, 7]]",
     )
     domains: Literal["products", "any"] | dict[Name, Annotated[tuple[DomainSize, ...], Field(min_length=1)]] = Field(
         "products",
@@ -200,7 +200,7 @@ Shares = Literal["physical", "libra"]
 
 
 class TimeSpec(StrictModel):
-    """How iteration time is modelled; the keys from `chunks` on belong to astra and themis."""
+    """Model of the iteration time; the keys from `chunks` on belong to astra and themis."""
 
     model: TimeModelName = Field(
         "libra",
@@ -253,7 +253,7 @@ class TimeSpec(StrictModel):
     message_bandwidth: Literal["npu", "link"] | None = Field(
         None,
         description="bandwidth of a single message through a switch: npu, the default, is all that an NPU sends there; "
-        "link is that of a link of ASTRA-sim, of which an NPU of n that run direct has n - 1",
+        "link is that of a link of ASTRA-sim; an NPU of n that run direct has n - 1 of them",
     )
     ocs_setting_us: NotNegative | None = Field(
         None,
@@ -283,7 +283,7 @@ else:
 
 
 class BandwidthSpec(StrictModel):
-    """How bandwidth is chosen."""
+    """Choice of bandwidth."""
 
     mode: Literal["search", "optimal", "ports"] = Field(
         "search",
@@ -302,12 +302,12 @@ class BandwidthSpec(StrictModel):
 
 
 class SearchSpec(StrictModel):
-    """How the search runs unless the command line says otherwise."""
+    """Defaults of the search; the command line overrides them."""
 
     engine: str = Field(
         "auto",
         description="the engine: auto, nsga2, nsga3, smsemoa, random, exhaustive, optimize, pymoo:NAME, deap:NAME or "
-        "module:object; auto looks at all designs of whole ports where that is cheaper than the evaluations, and is "
+        "module:object; auto evaluates all designs of whole ports where that is cheaper than the evaluations, and is "
         "otherwise smsemoa for a small population and nsga2 for a large one",
     )
     evaluations: PositiveInt = Field(50_000, description="designs to evaluate")
@@ -323,12 +323,12 @@ class SearchSpec(StrictModel):
     epsilon: Annotated[float, Field(ge=0, le=0.1)] | None = Field(
         None,
         description="of designs whose objectives all differ by less than this share the front has one; 0 for all "
-        "designs; when left out, 0.0001 with bandwidths that are numbers, of which a front has any number, and 0 else",
+        "designs; when left out, 0.0001 with bandwidths that are numbers, and 0 else",
     )
 
 
 class SharedSpec(StrictModel):
-    """What files of both questions say: which system should be made, and which one should be bought."""
+    """Keys of the files of both questions: the best system to make, and the best one to buy."""
 
     version: Literal[1] = Field(1, description="version of this schema")
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", description="name, also of the folder of results")
@@ -359,8 +359,8 @@ class ProblemSpec(SharedSpec):
     npu: Npu | None = Field(
         None,
         description="the accelerator, for training steps and serving: a name (see `evo-libra catalog`), or figures of "
-        "one's own; beside a training step, tables of layers reach what was measured on its ports, too. The search "
-        "chooses from a list: every network is wired with the ports of one of them",
+        "your own. Its measured rates of ports hold for tables of layers, too. With a list, the search chooses an "
+        "accelerator for each design",
     )
     fabric: FabricSpec = Field(description="the networks that may be built")
     objectives: tuple[ObjectiveName, ...] = Field(
@@ -370,7 +370,7 @@ class ProblemSpec(SharedSpec):
         "statistic over scenarios",
     )
     system: SystemSpec | None = Field(
-        None, description="what is bought beside network and accelerators: hosts and storage"
+        None, description="everything besides network and accelerators: hosts and storage"
     )
     faults: Faults | None = Field(
         None, description="failures, checkpoints and spares; needed for the objectives and constraints under failures"

@@ -1,4 +1,4 @@
-"""From the section `system` of a problem file to the bill of what is bought beside network and accelerators."""
+"""Loader of the section `system` of a problem file: the bill of everything besides network and accelerators."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class SystemLoader:
         )  # fmt: skip
 
     def _optimizers(self, loops: Sequence[WeightedLoop], kits: Sequence[Kit]) -> Iterator[SystemRow]:
-        """Yield what places of optimizers need beside hosts; each workload has servers of its own."""
+        """Yield the needs of places of optimizers besides hosts; each workload has servers of its own."""
         for index, (spec, loop) in enumerate(zip(self.spec.workloads, loops, strict=False)):
             table, plans = loop.open_place, loop.workload.every_plan
             if spec.training is None or plans is None:

@@ -173,7 +173,7 @@ class TrainingLoader:
             return table
         if not len(table):
             reason = why_none(choices, setups[0], counts[0])
-            raise self.fail((*path, "parallelism"), f"no plan divides what it must; of the first values, {reason}")
+            raise self.fail((*path, "parallelism"), f"no plan is possible; with the first values, {reason}")
         for place, npu in enumerate(self.accelerators.npus):
             if not (table.memory <= table.capacity)[table.npu == place].any():
                 who = f"{npu.name}: " if len(self.accelerators.npus) > 1 else ""
@@ -183,14 +183,14 @@ class TrainingLoader:
     def _note_lacking(
         self, choices: PlanChoices, setups: Sequence[Setup], table: TrainingTable, orders: OrderLoader
     ) -> None:
-        """Note which systems have no plan that divides what it must, or none that fits the memory."""
+        """Note which systems have no possible plan, or none that fits the memory."""
         names = [npu.name for npu in self.accelerators.npus]
         for place, (npu, count, _) in enumerate(self.accelerators.rows):
             first = next(setup for setup in setups if setup.accelerator.name == npu.name)
             mine = np.array([setup.accelerator.name == npu.name for setup in setups])[table.setup]
             if not mine.any():
                 orders.lacks_plan(
-                    place, f"no plan divides what it must; of the first values, {why_none(choices, first, count)}"
+                    place, f"no plan is possible; with the first values, {why_none(choices, first, count)}"
                 )
             elif not (table.memory <= table.capacity)[mine].any():
                 orders.lacks_plan(place, nearest(table, table.npus.index(names[place])))

@@ -60,13 +60,13 @@ Zero = Annotated[int, Field(ge=0, le=3)]
 
 
 class OverlapSpec(StrictModel):
-    """Which communication of a training step runs beside compute."""
+    """The communication of a training step that runs alongside compute."""
 
     tp: bool | Some[bool] = Field(default=False, description="that of tensor parallelism, product by product")
     pp: bool | Some[bool] = Field(default=True, description="that between the stages of an interleaved pipeline")
     dp: bool | Some[bool] = Field(default=True, description="gradients and weights of data parallelism")
     embedding: bool = Field(
-        default=True, description="the exchange of embeddings of a recommendation model, beside its bottom MLP"
+        default=True, description="the exchange of embeddings of a recommendation model, alongside its bottom MLP"
     )
 
 
@@ -79,7 +79,7 @@ class ServerSpec(StrictModel):
 
 
 class OptimizerSpec(StrictModel):
-    """Where the optimizer and its states are."""
+    """Place of the optimizer and its states."""
 
     placement: Place | Some[Place] = Field(
         "npu",
@@ -101,7 +101,7 @@ class BatchSpec(StrictModel):
 
 
 class TrainingSpec(StrictModel):
-    """How a model is trained: what a training step is, and how the accelerators share it out."""
+    """Training of a model: the training step, and its division among accelerators."""
 
     sequence: PositiveInt | None = Field(
         None, description="tokens of a sequence; needed by language models, of no use to recommendation models"
@@ -118,7 +118,7 @@ class TrainingSpec(StrictModel):
     gradients: Literal["bf16", "fp32"] = Field("fp32", description="of accumulated gradients")
     recompute: Recompute | Some[Recompute] = Field(
         "none",
-        description="what of the forward pass runs again in the backward pass; selective is attention, of which fused "
+        description="what of the forward pass runs again in the backward pass; selective is attention, where fused "
         "attention runs again what it needs in any case, so that there it is none",
     )
     sequence_parallel: Literal["auto"] | bool | Some[bool] = Field(
@@ -133,7 +133,7 @@ class TrainingSpec(StrictModel):
     attention: Literal["fused", "unfused"] = Field("fused", description="fused attention never stores its scores")
     dropout: bool = Field(default=False, description="whether masks of dropout are stored")
     stack: StackName = Field("any", description="training software, whose measured factors count")
-    overlap: OverlapSpec = Field(OverlapSpec(), description="which communication runs beside compute")
+    overlap: OverlapSpec = Field(OverlapSpec(), description="which communication runs alongside compute")
     balanced: bool = Field(
         default=False,
         description="whether the first and the last stage have a layer less, for embedding and head; vp then divides "

@@ -69,7 +69,7 @@ class UncertaintyLoader:
         return beyond(weight)
 
     def _certain(self, measure: Measure) -> str:
-        """Return why a measure has the same figure in every scenario, as part of a sentence."""
+        """Return why a formula has the same figure in every scenario, as part of a sentence."""
         reasons = ["no workload's weight is a range"] if measure.timed else []
         if measure.paid or NPU_PRICE in measure.needs:
             varied = self.spec.uncertainty.prices

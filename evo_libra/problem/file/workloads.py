@@ -71,14 +71,14 @@ class WorkloadLoader:
 
     @cached_property
     def training(self) -> TrainingLoader:
-        """What reads training steps."""
+        """The loader of training steps."""
         from evo_libra.problem.file.training import TrainingLoader  # noqa: PLC0415 - tables of layers do not need it
 
         return TrainingLoader(self.file, self.accelerators)
 
     @cached_property
     def serving(self) -> ServingLoader:
-        """What reads serving."""
+        """The loader of serving."""
         from evo_libra.problem.file.serving import ServingLoader  # noqa: PLC0415 - tables of layers do not need it
 
         return ServingLoader(self.file, self.training)

@@ -26,7 +26,7 @@ from evo_libra.problem.pricing.pricing import DimensionChoice, Pricing, choice_t
 from evo_libra.problem.space import Space
 
 Domains: TypeAlias = Literal["products", "any"] | Mapping[str, tuple[int, ...]]
-"""Which domains may be built: those that are sold, any, or those of a technology that have some sizes."""
+"""Domains that may be built: those that are sold, any, or those of a technology that have some sizes."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def catalog_of(
 
     An NPU has no more ports of a technology than `ports` says, where that names the technology. Domains are those that
     are sold, any, or those of some technologies that have the sizes given. Switches of several tiers are offered with
-    some oversubscriptions, too, beside 1:1: who asks for a block asks for these forms of it, too.
+    some oversubscriptions, besides 1:1: to ask for a block is to ask for these forms of it, too.
     """
     names = tuple(technologies or parts.technologies)
     kits = [

@@ -1,4 +1,4 @@
-"""What dimensions of designs are made of where a catalogue lists parts: ports, prices and watts, looked up by kit."""
+"""Parts of the dimensions of designs where a catalogue lists parts: ports, prices and watts, looked up by kit."""
 
 from __future__ import annotations
 
@@ -118,13 +118,13 @@ class Hardware:
 
 @dataclass(frozen=True)
 class HardwareTable:
-    """The hardware of every structure of a space, by the few kinds of dimension that they have.
+    """The hardware of every combination of a space, by the few kinds of dimension that they have.
 
     Attributes
     ----------
     kinds : hardware whose arrays end in an axis (k,) of kinds and not in (d, n).
-    kind : (d, s) kind of each dimension of each structure.
-    shared : (g, d, s) as of `Hardware`: that of all dimensions of a structure together.
+    kind : (d, s) kind of each dimension of each combination.
+    shared : (g, d, s) as of `Hardware`: that of all dimensions of a combination together.
     counts : (item, k) items of each kind.
     """
 
@@ -134,14 +134,14 @@ class HardwareTable:
     counts: Counts
 
     def counts_of(self, structure: IntArray) -> Counts:
-        """Return the (item, d, n) counts of (n,) structures."""
+        """Return the (item, d, n) counts of (n,) combinations."""
         kind = columns(self.kind, structure)
         return Counts(*(columns(array, kind) for array in vars(self.counts).values()))
 
     def select(self, structure: IntArray) -> Hardware:
-        """Return the hardware of (n,) structures."""
+        """Return the hardware of (n,) combinations."""
         kind = columns(self.kind, structure)
-        # A table of kinds stays in the cache, one of structures does not.
+        # A table of kinds stays in the cache, one of combinations does not.
         found = {
             name: columns(array, kind) for name, array in vars(self.kinds).items() if name not in ("shared", "whole")
         }

@@ -155,10 +155,10 @@ class BillOfMaterials(Pricing):
         return designs.price
 
     def feasible(self, structures: Structures, constraints: Sequence[Constraint]) -> Structures:
-        """Return the structures that have ports for their blocks and reach every linear constraint."""
+        """Return the combinations that have ports for their blocks and reach every linear constraint."""
         mine = buildable(self.parts, structures.npus, structures.technology)
         structures = structures.select(mine) if mine.any() else structures
-        # The cost of a kit depends on its size: no linear program holds for all structures of some kits.
+        # The cost of a kit depends on its size: no linear program holds for all combinations of some kits.
         linear = [c for c in constraints if c.linear and c.relaxed and not c.ports]
         if not linear:
             return structures
@@ -272,7 +272,7 @@ def port_rows(shared: FloatArray) -> Rows:
 def whole_ports(hardware: Hardware, bandwidth: FloatArray, constraints: Rows) -> FloatArray:
     """Return the (d, n) bandwidths of the nearest numbers of ports; of fewer, or of more, where that breaks less.
 
-    The constraints are linear ones beside the ports of technologies, each with its (d, n) coefficients.
+    The constraints are the linear ones other than the ports of technologies, each with its (d, n) coefficients.
     """
     found = hardware.ports(bandwidth) * hardware.rate
     broken = _broken(hardware, found, constraints)

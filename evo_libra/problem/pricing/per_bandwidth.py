@@ -17,7 +17,7 @@ from evo_libra.problem.protocol import COST
 from evo_libra.problem.space import Structures
 
 _LISTED = 2_000
-"""Structures up to which what they have is looked up: in larger tables most look-ups miss the cache."""
+"""Combinations up to which what they have is looked up: in larger tables most look-ups miss the cache."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class PerBandwidth(Pricing):
             return super().topologies(structure, gene)
         whole, numbers, block, price = self._tables
         (npus, technology), (low, high, used) = columns(whole, structure), columns(numbers, structure)
-        # All ways to choose blocks follow each other in the tables, in each all dimensions, in each all structures.
+        # All ways to choose blocks follow each other in the tables, in each all dimensions, in each all combinations.
         place = gene * (block.size // len(block)) + self._rows
         place += structure
         block, price = block.take(place, mode="clip"), price.take(place, mode="clip")
@@ -75,7 +75,7 @@ class PerBandwidth(Pricing):
 
     @cached_property
     def _tables(self) -> tuple[IntArray, FloatArray, IntArray, FloatArray] | None:
-        """What `topologies_of` returns of every structure, where they are not too many.
+        """The result of `topologies_of` for every combination, where they are not too many.
 
         That is (2, d, s) sizes and technologies, (3, d, s) box and use, and (choice, d, s) blocks and prices.
         """
@@ -140,14 +140,14 @@ class PerBandwidth(Pricing):
         return np.asarray(np.take(self.prices.max(axis=0), designs.technology) * designs.used * self.npus)
 
     def feasible(self, structures: Structures, constraints: Sequence[Constraint]) -> Structures:
-        """Return the structures that some bandwidths within the box and the linear constraints serve."""
+        """Return the combinations that some bandwidths within the box and the linear constraints serve."""
         return _solvable_structures(structures, self.low, self.high, self.min_price * self.npus, constraints)
 
 
 def _solvable_structures(
     structures: Structures, low: FloatArray, high: FloatArray, price: FloatArray, constraints: Sequence[Constraint]
 ) -> Structures:
-    """Return the structures that some bandwidths within the box and the linear constraints can serve.
+    """Return the combinations that some bandwidths within the box and the linear constraints can serve.
 
     The answer depends on the technologies of the dimensions alone, so one small linear program is solved for each
     distinct combination of them, with the cheapest block wherever cost is constrained from above. The box in B/s and
@@ -171,7 +171,7 @@ def _solvable_structures(
 
 
 Box = tuple[FloatArray, FloatArray, FloatArray]
-"""Smallest and largest bandwidth and the lowest price of the dimensions of one kind of structure: (d,) each."""
+"""Smallest and largest bandwidth and the lowest price of the dimensions of one kind of combination: (d,) each."""
 
 
 def _solvable(kind: IntArray, box: Box, constraints: Sequence[Constraint]) -> bool:
@@ -188,7 +188,7 @@ def _solvable(kind: IntArray, box: Box, constraints: Sequence[Constraint]) -> bo
 
 
 def _row(constraint: Constraint, kind: IntArray, price: FloatArray) -> FloatArray:
-    """Return the (d,) coefficients of the bandwidths of one kind of structure; its (d,) prices are 0 where unused."""
+    """Return the (d,) coefficients of the bandwidths of one kind of combination; its (d,) prices are 0 where unused."""
     if constraint.quantity == COST.name:
         return np.asarray(constraint.objective * price)
     return constraint.coefficients(np.maximum(kind, 0)[:, None])[:, 0] * (kind >= 0)
@@ -218,7 +218,7 @@ def _meet_together(kind: IntArray, box: Box, constraints: Sequence[Constraint]) 
 
 
 def _conflict(kinds: IntArray, boxes: Sequence[Box], constraints: Sequence[Constraint]) -> list[Constraint]:
-    """Drop constraints as long as what is left still cannot be met by any structure."""
+    """Drop constraints as long as what is left still cannot be met by any combination."""
     conflict = list(constraints)
     for constraint in constraints:
         rest = [other for other in conflict if other is not constraint]

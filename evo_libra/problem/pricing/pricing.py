@@ -45,7 +45,7 @@ class Topologies(ABC):
 
     Attributes
     ----------
-    structure : (n,) index into the structures of the space; -1 where it does not matter.
+    structure : (n,) index into the combinations of the space; -1 where it does not matter.
     npus, technology, block : (d, n).
     price : (d, n) USD per B/s of the whole network, of parts in any fraction; 0 in unused dimensions.
     low, high : (d, n) the box of the bandwidths in B/s; both 0 in unused dimensions.
@@ -115,7 +115,7 @@ class Pricing(ABC):
 
     Attributes
     ----------
-    space : its structures.
+    space : its combinations.
     npus : of the network.
     low, high : (d, t) B/s of a dimension in each technology.
     blocks : (d, t, choice) the block that each gene stands for.
@@ -153,7 +153,7 @@ class Pricing(ABC):
         return False
 
     def topologies(self, structure: IntArray, gene: IntArray) -> Topologies:
-        """Return the topologies of (n,) structures and (d, n) block genes."""
+        """Return the topologies of (n,) combinations and (d, n) block genes."""
         return self.topologies_of(*self.space.look_up(structure), gene, structure)
 
     @abstractmethod
@@ -193,9 +193,9 @@ class Pricing(ABC):
 
     @abstractmethod
     def feasible(self, structures: Structures, constraints: Sequence[Constraint]) -> Structures:
-        """Return the structures that can be built and that some bandwidths within the linear constraints serve.
+        """Return the combinations that can be built and that some bandwidths within the linear constraints serve.
 
-        A `ConflictError` names constraints that conflict, where no structure is left.
+        A `ConflictError` names constraints that conflict, where no combination is left.
         """
 
     def box(self, technology: IntArray) -> tuple[FloatArray, FloatArray]:

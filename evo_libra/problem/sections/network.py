@@ -17,12 +17,12 @@ from evo_libra.problem.space import padded
 
 
 class StructureSection(Section):
-    """One gene: the index of the structure, the sizes and technologies of the dimensions."""
+    """One gene: the index of the combination, the sizes and technologies of the dimensions."""
 
     segment: ClassVar = Segment.TOPOLOGY
 
     def genes(self) -> Sequence[Gene]:
-        # Structures with neighbouring numbers differ in their last dimensions only.
+        # Combinations with neighbouring numbers differ in their last dimensions only.
         return [Gene("structure", 0.0, len(self.rules.pricing.space) - 1.0, ordered=True)]
 
     def decode(self, genes: FloatArray, draft: Draft) -> Draft:
@@ -67,8 +67,8 @@ class BlockSection(Section):
 
 
 _OVERSHOOT = 100.0
-"""How far the level reaches beyond what any design can use: with an uneven split, only a level far above the sum of the
-caps reaches the corner where every dimension is at its cap."""
+"""Factor of the level beyond the bandwidth that any design can use: in an uneven split only a level far above
+the sum of the caps reaches the corner where every dimension is at its cap."""
 
 
 def bandwidth_section(rules: Rules) -> Section:
@@ -160,7 +160,7 @@ class SparesSection(Section):
         return self._with(none if designs.spares is None else designs.spares, draft)
 
     def encode(self, draft: Draft) -> FloatArray | IntArray:
-        # What says nothing of spares, such as a bound, has the fewest.
+        # Designs without a number of spares, such as bounds, have the fewest.
         spares = np.full(len(draft.structure), self._choices[0]) if draft.spares is None else draft.spares
         same = self._choices[:, None] == spares
         return np.where(same.any(axis=0), same.argmax(axis=0), -1)[None]

@@ -35,11 +35,11 @@ def _nothing() -> Any:  # noqa: ANN401 - an array of any kind
 
 @dataclass(frozen=True)
 class Draft:
-    """What sections have decided so far of n designs; each section fills in its fields from those before it.
+    """Decisions of the sections on n designs so far; each section fills in its fields from those before it.
 
     Attributes
     ----------
-    structure : (n,) index into the structures of the space.
+    structure : (n,) index into the combinations of the space.
     block : (d, n) place of each dimension's block among its choices.
     topologies : the networks without their bandwidths.
     schedule : how collectives run; None under LIBRA's time.

@@ -116,7 +116,7 @@ class AstraTime(TimeModel):
 
     @cached_property
     def _places(self) -> list[slice]:
-        """Where the channels of each of `_alike` are among all of them."""
+        """Index of the channels of each of `_alike` among all of them."""
         return _slices([len(_in_turn(runs)) for runs in self._alike])
 
     def _together(
@@ -213,8 +213,8 @@ class AstraTime(TimeModel):
     def _shared(self, designs: Population) -> BoolArray:
         """Return (d, n) in which dimensions traffic needs circuits of several kinds, over the workloads together.
 
-        A group needs the ring of its NPUs, whatever it runs. Messages need links to the NPU so many places on, one from
-        each NPU, which all those over the same distance have at a time.
+        A group needs the ring of its NPUs, whatever it runs. Messages need links to the NPU at a fixed distance, one
+        from each NPU, which all those over the same distance have at a time.
         """
         lie, shape = self.placed(designs.npus, designs.plan), designs.npus.shape
         limits = np.iinfo(np.int64)
@@ -239,7 +239,7 @@ class AstraTime(TimeModel):
 
         These are how many NPUs of a dimension belong to a group and how far apart they are, the share of the bandwidth
         that it gets, and the latencies of a link and below the leaf switches in ns. Channels are in the order in which
-        `_alike` has them. Where plans are open there are none, as few designs send what a channel does.
+        `_alike` has them. If plans are open there are none, as few designs send what a channel does.
         """
         channels = [channel for runs in self._alike for channel in _in_turn(runs)]
         if self.tables or not channels:

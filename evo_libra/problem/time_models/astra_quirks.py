@@ -1,4 +1,4 @@
-"""Which quirks of ASTRA-sim concern the times of designs."""
+"""Quirks of ASTRA-sim that concern the times of designs."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _uneven_round_robin(time: AstraTime, designs: Population, depth: IntArray) -
 
 
 def _overlapping(time: AstraTime, designs: Population) -> BoolArray:
-    """Return in which designs the collective of an input gradient takes longer than what runs beside it."""
+    """Return whether the collective of an input gradient takes longer than the work alongside it, for each design."""
     found, placed = np.zeros(len(designs), dtype=np.bool_), time.placed(designs.npus)
     for loop in time.loops:
         for first, computed in _beside(loop) if loop.overlap != "none" else ():

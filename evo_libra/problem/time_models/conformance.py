@@ -1,4 +1,4 @@
-"""What any time model must do, checked on designs of a problem; for the tests of this package and of other people's.
+"""Checks that any time model must pass, on designs of a problem; for the tests of this package and of other people's.
 
 In a test of your own: ``assert faults(problem.time, designs) == []``, where some plans are open and where none is.
 """

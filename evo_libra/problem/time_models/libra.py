@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from evo_libra.timing.fidelity import Fidelity
 
 ROUTING = "routes that meet on a link"
-"""What no time model here knows: every flow has the share of its links that its process group has."""
+"""Limit of every time model here: every flow has the share of its links that its process group has."""
 
 NO_BANDWIDTH = 1e-30
 """B/s of a dimension without any: an unused one has no traffic and so no time, any other one takes forever."""
@@ -120,7 +120,7 @@ class LibraTime(TimeModel):
 
 
 def _chains(compute: FloatArray, size: FloatArray) -> Chains:
-    """Return the chains of a race under the plans of designs."""
+    """Return the chains of an overlap under the plans of designs."""
     return Chains(compute[None], size[None], np.ones((1, len(compute), 1), dtype=np.bool_))
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Served:
-    """What users see of a workload beside the time of a request: that to the first token, and of each further one."""
+    """Latencies of a workload besides the time of a request: the time to the first token, and of each further one."""
 
     first: IterationTime | TabulatedTime
     token: IterationTime | TabulatedTime
@@ -77,7 +77,7 @@ class WeightedLoop:
 
     @property
     def rows(self) -> slice:
-        """Which rows of the (w, n) plans of designs are those of the workload."""
+        """Rows of the workload in the (w, n) plans of designs."""
         return slice(0, 0)
 
     def pinned(self, plan: Sequence[int]) -> WeightedLoop:  # noqa: ARG002 - loops with open plans need it
@@ -125,7 +125,7 @@ class Times:
 
 
 def no_times(loops: Sequence[WeightedLoop], count: int) -> Times:
-    """Return times of 0 for so many designs, where nothing asks for any."""
+    """Return times of 0 for a number of designs, where nothing asks for any."""
     found = Times([], [], [])
     for loop in loops:
         for kind, _ in loop.timed:

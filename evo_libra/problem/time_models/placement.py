@@ -1,4 +1,4 @@
-"""Where process groups lie on networks, and figures of groups in the blocks of dimensions."""
+"""Placement of process groups on networks, and figures of groups in the blocks of dimensions."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 Operation = Collective | Dispatch | NextStage | PushPull
-"""What process groups run: a collective, or a step's other traffic."""
+"""Traffic of process groups: a collective, or a step's other traffic."""
 
 
 @dataclass(frozen=True)
 class Placement:
-    """Where the process groups of a kind lie: (d, n) NPUs of a dimension in a group, and how far apart they are."""
+    """Placement of the process groups of a kind: (d, n) NPUs of a dimension in a group, and their distance."""
 
     extent: IntArray
     stride: IntArray

@@ -25,7 +25,7 @@ ENTRY_POINTS = "evo_libra.time_models"
 
 
 class Network(NamedTuple):
-    """What time models know of every network: the fields of that name of a `TimeModel`."""
+    """Properties of every network that time models know: the fields of that name of a `TimeModel`."""
 
     kits: tuple[Kit | PricedBlock, ...]
     efficiency: FloatArray | None
@@ -33,7 +33,7 @@ class Network(NamedTuple):
 
 
 class Loops(Protocol):
-    """What compiles the workloads of a problem.
+    """The compiler of the workloads of a problem.
 
     `check` may refuse a workload by an `InputError`, whose place in the file is then named.
     """
@@ -43,7 +43,7 @@ class Loops(Protocol):
 
 
 Make = Callable[[Loops, Network], "TimeModel"]
-"""What makes the time model of workloads."""
+"""The factory of the time model of workloads."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class TimeKind:
     Attributes
     ----------
     read : returns what makes the model, from the checked keys of `time`; an `InputError` names a wrong one.
-    keys : those of `time` that the model reads, beside those of all models.
+    keys : those of `time` that the model reads, besides those of all models.
     lacks : begins the sentence that refuses another key.
     solves : whether the best bandwidths can be solved for.
     servers : whether the model times servers of the network, and switches that add up.

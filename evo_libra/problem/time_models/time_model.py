@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 class TimeModel(ABC):
     """Iteration time of all workloads together.
 
-    The kits say of which block each technology is. Without any, every group has all the bandwidth of its NPUs, as in
+    The kits name the block of each technology. Without any, every group has all the bandwidth of its NPUs, as in
     LIBRA. The efficiency is (t,) the part of the bandwidth of each technology that traffic reaches, at most 1; None
     where it reaches all. The owner is (t,) the
     accelerator of each technology, where a problem has several to choose from.
@@ -83,11 +83,11 @@ class TimeModel(ABC):
     @property
     @abstractmethod
     def leaves_out(self) -> tuple[str, ...]:
-        """What of a network it does not know, as parts of a sentence."""
+        """Properties of a network that it does not know, as parts of a sentence."""
 
     @abstractmethod
     def seconds(self, what: Operation, size: FloatArray | float, placed: Placement, designs: Population) -> FloatArray:
-        """Return (n,) seconds of a collective of so many bytes among process groups, or of a step's other traffic.
+        """Return (n,) seconds of a collective of some bytes among process groups, or of a step's other traffic.
 
         The bytes are a number or (n,).
         """
@@ -99,7 +99,7 @@ class TimeModel(ABC):
 
     @property
     def schedules(self) -> Schedules:
-        """What is open of how collectives run."""
+        """Open settings of collectives."""
         return NoSchedules(self.title)
 
     def fidelity_of(self, name: str) -> Fidelity:
@@ -144,7 +144,7 @@ class TimeModel(ABC):
     def physical(self, technologies: int) -> Self:
         """Return the time model in which groups get what links carry, where all of them have the whole bandwidth here.
 
-        Its kits are each of so many technologies with each of B blocks: technology t with block b is in place t B + b.
+        Its kits are each technology with each of B blocks: technology t with block b is in place t B + b.
         """
         kits = tuple(PricedBlock(block) for _ in range(technologies) for block in range(len(BLOCKS)))
         technology = np.arange(len(kits)) // len(BLOCKS)
@@ -203,7 +203,7 @@ class TimeModel(ABC):
 
         More where a group gets or reaches only a part of the bandwidth, less where the network itself reduces. A
         dimension with a kit of -1 is still open, and costs no more. Messages to the next stage share links as those of
-        a ring do. Where switches do not aggregate, what goes to a server and back passes one port, NPU by NPU. NICs
+        a ring do. If switches do not aggregate, what goes to a server and back passes one port, NPU by NPU. NICs
         send that without the NPUs, so that it reaches all of the bandwidth.
         """
         served = isinstance(load, PushPull)
@@ -237,7 +237,7 @@ class TimeModel(ABC):
     def fits(self, npus: IntArray, plan: IntArray | None = None, technology: IntArray | None = None) -> BoolArray:
         """Return (n,) whether (d, n) dimensions can hold every process group, under (w, n) plans if there are some.
 
-        Plans are those of an accelerator: with (d, n) technologies, of the one that the networks are wired for. Where
+        Plans are those of an accelerator: with (d, n) technologies, of the one that the networks are wired for. If
         the technology of the innermost dimension is -1, that is still open.
         """
         fits = np.ones(npus.shape[1], dtype=np.bool_)

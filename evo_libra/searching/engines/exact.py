@@ -33,13 +33,13 @@ from evo_libra.searching.evaluation.usable import evaluate
 class ExhaustiveEngine(Engine):
     """Proves the front that it finds.
 
-    Of whole ports it looks at every network, with every plan and every way to run collectives, under any time and for
+    Of whole ports it evaluates every network, with every plan and every way to run collectives, under any time and for
     any objectives, and asks for the designs of the exact front in one generation; see
     `evo_libra.optimality.whole_front`. All else is of bandwidths in any fraction, of more designs of whole ports than
-    it can look at, and of time and cost under LIBRA's time.
+    it can evaluate, and of time and cost under LIBRA's time.
 
     There it finds the fastest design at each of as many costs as the population has designs. A generation is what a
-    tile of structures adds to the front; when no tile is left, every design emitted last at a cost is the fastest one
+    tile of combinations adds to the front; when no tile is left, every design emitted last at a cost is the fastest one
     there, to a relative gap of `evo_libra.optimality.bounds.EXACT`.
 
     Of too many designs of whole ports it solves the relaxed problem, with parts in any fraction, and around each of
@@ -47,7 +47,7 @@ class ExhaustiveEngine(Engine):
     near the best ones but need not be they: exact only to the gap that `evo_libra.optimality.certificate` proves. So
     are those under a limit of what a faster and cheaper design may have more of, such as energy.
 
-    Where workloads leave plans open, it looks at every pair of a topology and a plan that fits the memory, without the
+    If workloads leave plans open, it evaluates every pair of a topology and a plan that fits the memory, without the
     plans that another one beats on every network.
 
     Of a space without a table, topologies that are beaten at every cost are pruned first (`.optimality.pruning`).
@@ -102,7 +102,7 @@ class ExhaustiveEngine(Engine):
     def _best(self) -> FloatArray:
         """The (g, m) genes of the front of whole ports."""
         found = whole_front(self._problem) if self._problem.book is None else front_of_orders(self._problem)
-        assert found is not None, "their number was looked at"  # noqa: S101 - internal error
+        assert found is not None, "their number was evaluated"  # noqa: S101 - internal error
         return found.designs.genes(self._problem)
 
     def _at_once(self, genes: FloatArray, state: EngineState) -> tuple[FloatArray, EngineState]:
@@ -122,7 +122,7 @@ class ExhaustiveEngine(Engine):
         return EngineState({**state.arrays, **following}, state.random)
 
     def claim(self, population: int) -> str:
-        """Return that the front is exact, or at how many costs, or only near it, and of which space that holds."""
+        """Return whether the front is exact, at how many costs, or only near it, and the space of this proof."""
         if self._whole:
             return f"The front is exact of {scope_of(self._problem)}"
         if self._problem.pricing.whole:
@@ -152,15 +152,15 @@ class ExhaustiveEngine(Engine):
 
 
 def _check_time_and_cost(problem: Problem) -> None:
-    """Refuse a problem whose designs are too many to look at each, if the front of others cannot be proven."""
+    """Refuse a problem whose designs are too many to evaluate each, if the front of others cannot be proven."""
     if len(problem.sources.spares) > 1:
         raise InputError(
-            f"exhaustive chooses spares where it looks at each design of whole ports, and '{problem.name}' has too "
+            f"exhaustive chooses spares where it evaluates each design of whole ports, and '{problem.name}' has too "
             "many or other ones; with one number in `faults.spares` it proves time and cost, and nsga2 searches all"
         )
     if problem.pricing.whole and not (problem.time.exact and set(problem.objectives) <= {TIME, COST}):
         raise InputError(
-            f"'{problem.name}' has more designs of whole ports than exhaustive looks at ({MAX_NETWORKS:,}, or "
+            f"'{problem.name}' has more designs of whole ports than exhaustive evaluates ({MAX_NETWORKS:,}, or "
             f"{MAX_TIMED:,} where LIBRA's time bounds none of them); of more it proves the front of time and cost "
             "under LIBRA's time, and nsga2 searches others"
         )
@@ -190,7 +190,7 @@ def _plan_of(problem: Problem, part: VariantBounds) -> IntArray | None:
 
 
 def _whole(problem: Problem, part: VariantBounds, bandwidth: FloatArray) -> FloatArray:
-    """Return the (g, m) genes of the best designs of whole ports around (d, n) bandwidths of some structures."""
+    """Return the (g, m) genes of the best designs of whole ports around (d, n) bandwidths of some combinations."""
     depth, count = bandwidth.shape
     steps = np.array(list(itertools.product((0.0, -1.0, 1.0), repeat=depth)))
     every = np.tile(np.arange(count), len(steps))
@@ -256,7 +256,7 @@ class OptimizeEngine(Engine):
         return EngineState({**state.arrays, "known": state.arrays["asked"]}, state.random)
 
     def claim(self, population: int) -> str:  # noqa: ARG002 - it is one design
-        """Return that no design has less of the first objective, and of which space that holds."""
+        """Return that no design has less of the first objective, and the space of this proof."""
         goal = self._problem.objectives[0].name
         return f"No design has less {goal}, to a relative {PROVEN:g}, of {scope_of(self._problem)}"
 

@@ -1,4 +1,4 @@
-"""What engines of other libraries have in common: they select and let survive; genes, variation and memory are ours."""
+"""Base of engines of other libraries: these select and let survive; genes, variation and memory are of evo_libra."""
 
 from __future__ import annotations
 

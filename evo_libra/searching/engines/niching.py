@@ -24,7 +24,7 @@ _INNER = 0.5
 def reference_directions(objectives: int, max_count: int) -> FloatArray:
     """Return the (k, m) directions of Das and Dennis (1998) for m objectives, at most `max_count` unless m are more.
 
-    Where the steps are so few that all directions lie on the edges, a second layer half as wide is put inside (Deb and
+    If the steps are so few that all directions lie on the edges, a second layer half as wide is put inside (Deb and
     Jain 2014).
     """
     if objectives == 1:
@@ -161,7 +161,7 @@ def nearest(scaled: FloatArray, directions: FloatArray) -> tuple[IntArray, Float
 
 
 _MANY = 1000
-"""Directions from which on a tree finds the nearest one sooner than a look at all of them."""
+"""Directions from which on a tree finds the nearest one sooner than a loop over all of them."""
 _CANDIDATES = 4
 """Directions of a tree's answer whose projections are compared: rounding swaps neighbours that are equally near."""
 
@@ -193,7 +193,7 @@ def _in_a_tree(points: FloatArray, unit: FloatArray) -> tuple[IntArray, FloatArr
 @lru_cache(maxsize=4)
 def _tree(unit: bytes, shape: tuple[int, int]) -> cKDTree:
     """Return the tree of (k, m) directions of unit length; they stay the same for a whole search."""
-    from scipy.spatial import cKDTree  # noqa: PLC0415 - few searches have so many directions
+    from scipy.spatial import cKDTree  # noqa: PLC0415 - few searches have as many directions
 
     return cKDTree(np.frombuffer(unit).reshape(shape))
 

@@ -16,9 +16,9 @@ from evo_libra.searching.engines.survival import Crowding
 from evo_libra.searching.engines.variation import HashArray, Operators, first_of_kind, row_hash, vary
 
 _RECENT = 8
-"""Generations of designs that are kept beside the memory, whose copy costs as much as half a small generation."""
+"""Generations of designs that are kept besides the memory, whose copy costs as much as half a small generation."""
 _ATTEMPTS, _SAMPLES = 8, 2
-"""How often children are made until there are enough new ones; the last times they are sampled."""
+"""Attempts to make enough new children; in the last ones they are sampled."""
 _SPARE = 1.03
 _MIN_SHARE = 0.25
 _FIRST, _MAX_FIRST = 6, 650
@@ -54,7 +54,7 @@ class Nsga(Engine):
     """An evolution with constraint domination.
 
     A design that the search has had is not asked for again, whatever genes stand for it, as long as the engine
-    remembers the design; see `evo_libra.searching.engines.nsga`. Where parents have hardly any new children left,
+    remembers the design; see `evo_libra.searching.engines.nsga`. If parents have hardly any new children left,
     the rest of a generation is a random sample. A generation has `children` times as many designs as the population. A
     share of `steps` of its children differ from a parent by a step between topologies, where the problem knows any.
 
@@ -172,7 +172,7 @@ def nsga3(problem: SearchProblem | None = None) -> Nsga:
 
 
 def smsemoa(problem: SearchProblem | None = None) -> Nsga:
-    """Return SMS-EMOA, of which a whole generation is selected at once."""
+    """Return SMS-EMOA that selects a whole generation at once."""
     selection = Contributions(None if problem is None else problem.genome)
     return Nsga(selection, Operators(), problem, children=selection.children, steps=_STEPS)
 

@@ -1,4 +1,4 @@
-"""What is used of pymoo, on arrays; the one module that imports it."""
+"""Functions of pymoo on arrays; no other module imports pymoo."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ Compare = Callable[..., NDArray[np.int64]]
 def _seeded(compare: Compare) -> Compare:
     """Return a comparison that draws between infeasible designs of equal violation from the engine's random numbers.
 
-    pymoo's own draws between them from a generator that nobody seeds.
+    pymoo's own draws between them from a generator without a seed.
     """
 
     def compare_seeded(

@@ -20,7 +20,7 @@ ENDS = 1e300
 _PAIR = 2
 _MAX_COUNTED = 2**16 - 1
 _UNFILTERED = 2000
-"""Designs of which the front of three objectives and more is found sooner than a filter is made for them."""
+"""Number of designs up to which their front of three and more objectives takes less time than making a filter."""
 
 
 class Crowding:
@@ -174,7 +174,7 @@ def largest(values: FloatArray, count: int) -> BoolArray:
 
 
 Thin = Callable[[FloatArray, int], tuple[IntArray, FloatArray]]
-"""Returns so many designs of a front, sorted by its first objective, and what each one counts in tournaments."""
+"""Returns some designs of a front, sorted by its first objective, and the figure of each in tournaments."""
 
 
 def least_crowded(front: FloatArray, size: int) -> tuple[IntArray, FloatArray]:
@@ -189,7 +189,7 @@ def survivors(
 ) -> tuple[IntArray, IntArray, FloatArray]:
     """Return the (k,) survivors of NSGA-II, at most `size`, with their fronts and crowding distances.
 
-    Where the first front alone is larger than that, `thin` decides who survives, and what each one counts.
+    If the first front alone is larger than that, `thin` decides who survives, and what each one counts.
     """
     feasible = np.flatnonzero(violation <= 0) if (violation > 0).any() else None
     values = objectives if feasible is None else columns(objectives, feasible)

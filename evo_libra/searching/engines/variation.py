@@ -59,7 +59,7 @@ _NEAR = np.array([-3.0, -2.0, -1.0, 1.0, 2.0, 3.0])
 
 @dataclass(frozen=True)
 class Operators:
-    """How children are made.
+    """Settings of variation.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Operators:
     mutation : expected number of genes of a child that mutate, of those that can.
     mutation_eta : of polynomial mutation (Deb and Goyal 1996).
     polynomial : share of the mutations of real genes that are polynomial.
-    decades : the others are steps whose size is uniform in its logarithm over so many decades of the range: logarithms
+    decades : the others are steps whose size is uniform in its logarithm over some decades of the range: logarithms
         of bandwidths need bold steps and fine ones.
     near : share of the mutations of categorical genes that go to a near number; the others go anywhere.
     """
@@ -177,7 +177,7 @@ def _sbx_parts(count: int, random: np.random.Generator, operators: Operators) ->
     signs -= _HALF
     spread = np.exp(np.copysign(spread, signs))
     if operators.exchange > 0:
-        # What is left of a number once it has decided is uniform again: of swapped genes the spread is negative.
+        # The rest of a number that has decided is uniform again: of swapped genes the spread is negative.
         spread = np.copysign(spread, np.abs(signs) - _HALF * operators.exchange)
     return _HALF - _HALF * spread
 
@@ -251,7 +251,7 @@ def _step(
 
 def _polynomial(below: FloatArray, u: FloatArray, eta: float) -> FloatArray:
     """Return the steps of polynomial mutation in units of the range, `below` above its start; they stay within it."""
-    # What goes down from a place is what goes up from the place that is as far from the other bound.
+    # A step down from a value is a step up from the value that is as far from the other bound.
     side = u - _HALF
     away = np.where(side <= 0, below, 1.0 - below)
     part = 1.0 - 2.0 * np.abs(side)

@@ -30,7 +30,7 @@ from evo_libra.searching.evaluation.workers import Done, Workers
 
 _SECONDS = 60.0
 _SQLITE = (sqlite3.Error, UnicodeDecodeError)
-"""What SQLite raises; the second where a damaged file gets into its own sentence."""
+"""Errors of SQLite; the second one where a damaged file gets into its message."""
 _TABLE = """
 CREATE TABLE IF NOT EXISTS designs (
     problem TEXT NOT NULL, genes BLOB NOT NULL,
@@ -61,7 +61,7 @@ class Cache:
                 path.touch()  # SQLite would keep the group from writing, whatever the umask is
             self._file = sqlite3.connect(path or ":memory:", timeout=_SECONDS, isolation_level=None)
             self._file.text_factory = lambda raw: raw.decode(errors="replace")  # a damaged text fits no digest
-            # A log beside the file: a commit need not wait for the disk, and a kill leaves the file whole.
+            # A log next to the file: a commit need not wait for the disk, and a kill leaves the file whole.
             self._file.execute("PRAGMA journal_mode = WAL")
             self._file.execute("PRAGMA synchronous = NORMAL")
             self._file.execute(_TABLE)

@@ -22,7 +22,7 @@ MAX_VIOLATION = FAILED_VIOLATION / 10
 def evaluate(problem: SearchProblem, genes: FloatArray) -> Evaluation:
     """Return the evaluation of (g, n) genes, all values finite, with the designs that could not be evaluated.
 
-    Where the evaluation of several designs raises an exception, halves of them are evaluated until it is known which
+    If the evaluation of several designs raises an exception, halves of them are evaluated until it is known which
     designs raise it.
 
     Raises

@@ -246,7 +246,7 @@ def _work(pipe: connection.Connection, load: Callable[[], Callable[[Any], Any]],
     _set_safe_path(safe_path)
     if _GROUPS:
         os.setpgid(0, 0)
-    # What the function prints must not get among the answers of the parent.
+    # Output of the function must not get among the answers of the parent.
     os.dup2(2, 1)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:

@@ -1,7 +1,7 @@
 """Time of one phase in any block: those of ASTRA-sim, FRED's trees (arXiv 2406.19580), and those of this package.
 
 On a tree of two levels where NPUs reduce, a chunk runs within the first-level switches and then between them, in turns,
-as both levels share the links of the NPUs: each level is a switch that runs the algorithm. Where switches reduce, an
+as both levels share the links of the NPUs: each level is a switch that runs the algorithm. If switches reduce, an
 NPU sends one stream: all that the others need of it goes up, and all that it needs comes down, at the same time. Times
 are whole nanoseconds.
 """

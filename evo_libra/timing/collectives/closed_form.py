@@ -15,7 +15,7 @@ from evo_libra.timing.collectives.queues import tiles
 from evo_libra.timing.names import MOST_CHUNKS
 
 UNCLEAR = -1.0
-"""What stands for the ns of a design that only the queue model can time."""
+"""Value in place of the ns of a design that only the queue model can time."""
 
 _PHASES_OF_TWO, _PHASES_OF_THREE = 3, 5
 """Phases of a chunk there and back over two and over three dimensions."""

@@ -27,7 +27,7 @@ from evo_libra.units import bytes_per_ns, reading_ns
 
 _CODES = [block.code for block in BLOCKS]
 RING, FULLY_CONNECTED, SWITCH, LINE = map(_CODES.index, ("RI", "FC", "SW", "ME"))
-"""What phases are timed as, by the block of each kind; the lines are those of a mesh. Trees are timed as themselves."""
+"""Time formula of phases, by the block of each kind; the lines are those of a mesh. Trees are timed as themselves."""
 UPPER = np.array([block.upper if block.timed_as == "tree" else 0.0 for block in BLOCKS])
 """(b,) an NPU's part of the upper level of a tree, over its own bandwidth; 0 for other blocks."""
 
@@ -146,7 +146,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Overheads:
-    """What an NPU itself adds.
+    """Times that an NPU itself adds.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
 """Times of the phases of a population at once, compiled: those of `evo_libra.timing.collectives.phase` to the last bit.
 
-What is not timed here, `evo_libra.timing.collectives.block_phase.block_phase_time` times: lines, trees, windows, double
+`evo_libra.timing.collectives.block_phase.block_phase_time` times all others: lines, trees, windows, double
 binary trees, links that messages share, and what cannot run at all.
 """
 
@@ -20,7 +20,7 @@ from evo_libra.timing.collectives.phase import FULLY_CONNECTED, RING, SWITCH, UP
 from evo_libra.units import bytes_per_ns
 
 UNTIMED = -1.0
-"""What stands for the ns of a phase that is not timed here."""
+"""Value in place of the ns of a phase that is not timed here."""
 
 # The numbers that `_run` knows blocks, collectives and algorithms by; -1 for what it does not time.
 _NETWORK = np.full(len(UPPER), -1)
@@ -145,7 +145,7 @@ def _run(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - numba compiles one
                     each = transfer(message, hops, mine, delay, waits) + endpoint
                     halved += each + (reduction(message) if reached > 1 else 0.0)
                     reached *= 2
-                # What an all-reduce gathers first is what one halving too many leaves, twice.
+                # The first gather of an all-reduce has twice the bytes that one halving too many leaves.
                 first = 2.0 * np.floor(bytes_ / (2.0 * count)) if kind == reduce else bytes_
                 reached = 1
                 while kind != scatter and 2 * reached <= many:

@@ -50,7 +50,7 @@ def finish(
     joining : a policy; chunks join at the end when left out.
     count : (n,) chunks of each design, the first of those given; all when left out. Chunks without phases cannot take
         the place of the others: even in no time they would change which of two events at the same time comes first.
-    compiled : whether to use the compiled model where numba is installed; it has the same results. Where it is not, few
+    compiled : whether to use the compiled model where numba is installed; it has the same results. If it is not, few
         designs run the same model uncompiled.
 
     Raises
@@ -137,7 +137,7 @@ def _run(  # noqa: C901, PLR0912, PLR0915 - numba compiles one plain function, a
     bits = 0
     while 2 * (items + chunks) >> bits > 0:
         bits += 1
-    # A chunk phase is the number chunk * phases + phase. What is looked at again and again lies side by side, and is
+    # A chunk phase is the number chunk * phases + phase. Values that are read again and again lie side by side, and is
     # gathered for a few designs at a time, which are neighbours in memory.
     phase_of, kind_of = np.empty(items, np.int64), np.empty(items, np.int64)
     for k in range(chunks):
@@ -151,7 +151,8 @@ def _run(  # noqa: C901, PLR0912, PLR0915 - numba compiles one plain function, a
     server_p, server_k, server_n = min(server.shape[0], 2) - 1, min(server.shape[1], 2) - 1, min(server.shape[2], 2) - 1
     time_p, time_k, time_n = min(time.shape[0], 2) - 1, min(time.shape[1], 2) - 1, min(time.shape[2], 2) - 1
     waiting = np.empty((queues, items + chunks), np.int64)
-    # What runs, in no order: its end and the number of its start in one word, of which the least is the next event.
+    # Running phases, in no order: the end of each and the number of its start in one word; the least word is the next
+    # event.
     keys = np.empty(places, np.int64)
     running = np.empty(places, np.int64)
     queue_of = np.empty(places, np.int64)

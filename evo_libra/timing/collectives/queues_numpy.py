@@ -11,7 +11,7 @@ from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.timing.names import Policy
 
 SCATTERS, GATHERS, ANY = 0, 1, 2
-"""What a phase does, as far as policies ask: scatter, gather, or something that always joins at the end."""
+"""Kind of a phase for policies: scatter, gather, or something that always joins at the end."""
 
 _WORD = 63
 _NEVER = np.iinfo(np.int64).max
@@ -21,12 +21,12 @@ Queues = IntArray | NDArray[np.int8]
 
 @dataclass(frozen=True)
 class Joining:
-    """What a policy needs to know of chunk phases.
+    """Properties of chunk phases for policies.
 
     Attributes
     ----------
     kind : (p, k) what each phase does.
-    size : (p, k, n) the larger one of the bytes that enter and that leave it; only policies of sizes look at it.
+    size : (p, k, n) the larger one of the bytes that enter and that leave it; only policies of sizes read it.
     """
 
     policy: Policy
@@ -45,7 +45,7 @@ def max_bits(slots: IntArray, phases: int, chunks: int) -> int:
 class _Table:
     """Values of chunk phases by their number ``chunk * phases + phase``; axes of length 1 are not repeated.
 
-    Behind the last number there is one more, which nobody looks at.
+    Behind the last number there is one more, which no loop reads.
     """
 
     def __init__(self, values: Queues | FloatArray, phases: int, chunks: int) -> None:
@@ -66,7 +66,7 @@ class NumpyQueues:
 
     A waiting chunk phase is the number ``chunk * phases + phase``. The least ``key`` is the next event: its end, the
     order in which it was scheduled, and its slot, in the bits of one word. A chunk behind its last phase joins one more
-    queue that nobody serves.
+    queue that no dimension serves.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What runs collectives: implementations, chunks, and the dimensions of the designs of a population."""
+"""Systems that run collectives: implementations, chunks, and the dimensions of the designs of a population."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from evo_libra.timing.collectives.phase_compiled import UNTIMED, can_compile, co
 from evo_libra.timing.names import CollectiveAlgorithm, Policy, Scheduler
 
 SEVERAL_IN_A_TREE = (
-    f"{CollectiveAlgorithm.DOUBLE_BINARY_TREE.value} with several chunks: these take turns on two trees, of which no "
+    f"{CollectiveAlgorithm.DOUBLE_BINARY_TREE.value} with several chunks: these take turns on two trees, and no "
     "exact time is known; preferred-dataset-splits has to be 1"
 )
 _NUMBERS = {option: number for number, option in enumerate(IMPLEMENTATIONS)}
@@ -67,7 +67,7 @@ class Choices(Sequence[Choice]):
 
 @dataclass(frozen=True)
 class System:
-    """What ASTRA-sim's system file says of collectives.
+    """Settings of collectives in ASTRA-sim's system file.
 
     Attributes
     ----------
@@ -92,13 +92,13 @@ class System:
 
     @property
     def slots(self) -> int:
-        """How many chunks a queue runs at a time."""
+        """Number of chunks that a queue runs at a time."""
         return -(-self.active // self.queues)
 
 
 @dataclass(frozen=True)
 class Chunks:
-    """How n collectives of `whole` bytes are cut: bytes of a chunk, and chunks; a remainder is one more whole chunk."""
+    """Chunks of n collectives of `whole` bytes: bytes of a chunk, and chunks; a remainder is one more whole chunk."""
 
     size: IntArray
     count: IntArray
@@ -214,7 +214,7 @@ class DesignGroup:
     def chain(
         self, dims: IntArray | NDArray[np.int8], kinds: Sequence[Collective], size: FloatArray, taken: BoolArray
     ) -> FloatArray:
-        """Return the (p, n) ns of `time` of phases in a row, the first of which (n,) bytes enter."""
+        """Return the (p, n) ns of `time` of phases in a row; (n,) bytes enter the first."""
         return self._all(dims, kinds, size[None], taken)
 
     def _all(
@@ -300,10 +300,10 @@ def _options(
 
 
 def refuse_untimed(chunks: Chunks, part: DesignGroup, system: System) -> None:
-    """Raise a ValueError for designs of which no exact time is known, whatever the sizes of their phases.
+    """Raise a ValueError for designs without a known exact time, whatever the sizes of their phases.
 
     Several chunks go over a double binary tree; or messages share links, and there are several dimensions or several
-    chunks at a time. What a single phase cannot run, `phase_time` refuses.
+    chunks at a time. `phase_time` refuses anything that a single phase cannot run.
     """
     if part.link.shared:
         depth = part.used.sum(axis=0)

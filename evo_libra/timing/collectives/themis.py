@@ -30,7 +30,7 @@ SmallArray = NDArray[np.int8]
 
 @dataclass(frozen=True)
 class Network:
-    """What a scheduler knows of n networks; the bandwidth of a link is in any unit, and some dimension takes part."""
+    """Properties of n networks for a scheduler; link bandwidths are in any unit, and some dimension takes part."""
 
     npus: IntArray
     bandwidth: FloatArray

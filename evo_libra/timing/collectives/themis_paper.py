@@ -22,7 +22,7 @@ from evo_libra.timing.names import Policy
 
 _FRACTION = 16
 _BITS = 35
-"""The queues count in whole numbers, the paper does not: all phases of a design together are so many bits long."""
+"""The queues count in whole numbers, the paper does not: the bits of all phases of a design together."""
 
 _RS, _AG, _AR = Collective.REDUCE_SCATTER, Collective.ALL_GATHER, Collective.ALL_REDUCE
 _A2A = Collective.ALL_TO_ALL
@@ -61,7 +61,7 @@ class Fabrics:
         return replace(self, npus=np.where(np.array(taking, dtype=np.bool_)[:, None], self.npus, 1))
 
     def packed(self, designs: IntArray, depth: int) -> Fabrics:
-        """Return some designs that use so many dimensions, without the others."""
+        """Return some designs of a number of dimensions, without the unused ones."""
         used = np.argsort(self.npus[:, designs] == 1, axis=0, kind="stable")[:depth]
         fields = ("block", "npus", "bandwidth", "latency")
         return replace(self, **{name: getattr(self, name)[used, designs] for name in fields})
@@ -162,7 +162,7 @@ def _time(
         delay[phase] = fixed[dimension, every]
         if collective is not _A2A:
             resident = largest if gathers else resident / npus
-    # A phase keeps its dimension busy, then its chunk is under way for the latency, where it waits for nobody.
+    # A phase keeps its dimension busy, then its chunk is under way for the latency, where it waits for no other chunk.
     stages = np.stack([busy, delay], axis=1).reshape(-1, chunks, designs)
     server = np.stack([way, np.full_like(way, depth)], axis=1).reshape(stages.shape)
     joining = Joining(policy, np.full(stages.shape[:2], SCATTERS), np.repeat(bytes_, 2, axis=0))
@@ -176,7 +176,7 @@ def _time(
 def _orders(chunk: FloatArray, fabrics: Fabrics, chunks: int, *, times: float) -> IntArray:
     """Return (d, k, n) the dimensions of each chunk, scattering; it gathers the other way round (algorithm 1).
 
-    A chunk loads a dimension with so many times its scattering.
+    A chunk loads a dimension with `times` its scattering.
     """
     depth, designs = fabrics.npus.shape
     every = np.arange(designs)

@@ -1,6 +1,6 @@
 """ASTRA-sim's network file and its file of remote memory.
 
-All of ASTRA-sim's files are read as ASTRA-sim 2.0 reads them. Where it would hang, crash, or take a value that nobody
+All of ASTRA-sim's files are read as ASTRA-sim 2.0 reads them. If it would hang, crash, or take a value that no user
 wrote, reading is an error; what it passes over is accepted, with a notice.
 """
 
@@ -44,7 +44,7 @@ class _NetworkSpec(StrictModel):
 
 @dataclass(frozen=True)
 class NetworkFile:
-    """What a network file says of each dimension, the innermost first: index of the block, B/s and ns of a link.
+    """Dimensions of a network file, the innermost first: index of the block, B/s and ns of a link.
 
     Notices say what ASTRA-sim passes over, a sentence each.
     """
@@ -125,7 +125,7 @@ def parse_memory(source: Source) -> tuple[RemoteMemory, tuple[str, ...]]:
 
 
 def memory_text(memory: RemoteMemory, npus: int = 1) -> str:
-    """Return the file that says this of the remote memory of some NPUs, of which the number of nodes follows."""
+    """Return the file that says this of the remote memory of some NPUs, from which the number of nodes follows."""
     keys: dict[str, object] = {"memory-type": memory.kind.value}
     if memory.kind is not MemoryKind.NONE:
         keys |= {"remote-mem-latency": memory.latency, "remote-mem-bw": memory.bandwidth}

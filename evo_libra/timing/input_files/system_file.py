@@ -83,7 +83,7 @@ class _SystemSpec(HyphenModel):
 
 @dataclass(frozen=True)
 class SystemFile:
-    """What a system file says: how collectives run in released versions of ASTRA-sim 2, and how long computations take.
+    """Contents of a system file: collectives in released versions of ASTRA-sim 2, and the speed of computations.
 
     Scheduler and policy are what ``inter-dimension-scheduling`` and ``intra-dimension-scheduling`` ask for. Notices say
     what ASTRA-sim passes over, or leaves undefined, a sentence each.
@@ -232,7 +232,7 @@ class _Implementations:
 
     def _runs(self, d: int, row: Implementation) -> bool:
         link = self.network.links[d]
-        # Where the collective has the algorithm at all.
+        # If the collective has the algorithm at all.
         two = replace(link, npus=np.array([2]), block=np.array([FULLY_CONNECTED]))
         for npus, found in ((two, self._pass_over), (link, self._refuse)):
             try:

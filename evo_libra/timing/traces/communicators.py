@@ -1,4 +1,4 @@
-"""Where NPUs meet, and classes of NPUs that do the same at the same times, which are executed only once.
+"""Meetings of NPUs, and classes of NPUs that do the same at the same times, which are executed only once.
 
 NPUs meet in communicators that run collectives, channels that carry messages, and memories that are shared. They are of
 one class when their traces say the same but for names, and they meet NPUs of the same classes in the same roles. That
@@ -20,7 +20,7 @@ from evo_libra.timing.traces.process_groups import ProcessGroups, group_shape
 
 
 class Order(Enum):
-    """How the seats of a meeting differ: not at all, by who sits next to whom around a ring, or all of them."""
+    """Differences of the seats of a meeting: none, by who sits next to whom around a ring, or all of them."""
 
     ANY = "any"
     RING = "ring"
@@ -29,7 +29,7 @@ class Order(Enum):
 
 @dataclass(frozen=True)
 class Meeting:
-    """Where NPUs meet: a group that runs collectives, a memory.
+    """A meeting of NPUs: a group that runs collectives, or a memory.
 
     Attributes
     ----------
@@ -223,7 +223,7 @@ def _memories(scripts: Sequence[Script], groups: ProcessGroups) -> list[list[int
 
 @dataclass(frozen=True)
 class Peer:
-    """The other end of a channel: its NPU, and the channel's number there, -1 where nobody receives what is sent.
+    """The other end of a channel: its NPU, and the channel's number there, -1 where no NPU receives what is sent.
 
     The label is all that tells the channel from others of the same classes.
     """

@@ -1,4 +1,4 @@
-"""How long the operations of a program take on a machine."""
+"""Times of the operations of a program on a machine."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class _Ring:
 class CollectiveTimes:
     """Times of the collectives of some communicators, by number; what members that begin together take is kept.
 
-    What takes time to find out is told before it is looked for, if somebody listens.
+    With a callback, each search that takes time is announced before it starts.
     """
 
     def __init__(

@@ -21,7 +21,7 @@ _COLLECTIVES = {
 
 
 class Resource(IntEnum):
-    """What an operation takes; an NPU runs one operation on each at a time, but any number that take nothing."""
+    """Resource of an operation; an NPU runs one operation on each at a time, but any number that take nothing."""
 
     CPU = 0
     COMPUTE = 1
@@ -30,7 +30,7 @@ class Resource(IntEnum):
 
 
 class Action(Enum):
-    """What an operation does, as far as its time depends on it."""
+    """Action of an operation, as far as its time depends on it."""
 
     REPLAY = "a replay of its recorded time"
     COMPUTE = "a computation"
@@ -63,7 +63,7 @@ class TraceOperation:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where collectives of a trace run: the name of a communicator group, "" for all NPUs.
+    """Scope of the collectives of a trace: the name of a communicator group, "" for all NPUs.
 
     The dimensions are those that take part, where all NPUs do; None where the group decides, or nothing.
     """
@@ -84,7 +84,7 @@ class Channel:
 
 @dataclass(frozen=True)
 class Script:
-    """What one NPU does, in the order of the ids of its nodes.
+    """Operations of one NPU, in the order of the ids of its nodes.
 
     Operations name scopes and channels by number, in the order in which they are first named; each scope has
     collectives.

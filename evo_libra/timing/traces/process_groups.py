@@ -23,14 +23,14 @@ GROUP_ENDPOINT = 10.0
 
 _PAIR = 2
 _WITHOUT_INVOLVED = 4
-"""Dimensions of which a collective uses all if its node does not say."""
+"""Dimensions that a collective uses, all of them, if its node does not say."""
 
 
 @dataclass(frozen=True)
 class ProcessGroups:
     """NPUs, their communicator groups in the order of their rings, and the network between them.
 
-    Where there is no machine, the network is left open: every collective then is a barrier of its group. An InputError
+    If there is no machine, the network is left open: every collective then is a barrier of its group. An InputError
     refuses a group without members, or with one that is not there, or one twice.
     """
 
@@ -127,7 +127,7 @@ class ProcessGroups:
         )
 
     def is_ring(self, scope: Scope, collective: Collective) -> bool:
-        """Tell whether a collective is a single ring over its members, of which each then has an end of its own."""
+        """Tell whether a collective is a single ring over its members; each of them then has an end of its own."""
         if self.machine is None:
             return False
         system, dimensions = self.machine.system, scope.dimensions
@@ -140,7 +140,7 @@ class ProcessGroups:
 
 @dataclass(frozen=True)
 class GroupShape:
-    """How the members of a group lie to each other in one dimension, where that is the same for all of them.
+    """Positions of the members of a group in one dimension, where they are the same for all of them.
 
     Hops are from a member to every other one; where they lie evenly around a ring, to the next one.
     """

@@ -42,7 +42,7 @@ class Communicator:
 
 @dataclass(frozen=True, eq=False)
 class TraceProgram:
-    """What all NPUs do, every class of them once.
+    """Operations of all NPUs, every class of NPUs once.
 
     Attributes
     ----------

@@ -60,7 +60,7 @@ class Network:
 
 @dataclass
 class Signals:
-    """What sources see of their path, as it was one round trip ago.
+    """State of the path as its sources see it, one round trip late.
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ class Fluid:
 
     @property
     def unacknowledged(self) -> FloatArray:
-        """(f,) bytes of which sources do not know yet that they have arrived."""
+        """(f,) bytes that have arrived, or will, without the knowledge of their sources."""
         row = (self.now - self.back) % len(self.arrived)
         return np.asarray(self.taken - self.arrived[row, self._rows])
 

@@ -1,4 +1,4 @@
-"""Congestion control of RoCE: the closed form beside a fluid simulation of the published laws, and a training step.
+"""Congestion control of RoCE: the closed form next to a fluid simulation of the published laws, and a training step.
 
 The study (HOTI 2022, arXiv 2207.10898) is known by its abstract: schemes have little impact on training. No figures of
 it were read, so that what stands for published factors are those of `evo_libra.validation.roce.rows`.
@@ -52,7 +52,7 @@ def _steps() -> Iterator[PublishedRow]:
 
 
 ROCE = (
-    PublishedSource("roce", "networks", "RoCE: bandwidth of transports, closed form beside a fluid simulation",
+    PublishedSource("roce", "networks", "RoCE: bandwidth of transports, closed form next to a fluid simulation",
            _factors, note=f"published are the control laws, not these figures; {APPROXIMATION}"),
     PublishedSource("roce-step", "networks", "RoCE (HOTI 2022), abstract: little impact on training", _steps,
            note=f"an iteration on the study's cluster, where 1 stands for no impact; {APPROXIMATION}"),

@@ -28,7 +28,7 @@ _LINKS = (
 
 @dataclass(frozen=True)
 class Phase:
-    """Flows that start together: on the study's cluster, of one NPU to so many in its leaf and outside it.
+    """Flows that start together: on the study's cluster, of one NPU to a number of NPUs in its leaf and outside it.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Phase:
 
 
 def ring(size: float, steps: int = 4) -> list[Phase]:
-    """Return an all-reduce of some bytes; of its 254 equal steps, so many are simulated, on the same connections."""
+    """Return an all-reduce of some bytes; some of its 254 equal steps are simulated, on the same connections."""
     times = 2 * (NPUS - 1) / steps
     return [Phase(1, 1, 1, size / NPUS, times, fresh=step == 0) for step in range(steps)]
 

@@ -35,7 +35,7 @@ class Message:
 
 
 Load = Pattern | Collective | SizedCollective | SizedByPlan | Message | NextStage | Dispatch | PushPull
-"""What a network carries: bytes of a pattern or of a kind of collectives, or single operations and messages."""
+"""Traffic of a network: bytes of a pattern or of a kind of collectives, or single operations and messages."""
 
 Stream = tuple[str, Load]
 """Traffic of a process group that costs the same per unit: per byte of a pattern or of one kind of collectives of it,
@@ -43,7 +43,7 @@ or per operation or message."""
 
 
 class Merging(Enum):
-    """Which collectives of a group are one stream."""
+    """Collectives of a group that form one stream."""
 
     PATTERN = "all of a pattern, whose bytes cost the same where only NPUs reduce"
     COLLECTIVE = "those of a kind, as where the network itself reduces"
@@ -73,7 +73,7 @@ class Linear:
     Attributes
     ----------
     compute, size : seconds and (c, n) or (c, 1) units that nothing hides.
-    races : of one plan; `chained` : of plans of designs, (k, n) seconds and (k, c, n) units of each chain of a race.
+    races : of one plan; `chained` : of plans of designs, (k, n) seconds and (k, c, n) units of each chain.
     """
 
     compute: FloatArray | float
@@ -104,24 +104,24 @@ class IterationTime:
         return np.asarray(time)
 
     def linear(self, weight: float, kind: FloatArray, plan: IntArray) -> Linear:  # noqa: ARG002 - tables of plans need it
-        """Return the weighted time as coefficients of traffic, of which (s, c) is 1 where a stream is of a kind."""
+        """Return the weighted time as coefficients of traffic; (s, c) is 1 where a stream is of a kind."""
         time = without_certain_races(self)
         races = [Overlap(weight * race.count, race.compute, race.size @ kind) for race in time.races]
         return Linear(weight * time.compute, weight * (time.size @ kind)[:, None], races)
 
     @cached_property
     def _sends(self) -> list[tuple[int, float]]:
-        """The streams that have units outside of races, with these; of arrays they take a third of the whole time."""
+        """The streams that have units outside of overlaps, and their units."""
         return _some(self.size)
 
     @cached_property
     def _in_races(self) -> list[list[list[tuple[int, float]]]]:
-        """The streams of each chain of each race."""
+        """The streams of each chain of each overlap."""
         return [[_some(size) for size in race.size] for race in self.races]
 
 
 def without_dominated(race: Overlap) -> Overlap:
-    """Return a race without the chains that another chain never ends before; of equal chains the first one stays.
+    """Return an overlap without the chains that another chain never ends before; of equal chains the first one stays.
 
     One chain dominates another where its compute and each of its sizes are at least as large.
     """
@@ -133,7 +133,7 @@ def without_dominated(race: Overlap) -> Overlap:
 
 
 def without_certain_races(time: IterationTime) -> IterationTime:
-    """Return the same time without chains that never count; a race with one chain left is plain time."""
+    """Return the same time without chains that never count; an overlap with one chain left is plain time."""
     compute, size, races = time.compute, time.size, []
     for race in map(without_dominated, time.races):
         if len(race.compute) > 1:
@@ -161,8 +161,8 @@ def iteration_time(
     """Compile a workload's training loop, with the degrees of its process groups.
 
     Without overlap, ``none``, everything is added up (LIBRA's loop). With ``tp-dp``, in the backward pass of each layer
-    the input gradient's collective runs beside the weight gradient's compute and collective: the layer takes the longer
-    of (input-gradient compute + its collective) and (input-gradient compute + weight-gradient compute + its
+    the input gradient's collective runs alongside the weight gradient's compute and collective: the layer takes the
+    longer of (input-gradient compute + its collective) and (input-gradient compute + weight-gradient compute + its
     collective). The forward pass is the same in both.
     """
     stream = partial(_stream, merging=merging)

@@ -49,7 +49,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class IterationSize:
-    """How much one training iteration is, as far as it is known: None where a model has no layers or sequences.
+    """Size of one training iteration, as far as it is known: None where a model has no layers or sequences.
 
     The batch is sequences, or samples, of each replica of the model, and a microbatch is a part of it; None where the
     whole batch is one. The global batch is given where replicas are still to be chosen.
@@ -64,7 +64,7 @@ class IterationSize:
 
     @property
     def figures(self) -> dict[str, int | None]:
-        """What programs read of it."""
+        """The size as programs read it."""
         total = self.global_batch
         if self.batch is not None and self.replicas is not None:
             total = self.batch * self.replicas
@@ -83,7 +83,7 @@ class Sent:
 
     @property
     def name(self) -> str:
-        """What reports call it."""
+        """The size as reports write it."""
         if isinstance(self.what, Collective):
             return self.what.value
         if isinstance(self.what, PushPull):
@@ -103,7 +103,7 @@ def most_of_one(owned: Iterable[tuple[int, Key]]) -> Counter[Key]:
 
 
 class WorkloadKind:
-    """What any workload answers, whatever its kind.
+    """Interface of workloads of any kind.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class WorkloadKind:
 
         @property
         def size(self) -> IterationSize:
-            """How much an iteration is."""
+            """The size of an iteration."""
 
         @property
         def compute(self) -> float:
@@ -137,7 +137,7 @@ class WorkloadKind:
 
         @property
         def planned(self) -> tuple[Setup, Plans] | None:
-            """What a training step of a language model trains, under which plan."""
+            """The model of a training step and its plan."""
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -160,7 +160,7 @@ class WorkloadKind:
         return 0.0
 
     def memory_mistakes(self, limit: float) -> list[str]:  # noqa: ARG002 - models need it
-        """Return a sentence that says what needs more than so many bytes of an NPU, if something does."""
+        """Return a sentence that names the need above a number of bytes of an NPU, if there is one."""
         return []
 
     @property
@@ -199,7 +199,7 @@ class WorkloadKind:
 
 @dataclass(frozen=True)
 class Workload(WorkloadKind):
-    """One training iteration of a model: its layers in forward order, of which several may be one of the model's."""
+    """One training iteration of a model: its layers in forward order, several of which may be one of the model's."""
 
     name: str
     layers: tuple[Layer, ...]

@@ -26,7 +26,7 @@ class Window:
 
 
 Kinds = Callable[[ModelFile, int], list[str]]
-"""What returns the kind of attention of each of a number of layers."""
+"""A function that returns the kind of attention of each of a number of layers."""
 
 
 def _alternating(usual: int) -> Kinds:
@@ -101,7 +101,7 @@ def _named(file: ModelFile, key: str, given: Any, kinds: Mapping[str, str], laye
 
 @dataclass(frozen=True)
 class _Usual:
-    """What a class of models has where its file leaves it out.
+    """Defaults of a class of models for missing keys of its file.
 
     Attributes
     ----------

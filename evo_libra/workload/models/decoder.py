@@ -23,7 +23,7 @@ from evo_libra.workload.models.layers.registry import sublayer_of
 from evo_libra.workload.models.layers.sublayer import WHOLE, Cell, Sublayer
 
 DecoderLayer = tuple[Sublayer, ...]
-"""What follows each other in a layer, each with a norm before it."""
+"""Sequence of sublayers in a layer, each with a norm before it."""
 
 Counted = tuple[FloatArray, Sublayer]
 """(n,) how many there are of a sublayer, and what it is."""

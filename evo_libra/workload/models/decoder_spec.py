@@ -41,7 +41,7 @@ class LatentAttention(StrictModel):
 
 
 class StackRule(StrictModel):
-    """What some layers consist of: every n-th one of a range, or those of a list."""
+    """Kind of some layers: every n-th one of a range, or those of a list."""
 
     parts: list[str] = Field(
         min_length=1,

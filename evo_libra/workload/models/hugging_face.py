@@ -41,7 +41,7 @@ class Configuration:
 
     @property
     def path(self) -> KeyPath:
-        """Where the keys of the language model are."""
+        """Path of the keys of the language model."""
         return ModelFile(self.source).path
 
     def omissions(self) -> list[str]:

@@ -85,7 +85,7 @@ class Kernels:
         )
 
     def moved(self, moved: Array) -> FloatArray:
-        """Return the time of element-wise kernels that read and write so many bytes."""
+        """Return the time of element-wise kernels that read and write a number of bytes."""
         return np.asarray(moved / (self.accelerator.memory_bandwidth * self.memory_factor))
 
     def fused_attention(self, work: Array, sequence: int) -> tuple[FloatArray, FloatArray]:

@@ -17,7 +17,7 @@ _ATTENTION, _DENSE, _EXPERTS = "attention", "feed-forward", "experts"
 
 @dataclass
 class _Layers:
-    """What each layer mixes tokens with, its block, and the sublayers that a specification has to name."""
+    """Token mixer of each layer, its block, and the sublayers that a specification has to name."""
 
     mixers: list[str]
     blocks: list[str]

@@ -42,7 +42,7 @@ WITHOUT_EFFECT = frozenset((
 """Keys whose values change neither time nor memory here; a pattern of `_ANOTHER_MODEL` fits some of them."""
 
 _ANOTHER_MODEL = re.compile(
-    # layers in another place of attention, or beside it
+    # layers in another place of attention, or next to it
     r"attn|attention|window|sliding|sparse|mamba|(^|_)ssm|state_size|conv|recurren|rwkv|lru_|retention|delta_|time_mix"
     r"|linear_(num|key|value|head)|hybrid|index_(topk|head|n_head)|chunk"
     # layers that differ from each other, or share what they have

@@ -13,7 +13,7 @@ class Stack:
     ----------
     compute : factor on its compute time, fitted to all rows of that software.
     hides_data : the part of compute that hides data parallel traffic where a plan overlaps the two.
-    hides_gather : what sequence parallelism gathers again runs beside the gradients of weights, even where a plan
+    hides_gather : the second gather of sequence parallelism runs alongside the gradients of weights, even where a plan
         overlaps nothing else.
     ring_efficiency : the data parallel group runs one ring through one NIC of each server, at this part of its rate;
         None where collectives use the whole network.

@@ -17,7 +17,7 @@ def undominated(time: TabulatedTime, group: IntArray, among: IntArray) -> IntArr
     """Return those of (k,) plans that no other one beats on every network, ascending; of equal ones the first.
 
     A plan beats another one of its (p,) group, whose traffic costs the same, where it has no more to compute and to
-    send outside of races, and where each of its chains has no more than some chain of the other one in the same race.
+    send outside of overlaps, and each of its chains has no more than some chain of the other one in the same overlap.
     So a plan that hides traffic beats one that adds it up.
     """
     linear = np.vstack([time.compute[None], time.size])
@@ -34,7 +34,7 @@ def undominated(time: TabulatedTime, group: IntArray, among: IntArray) -> IntArr
 
 
 def _coefficients(race: TabulatedRace) -> FloatArray:
-    """Return (k, 1 + s, p) seconds and units of the chains of a race, all its repetitions together."""
+    """Return (k, 1 + s, p) seconds and units of the chains of an overlap, all its repetitions together."""
     return np.concatenate([race.compute[:, None], race.size], axis=1) * race.count
 
 
@@ -57,7 +57,7 @@ def _no_more(first: FloatArray, second: FloatArray, some: IntArray, others: IntA
 def smallest(time: TabulatedTime, group: IntArray, among: IntArray) -> TabulatedTime:
     """Return a time that is, under any plan, no more than that of each of (k,) plans in the same (p,) group.
 
-    Each coefficient is the smallest of the group's; a race of chains that are each no longer is no longer.
+    Each coefficient is the smallest of the group's; an overlap of chains that are each no longer is no longer.
     """
 
     def least(values: FloatArray) -> FloatArray:

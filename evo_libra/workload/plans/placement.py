@@ -1,4 +1,4 @@
-"""Where the process groups of a plan lie on a network, and what a byte of their traffic costs there."""
+"""Placement of the process groups of a plan on a network, and the time of a byte of their traffic."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Placed = tuple[IntArray, IntArray]
 """(d, n) NPUs of each dimension in a group, and how far apart they are."""
 
 ORDER = (TENSOR, CONTEXT, "dp", PIPELINE)
-"""How the process groups of a plan lie on a network, the innermost first, unless a file says otherwise."""
+"""Order of the process groups of a plan on a network, the innermost first, unless a file says otherwise."""
 
 
 def placed_groups(

@@ -1,4 +1,4 @@
-"""What a plan must divide, what it needs to have its optimizer off the NPUs, and the plan as people write it."""
+"""Divisibility rules of a parallelisation plan, its needs if its optimizer is not on the NPUs, and its text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SHARDED = 3
 
 @dataclass(frozen=True)
 class _Rule:
-    """What plans must keep to.
+    """A rule of plans.
 
     Attributes
     ----------
@@ -154,7 +154,7 @@ def virtual_stages(setup: Setup, stages: int) -> list[int]:
     """Return how many virtual stages an NPU may have: as many as divide the layers of the longest stage.
 
     A balanced stage with the embedding or the head has a layer less, so that what divides its layers is right, too:
-    Llama 3's 405B has 16 stages of 8, of which the first and the last one have 7, and 7 virtual stages.
+    Llama 3's 405B has 16 stages of 8, but 7 in the first and the last one, and 7 virtual stages.
     """
     if stages == 1:
         return [1]

@@ -1,4 +1,4 @@
-"""What the plans of a training step may choose, all that divide what they must divide, and their table."""
+"""Choices of the plans of a training step, all plans that keep the rules of division, and their table."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Degrees = Sequence[int] | None
 
 @dataclass(frozen=True)
 class PlanSpace:
-    """What plans may choose.
+    """Choices of plans.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ def _chosen(given: Degrees, whole: int) -> list[int]:
 
 @dataclass(frozen=True)
 class OpenPlans:
-    """What the plans of a workload may choose.
+    """Choices of the plans of a workload.
 
     Attributes
     ----------

@@ -24,7 +24,7 @@ from evo_libra.workload.training.races import CONTEXT, DATA, EXPERT, EXPERT_DATA
 
 
 class PlannedSetup(Protocol):
-    """What plans share: a model and an accelerator, and how the one uses the other."""
+    """Setup of plans: a model, an accelerator, and the use of the one by the other."""
 
     @property
     def decoder(self) -> Decoder:
@@ -32,7 +32,7 @@ class PlannedSetup(Protocol):
 
     @property
     def accelerator(self) -> Accelerator:
-        """What it runs on."""
+        """The accelerator."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ class PlanTable(WorkloadKind, ABC):
     @property
     @abstractmethod
     def size(self) -> IterationSize:
-        """How much an iteration is."""
+        """The size of an iteration."""
 
     @property
     @abstractmethod

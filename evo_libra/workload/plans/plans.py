@@ -10,7 +10,7 @@ import numpy as np
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 
 RECOMPUTE = ("none", "selective", "full")
-"""What of the forward pass runs again in the backward pass: nothing, the attention core, or all of it."""
+"""Parts of the forward pass that run again in the backward pass: nothing, the attention core, or all of it."""
 
 NONE, SELECTIVE, FULL = range(3)
 
@@ -18,7 +18,7 @@ DEGREES = ("tp", "cp", "pp", "vp", "ep", "dp")
 """NPUs of process groups, and the virtual stages of a pipeline."""
 
 PLACEMENTS = ("npu", "host", "nvme", "network")
-"""Where the optimizer and its states are: on the NPUs, in the memory of their hosts, on the SSDs of their hosts, or in
+"""Place of the optimizer and its states: on the NPUs, in the memory of their hosts, on the SSDs of their hosts, or in
 servers of the network."""
 
 NPU, HOST, NVME, NETWORK = range(4)
@@ -37,7 +37,7 @@ class Plans:
     zero : ZeRO's stage, 0 to 3: states, gradients and weights are sharded over the data parallel group.
     recompute : index into `RECOMPUTE`.
     sequence_parallel : element-wise work and its activations are split over the tensor parallel group, too.
-    overlap_tp, overlap_pp, overlap_dp : that communication runs beside compute where the schedule allows it.
+    overlap_tp, overlap_pp, overlap_dp : that communication runs alongside compute where the schedule allows it.
     optimizer : index into `PLACEMENTS`.
     expansion : index into the setup's choices of expansion memory.
     """

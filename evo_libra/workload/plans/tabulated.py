@@ -78,12 +78,12 @@ class TabulatedTime:
 
     @cached_property
     def _plain(self) -> list[int]:
-        """The streams that some plan sends outside of races; to look at all plans takes longer than some designs."""
+        """The streams that some plan sends outside of overlaps; to check all plans takes longer than some designs."""
         return _some(self.size)
 
     @cached_property
     def _in_races(self) -> list[list[list[int]]]:
-        """The streams that some plan sends in each chain of each race."""
+        """The streams that some plan sends in each chain of each overlap."""
         return [[_some(size) for size in race.size] for race in self.races]
 
 
@@ -146,7 +146,7 @@ def _tabulated(
 
 
 def _race(race: StepOverlap, size: FloatArray) -> TabulatedRace:
-    """Return a race whose chains send (k, s, p) units."""
+    """Return an overlap whose chains send (k, s, p) units."""
     count = size.shape[-1]
     compute = np.array([np.zeros(count) + chain.compute for chain in race.chains])
     kept = list(_not_within(compute, size))
@@ -211,7 +211,7 @@ def _alike(one: FloatArray, other: FloatArray) -> bool:
 
 
 def joined(steps: Sequence[StepTime], counts: Sequence[int]) -> StepTime:
-    """Return the time of a step under so many plans of each of some steps of one model, in their order.
+    """Return the time of a step under a number of plans of each of some steps of one model, in their order.
 
     Further plans of a step are left out.
     """

@@ -51,7 +51,7 @@ class Lengths:
         return float((self.answers * (self.prompts + self.answers)).sum() / self.answers.sum())
 
     def drawn(self, random: np.random.Generator, count: int) -> tuple[IntArray, IntArray]:
-        """Return so many requests."""
+        """Return a number of requests."""
         which = random.integers(0, len(self.prompts), count)
         return self.prompts[which], self.answers[which]
 

@@ -6,7 +6,7 @@ and only writes to the cache. So the cache is colder, and it goes to the expansi
 tokens reach may be colder still: the same order holds there, which is an approximation.
 
 Reads run next to the compute of a pass, as in training: the slower one of the two counts, with the bytes of each class
-over its own tier. The NPU's own memory counts as if it held everything, so that no expansion makes a pass faster.
+class over its own tier. The NPU's own memory counts as if it held everything, so that no expansion makes a pass faster.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def on_npu(setup: ServingSetup, used: Mapping[str, FloatArray]) -> dict[str, Flo
 
 @dataclass(frozen=True)
 class ExpansionAccess:
-    """What lies in the expansion: (n,) bytes of `weights`, and the (n,) part of the `cache`."""
+    """Contents of the expansion: (n,) bytes of `weights`, and the (n,) part of the `cache`."""
 
     weights: FloatArray
     cache: FloatArray

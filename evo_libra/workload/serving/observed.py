@@ -1,4 +1,4 @@
-"""What a simulation of a plan's replicas says of the closed form."""
+"""Comparison of the closed form with a simulation of a plan's replicas."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LONGEST = 1_500_000
 
 @dataclass(frozen=True)
 class Observed:
-    """What users see in simulations of the replicas that work together.
+    """Latencies of users in simulations of the replicas that work together.
 
     Attributes
     ----------
@@ -131,7 +131,7 @@ def pool_of(setup: ServingSetup, plan: ServingPlans, seconds_of: SecondsOf) -> P
 def _prefill(
     setup: ServingSetup, plans: Plans, seconds_of: SecondsOf, rename: Callable[[StepTime], StepTime] | None = None
 ) -> Callable[[float], Stages]:
-    """Return the time of a prompt of so many tokens in each stage; `rename` puts its traffic into other groups."""
+    """Return the time of a prompt of some tokens in each stage; `rename` puts its traffic into other groups."""
     stages, lengths = range(int(plans.pp[0])), _lengths(setup)
     grid = np.unique(np.rint(np.linspace(1, int(lengths.prompts.max()), _GRID)))
     times = [

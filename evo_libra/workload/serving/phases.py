@@ -1,4 +1,4 @@
-"""What serving is made of: prefill of a prompt, decoding steps, and the cache that moves from pool to pool."""
+"""Phases of serving: prefill of a prompt, decoding steps, and the cache that moves from pool to pool."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _NONE, _ONE = np.zeros(1), np.ones(1)
 
 @dataclass(frozen=True)
 class Phases:
-    """Times of the phases of serving under plans; nothing in them runs beside something else.
+    """Times of the phases of serving under plans; nothing in them overlaps.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ def phases_of(setup: ServingSetup, plans: Plans, used: Mapping[str, FloatArray] 
     model, longest = setup.decoder, layers_of_stage(setup.decoder, plans)
     every = model.stack.counts(range(model.layers))
     full = sequences(plans) * (plans.pp - 1) < plans.micro_batch
-    # Where each stage has sequences to decode, the longest one with the head sets the pace of all.
+    # If each stage has sequences to decode, the longest one with the head sets the pace of all.
     held = tuple(np.where(full, plans.pp * most, whole) for most, whole in zip(longest, every, strict=True))
     heads, sends = np.where(full, plans.pp, 1.0), np.where(plans.pp > 1, plans.pp, 0.0)
     return Phases(
@@ -139,14 +139,14 @@ def _decode(
 
 
 def _with_expansion(plain: dict[str, FloatArray], accesses: FloatArray) -> dict[str, FloatArray]:
-    """Return the parts of a pass with what it waits for accesses to expansion memory, which run beside the others."""
+    """Return the parts of a pass with accesses to expansion memory, which run alongside the others."""
     return {**plain, EXPANSION: np.maximum(accesses - sum(plain.values(), _NONE), 0.0)}
 
 
 def _with_ends(
     step: StepTime, setup: ServingSetup, plans: Plans, counts: tuple[FloatArray, FloatArray, FloatArray]
 ) -> StepTime:
-    """Return a step with what is sent before and after it: for (n,) tokens of sequences, so many times."""
+    """Return a step with what is sent before and after it: for (n,) tokens of sequences, a number of times."""
     ends, (tokens, rows, times), npus = setup.ends, counts, plans.tp.astype(float)
     model = setup.decoder
     found = ends.traffic(tokens, rows, times, hidden=model.hidden, vocabulary=model.vocabulary, npus=npus)

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 Done: TypeAlias = Callable[[], None]
 Begin: TypeAlias = Callable[[], tuple[Sequence[float], Done]]
-"""What something does as it begins: it returns its seconds in each stage, and what happens as it is through."""
+"""Start of a job: it returns its seconds in each stage, and the action at its end."""
 
 
 class Clock:
@@ -37,7 +37,7 @@ class Clock:
 class RequestQueue:
     """Stages, each of which does one thing at a time, in the order in which things come to the first one.
 
-    What comes to the line waits in front of it and begins when the first stage is free. Nothing overtakes, so that the
+    A request waits in front of the queue and begins when the first stage is free. Nothing overtakes, so that the
     times in all further stages are known then.
     """
 
@@ -47,7 +47,7 @@ class RequestQueue:
         self.left = 0
 
     def __len__(self) -> int:
-        """How many stages there are; `left` is how many things are not through."""
+        """Return the number of stages; `left` is the number of jobs that have not ended."""
         return len(self._free)
 
     def enter(self, begin: Begin) -> None:

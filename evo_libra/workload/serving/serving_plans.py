@@ -30,7 +30,7 @@ class ServingPlans:
 
     Attributes
     ----------
-    plans : ``dp`` are the replicas that all NPUs would be, of which an expert parallel group may take several;
+    plans : ``dp`` are the replicas that all NPUs would be; an expert parallel group may take several;
         ``micro_batch`` are the requests that a replica answers at a time.
     prefill : (n,) or (1,) replicas that only process prompts, for the others to go on with; 0 where all do both.
     ahead : plans of the replicas that only process prompts, whose ``dp`` is as above; None where they are the same.
@@ -91,7 +91,7 @@ class ServingPlans:
         if self.ahead is None:
             return {}
         plans, ahead = self.plans, self.ahead
-        # Where stages are alike, a cache goes from each to its equal.
+        # If stages are alike, a cache goes from each to its equal.
         stages = np.where(plans.pp == ahead.pp, plans.pp, 1)
         both = plans.tp * plans.pp * plans.dp // (np.minimum(plans.tp, ahead.tp) * stages)
         return {**{name: getattr(ahead, group) for group, name in OF_PREFILL.items()}, POOLS: both}

@@ -1,4 +1,4 @@
-"""What a plan of serving must divide, all plans that do, and the plan as people write it."""
+"""Divisibility rules of a plan of serving, all plans that keep them, and its text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Values = Sequence[int] | None
 
 @dataclass(frozen=True)
 class ServingSpace:
-    """What plans of serving may choose.
+    """Choices of plans of serving.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ def every_serving_plan(model: Decoder, space: ServingSpace) -> ServingPlans:
 
 
 def _ahead(model: Decoder, space: ServingSpace, degrees: _Degrees, share: float) -> Iterable[_Degrees]:
-    """Return the degrees that replicas for prompts alone may have beside others of some degrees."""
+    """Return the degrees that replicas for prompts alone may have next to others of some degrees."""
     if not share:
         return [degrees]
     return product(*(
@@ -160,7 +160,7 @@ def _own_mistakes(
         return
     for key, one, other in zip(DEGREES[:2], degrees, ahead, strict=False):
         if max(one, other) % min(one, other):
-            yield f"prefill_parallelism.{key}", f"found {other} beside {one}; one must be a multiple of the other"
+            yield f"prefill_parallelism.{key}", f"found {other} next to {one}; one must be a multiple of the other"
             return
     stages, group = max(degrees[1], ahead[1]), max(degrees[0], ahead[0])
     if npus % (stages * group):

@@ -25,7 +25,7 @@ _ID, _LOGIT, _ELEMENT = 4.0, 4.0, 2.0
 
 @dataclass(frozen=True)
 class EmbeddingAndHeadTraffic:
-    """How tokens reach the NPUs of a tensor parallel group, and how the next ones are chosen from all of them.
+    """Input of tokens to the NPUs of a tensor parallel group, and the choice of the next ones from all of them.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class EmbeddingAndHeadTraffic:
 
     @property
     def collectives(self) -> int:
-        """How many run in a pass."""
+        """Number of tokens in a pass."""
         return (self.broadcast is not None) + (self.sampling is not None)
 
     def traffic(
@@ -70,7 +70,7 @@ class EmbeddingAndHeadTraffic:
 
 
 UNCOUNTED = EmbeddingAndHeadTraffic()
-"""Where neither is counted: the constants of software include what they cost."""
+"""No traffic of either: the constants of software include what they cost."""
 
 
 WEIGHT_BYTES = {"bf16": 2.0, "fp8": 1.0, "int8": 1.0, "int4": 0.5}
@@ -95,7 +95,7 @@ class ServingSetup:
     lengths : of requests, where they vary.
     ends : what goes over the tensor parallel group before the layers and after the head.
     attention : how attention over a prompt is split, one of `ATTENTION`.
-    expansion : memory that an NPU has beside its own; `usable` : bytes of its own that plans may use.
+    expansion : memory that an NPU has next to its own; `usable` : bytes of its own that plans may use.
     """
 
     decoder: Decoder

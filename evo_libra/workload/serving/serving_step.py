@@ -30,7 +30,7 @@ class ServedTimes:
 
     Attributes
     ----------
-    request : of a request, from its prompt to its last token; so many users get their answers in it.
+    request : of a request, from its prompt to its last token; `users` get their answers in it.
     first : to the first token. Of one user it is exact. Of several it is the upper end of a range, the lower end being
         `alone`: the mean where all ask at once and prompts are processed one after the other. In pools it is the time
         of the last one of them.
@@ -47,9 +47,9 @@ class ServedTimes:
 def served_times(setup: ServingSetup, plans: ServingPlans, *, pools: bool) -> ServedTimes:
     """Return the times under each plan; `pools` is whether some plan of the table has replicas for prefill alone.
 
-    Where a replica does both, each of the other requests stops a request once, for as long as its prompt keeps a stage.
+    If a replica does both, each of the other requests stops a request once, for as long as its prompt keeps a stage.
     In a pipeline, the groups of a step of decoding follow a prompt from stage to stage and wait for it in each: a step
-    takes as long as the whole prompt then, one step in so many as there are requests for a token.
+    takes as long as the whole prompt then. Of the steps of an answer, that is one for each other request.
     """
     found, users, answer = pool_phases(setup, plans), np.asarray(plans.plans.micro_batch, float), setup.answer
     others = (users - 1.0) * (1.0 - plans.apart)
@@ -60,7 +60,7 @@ def served_times(setup: ServingSetup, plans: ServingPlans, *, pools: bool) -> Se
     whole = _chain(*once, (found.slot, others), (found.decode, free))
     token = _chain((found.decode, 1.0 - behind), (found.slot, others / (answer - 1.0)))
     first, alone = _chain(*once, (found.slot, others / 2.0)), _chain(*once)
-    # The prompt is one that is counted above: this race sends a step of decoding alone.
+    # The prompt is one that is counted above: this overlap sends a step of decoding alone.
     follows = (_chain((found.decode, _ONE)), replace(_chain((found.slot, stages)), partial=True))
     of_request, of_token = StepOverlap(follows, (answer - 1.0) * behind), StepOverlap(follows, behind)
     if not pools:
@@ -82,7 +82,7 @@ def _time(chain: StepSequence, *races: StepOverlap) -> StepTime:
 
 
 def _chain(*terms: tuple[StepTime, FloatArray]) -> StepSequence:
-    """Return phases one after the other, each so many times."""
+    """Return phases one after the other, each repeated by its count."""
     compute, traffic = _NONE, list[Traffic]()
     for step, times in terms:
         compute = compute + times * sum(step.plain.values(), _NONE)
@@ -142,7 +142,7 @@ class ServingStep(PlannedStep):
 
     @property
     def size(self) -> IterationSize:
-        """How much an iteration is."""
+        """The size of an iteration."""
         return IterationSize(self.setup.decoder.layers)
 
     @property
@@ -152,7 +152,7 @@ class ServingStep(PlannedStep):
 
     @property
     def accelerator(self) -> Accelerator:
-        """What it runs on."""
+        """The accelerator."""
         return self.setup.accelerator
 
     def compiled_parts(self, merging: Merging) -> tuple[IterationTime, IterationTime] | None:
@@ -164,7 +164,7 @@ class ServingStep(PlannedStep):
 def serving_step(
     name: str, setup: ServingSetup, plan: ServingPlans, order: Sequence[str], text: str, *, pools: bool
 ) -> ServingStep:
-    """Return serving under a single plan that divides what it must; `pools` is as for `served_times`."""
+    """Return serving under a single plan that keeps all rules of division; `pools` is as for `served_times`."""
     value = plan_values(plan.plans)
     used = memory_of_pools(setup, plan)
     of_prefill = {group: int(degree[0]) for group, degree in plan.prefill_degrees.items()}

@@ -25,12 +25,12 @@ Stages = Sequence[float]
 
 @dataclass(frozen=True)
 class Replica:
-    """What a replica takes.
+    """Times of a replica.
 
     Attributes
     ----------
-    prefill : of a prompt of so many tokens.
-    decode : of a step for so many requests with so many tokens of context on average, in which it is linear.
+    prefill : of a prompt, by its tokens.
+    decode : of a step, by its requests and their mean tokens of context, in which it is linear.
     room : requests that it answers at a time.
     """
 
@@ -45,9 +45,9 @@ class PrefillPool:
 
     Attributes
     ----------
-    replicas : how many there are, for so many that go on with their prompts: `served`.
-    prefill : of a prompt of so many tokens.
-    transfer : s for which the cache of a prompt of so many tokens keeps the replica that sends it, and the other one.
+    replicas : the number of replicas, for the number that go on with their prompts: `served`.
+    prefill : of a prompt, by its tokens.
+    transfer : s for which the cache of a prompt, by its tokens, keeps the replica that sends it, and the other one.
     """
 
     replicas: int
@@ -67,7 +67,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Seen:
-    """What the users of (r,) requests saw, in the order of their ends.
+    """Latencies of the users of (r,) requests, in the order of their ends.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Seen:
     end: FloatArray
 
     def later(self, count: int) -> Seen:
-        """Return what was seen after so many requests, once the replicas run as they go on."""
+        """Return the measurements after a number of requests, once the replicas are in a steady state."""
         return Seen(*(values[count:] for values in (self.first, self.last, self.answer, self.end)))
 
     @property
@@ -205,7 +205,7 @@ class _Serving:
 def simulate(
     replica: Replica, requests: Iterable[Request], ends: int | None = None, pool: PrefillPool | None = None
 ) -> Seen:
-    """Return what users see until so many requests have ended, or all of them.
+    """Return the latencies of users until a number of requests have ended, or all of them.
 
     Requests without a time wait for another one to end; as many as there is room for begin at time 0. Without a `pool`
     there is one replica.

@@ -1,4 +1,4 @@
-"""Passes through one layer as execution traces write them: computations, and collectives around and beside them."""
+"""Passes through one layer as execution traces write them: computations, and collectives around and alongside them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class LayerPass:
     Attributes
     ----------
     name : forward, recomputed or backward.
-    compute : seconds; the last `window` of them run beside `hidden`.
+    compute : seconds; the last `window` of them run alongside `hidden`.
     before, after : collectives that nothing hides.
     """
 
@@ -61,7 +61,7 @@ class LayerPasses:
 def layer_passes(setup: Setup, plans: Plans, layer: DecoderLayer) -> LayerPasses:
     """Return the passes through a layer under the first plan.
 
-    They have the compute and the bytes of the step's formula. Where it counts collectives as others of as many bytes,
+    They have the compute and the bytes of the step's formula. If it counts collectives as others of as many bytes,
     these are what training software runs: the backward pass scatters what the context parallel group has gathered, and
     sequence parallelism gathers again for the gradients of weights.
     """
@@ -71,7 +71,7 @@ def layer_passes(setup: Setup, plans: Plans, layer: DecoderLayer) -> LayerPasses
     full = bool(plans.recompute[0] == FULL)
     split, overlap = bool(plans.sequence_parallel[0]), bool(plans.overlap_tp[0])
     reduced, again = _reduced(tensor, split=split), _gathered_again(tensor, split=split)
-    # Without overlap a stack may gather again beside the gradients of weights.
+    # Without overlap a stack may gather again alongside the gradients of weights.
     aside = again if split and not overlap and setup.stack.hides_gather else ()
     exposed = 1.0 / float(plans.tp[0]) if overlap else 1.0
     tokens = _tokens(sent)

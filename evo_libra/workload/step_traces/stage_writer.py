@@ -30,7 +30,7 @@ class StageData:
     ----------
     weights : what NPUs gather, `gradients` : what they reduce, each for the whole stage.
     each : with each microbatch and not once in a step.
-    beside : in a bucket for each layer beside the passes, and not all at once.
+    beside : in a bucket for each layer that runs with the passes, and not all at once.
     embedding : bytes of the gradients that the first and the last stage sum of a tied embedding; 0 in other stages.
     optimizer : seconds.
     """
@@ -114,7 +114,7 @@ class StageWriter:
         self.after = self.begin(name, sent)
 
     def begin(self, name: str, sent: tuple[Sent, ...]) -> After:
-        """Begin collectives, one after the other, beside the next computation; return what waits for them."""
+        """Begin collectives, one after the other, alongside the next computation; return what waits for them."""
         after = self.after
         for one in sent:
             size = round(shard_or_whole(one.collective, one.size, self.degrees[one.group]))
@@ -125,7 +125,7 @@ class StageWriter:
         return after
 
     def layer(self, name: str, run: LayerPass, beside: Callable[[], None]) -> None:
-        """Run a pass through a layer; `beside` begins what runs beside all of its compute."""
+        """Run a pass through a layer; `alongside` begins the work that overlaps all of its compute."""
         self.run(name, run.before)
         beside()
         self.compute(name, run.compute - run.window if run.hidden else run.compute)

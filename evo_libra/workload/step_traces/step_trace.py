@@ -26,7 +26,7 @@ def stage_traces(
     """Return one iteration of the first plan as the trace of each stage.
 
     Stages run 1F1B, interleaved where the plan has virtual stages. A layer computes, and then come its collectives;
-    what the plan overlaps runs beside the computation that hides it.
+    what the plan overlaps runs alongside the computation that hides it.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def stage_traces(
 
     Raises
     ------
-    ValueError : the stack hides data parallel traffic beside a part of its compute only.
+    ValueError : the stack hides data parallel traffic alongside a part of its compute only.
     """
     if setup.stack.hides_data < 1.0:
         raise ValueError(f"a part of the compute of {setup.stack.name} hides nothing; which part is not known")
@@ -49,7 +49,7 @@ def stage_traces(
 
 @dataclass(frozen=True)
 class _Work:
-    """What all stages have in common.
+    """Data of all stages.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class _Stage:
     """The iteration of a stage.
 
     `queue` are the layers whose weights are still to be gathered once in the step, `ready` those whose weights are
-    gathered before their turn, and `due` are the gradients that go beside the next layer.
+    gathered before their turn, and `due` are the gradients that go alongside the next layer.
     """
 
     def __init__(self, work: _Work, layers: Sequence[range], data: StageData, writer: StageWriter) -> None:
@@ -157,7 +157,7 @@ class _Stage:
             self.writer.run(f"{_name(step)}.input", self.work.parts)
 
     def visit(self, visit: _Visit, following: _Visit | None) -> None:
-        """Run a layer, beside it what is due and the weights of a layer to come."""
+        """Run a layer with the work that is due and the weights of a layer to come alongside it."""
         self.writer.wait_for(self.ready.pop(visit.layer, NOTHING))
         passes = self.work.passes[self.work.order[visit.layer]]
         beside: Callable[[], None] = partial(self.exchange, following)
@@ -169,11 +169,11 @@ class _Stage:
             self.due.append((visit.name, self.bucket(self.data.gradients)))
 
     def exchange(self, following: _Visit | None) -> None:
-        """Reduce gradients that are due, and gather weights for later, beside a layer that waits for neither.
+        """Reduce gradients that are due, and gather weights for later, alongside a layer that waits for neither.
 
         With each microbatch these are the weights of the layer that follows, but nothing hides the first ones of a
-        microbatch. Once in a step it is a bucket beside each layer, and only the first stage, which ends last, reduces
-        before its last pass is done: the next stage would wait with its output for that.
+        microbatch. Once in a step it is a bucket alongside each layer, and only the first stage, which ends last,
+        reduces before its last pass is done: the next stage would wait with its output for that.
         """
         if not self.data.beside:
             return
@@ -217,11 +217,11 @@ class _Stage:
         self.writer.compute("optimizer", self.data.optimizer)
 
     def gather(self, visit: _Visit) -> None:
-        """Gather the weights of a layer beside the next computation."""
+        """Gather the weights of a layer alongside the next computation."""
         self.ready[visit.layer] = self.writer.begin(visit.name, self.bucket(self.data.weights))
 
     def reduce(self, count: int) -> None:
-        """Reduce some of the gradients that are due beside the next computation."""
+        """Reduce some of the gradients that are due alongside the next computation."""
         for name, sent in self.due[:count]:
             self.writer.begin(name, sent)
         self.due = self.due[count:]

@@ -13,7 +13,7 @@ def training_nodes(layers: Sequence[Layer], overlap: str, places: Mapping[str, G
     """Return the nodes of one iteration of a table of layers; process groups that have more than one NPU have a place.
 
     Forward layers, then backward layers from the last one on, each with its input gradient before its weight gradient.
-    Without overlap, ``none``, they are one chain. With ``tp-dp`` the collective of an input gradient runs beside the
+    Without overlap, ``none``, they are one chain. With ``tp-dp`` the collective of an input gradient runs alongside the
     compute and the collective of the weight gradient, and the next layer waits for both.
     """
     trace, after = TraceWriter(places), NOTHING
@@ -28,7 +28,7 @@ def training_nodes(layers: Sequence[Layer], overlap: str, places: Mapping[str, G
         computed = trace.compute(inputs, layer.input_gradient.compute, after)
         first = _collective(trace, inputs, layer.input_gradient, computed)
         second = _phase(trace, weights, layer.weight_gradient, computed)
-        # What only one of the two waits for has been done when the other begins.
+        # Work that only one of the two waits for is done when the other begins.
         after = second if first == computed else first if second == computed else (*first, *second)
     return tuple(trace.nodes)
 

@@ -1,4 +1,4 @@
-"""What would fit the memory of an accelerator where a training step does not."""
+"""Advice on changes that make a training step fit the memory of an accelerator."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _ZERO_COST = (0.0, 1.0, 1.5, 8.5)
 _RECOMPUTE_COST = (0.0, 2.0, 5.0)
 _MICRO_BATCH_COST = 3.0
 _GROUP_COST = {"ep": 4.0, "tp": 7.0, "pp": 7.1, "cp": 7.2}
-"""How much a change is thought to slow training, in no unit: it orders options, and no figure comes from it."""
+"""Estimated slowdown of training by a change, in no unit: it orders options, and no figure comes from it."""
 
 
 def fitting_option(setup: Setup, plan: Plans, *, auto: bool, capacity: float) -> str:
-    """Return the nearest plan on the same NPUs that fits so many bytes, as a sentence without an end.
+    """Return the nearest plan on the same NPUs that fits a number of bytes, as a sentence without an end.
 
     The nearest plan changes the fewest options, and of those plans it is the one whose changes slow training least.
 
@@ -64,12 +64,12 @@ def fitting_npus(setup: RecommenderSetup, npus: int, *, capacity: float) -> str:
 
 
 def bytes_of(classes: dict[str, FloatArray], count: int) -> FloatArray:
-    """Return the (n,) sums of so many plans over the classes of memory."""
+    """Return the (n,) sums of n plans over the classes of memory."""
     return np.broadcast_to(sum(classes.values(), np.zeros(1)), (count,))
 
 
 def _other_plans(setup: Setup, plan: Plans, *, auto: bool) -> Plans:
-    """Return all plans on as many NPUs that may need less memory, the groups of which divide NPUs and batch."""
+    """Return all plans on as many NPUs that may need less memory, and whose groups divide NPUs and batch."""
     value, model = plan_values(plan), setup.decoder
     npus = value["tp"] * value["cp"] * value["pp"] * value["dp"]
     groups, again = divisors(npus), int(plan.recompute[0])

@@ -1,8 +1,9 @@
 """Expansion memory: what of a training step lies there, and how long its accesses take.
 
-A second tier of memory beside that of an NPU, such as memory behind a coherent link (COMET, arXiv 2211.16648). What
-does not fit the NPU lies there, the classes that are used least often first. Accesses of a pass run beside its compute,
-so that the slower one of the two counts: the roofline of COMET, with the bytes of each class over its own tier.
+A second tier of memory next to that of an NPU, such as memory behind a coherent link (COMET, arXiv 2211.16648). Data
+that does not fit the NPU lies there, the classes that are used least often first. Accesses of a pass run alongside its
+compute, so that the slower one of the two counts: the roofline of COMET, with the bytes of each class over its own
+tier.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Expansion:
 
     @property
     def text(self) -> str:
-        """What designs call it: GB at GB/s of an NPU; empty without capacity.
+        """Its name in designs: GB at GB/s of an NPU; empty without capacity.
 
         >>> Expansion(256e9, 500e9).text
         'exp256at500'

@@ -50,7 +50,7 @@ class Parameters:
 
     @property
     def sharded(self) -> FloatArray:
-        """What is left where the copies share them out."""
+        """Bytes left where the copies share them out."""
         return self.dense / self.dense_copies + self.experts / self.expert_copies
 
 
@@ -161,7 +161,7 @@ def _kinds(model: Decoder) -> list[DecoderLayer]:
 def activations(setup: Setup, plans: Plans) -> FloatArray:
     """Return (n,) bytes of the activations that wait for the backward pass on the first stage.
 
-    Where the inputs of layers wait in the host, it is what the layer that computes needs.
+    If the inputs of layers wait in the host, it is what the layer that computes needs.
     """
     waiting = waiting_activations(setup, plans)
     if setup.offload is None or not setup.offload.checkpoints:

@@ -1,4 +1,4 @@
-"""Where the optimizer and its states are: on the NPUs, in their hosts, on their SSDs, or in a server of the network.
+"""Place of the optimizer and its states: on the NPUs, in their hosts, on their SSDs, or in a server of the network.
 
 Bytes and FLOP of a weight under Adam (DisDP, formerly LuWu, arXiv 2409.00918, section III.D and table III;
 ZeRO-Offload, arXiv 2101.06840; ZeRO-Infinity, arXiv 2104.07857): states have 12 bytes, a weight and a gradient 2 each.
@@ -77,7 +77,7 @@ class ParameterServer:
 
 @dataclass(frozen=True)
 class Offload:
-    """What optimizers may be moved to.
+    """Places for optimizers.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class Offload:
 
 @dataclass(frozen=True)
 class Stream:
-    """What a pass, or the update after the last one, waits for beside compute and the network.
+    """Streams that a pass, or the update after the last one, waits for besides compute and the network.
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ def offload_streams(
 def _of_host(host: OffloadHost, plans: Plans, owned: FloatArray, checkpoints: FloatArray) -> OffloadStreams:
     """Return the streams of hosts.
 
-    Weights on SSDs come up with each pass, and their gradients go down with the backward pass. Where NPUs hold weights
+    Weights on SSDs come up with each pass, and their gradients go down with the backward pass. If NPUs hold weights
     and gradients, these go down and come up with the update. The update is a pipeline: its slowest stream counts.
     """
     paged = np.where(plans.optimizer == NVME, owned, 0.0)

@@ -103,7 +103,7 @@ class PlannedStep(WorkloadKind):
     memory : bytes of an accelerator's own memory by class; `expanded` : those in its expansion memory.
     degrees : NPUs of each process group; `layouts` : how the groups lie, the innermost first.
     parallelism : the degrees that the plan says, and `plan` the whole plan in the notation.
-    advise : returns what would fit so many bytes of an accelerator's memory, as a sentence without an end.
+    advise : returns a plan that fits a number of bytes of an accelerator's memory, as a sentence without an end.
     """
 
     memory: Mapping[str, float]
@@ -132,7 +132,7 @@ class PlannedStep(WorkloadKind):
         return sum(self.memory.values())
 
     def memory_mistakes(self, limit: float) -> list[str]:
-        """Return what needs more than so many bytes, and what would fit."""
+        """Return the need above a number of bytes, and a plan that would fit."""
         if self.total_memory <= limit:
             return []
         used = sorted(self.memory.items(), key=lambda item: -item[1])

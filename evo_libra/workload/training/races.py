@@ -1,4 +1,4 @@
-"""Time of a step as a sum of races between compute and the traffic beside it."""
+"""Time of a step as a sum of overlaps between compute and the traffic alongside it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Traffic:
 
     @property
     def pattern(self) -> Pattern | NextStage | Dispatch | PushPull:
-        """How the bytes are spread over the dimensions."""
+        """Spread of the bytes over the dimensions."""
         return pattern_of(self.operation) if isinstance(self.operation, Collective) else self.operation
 
     @property
@@ -89,7 +89,7 @@ class StepSequence:
     ----------
     compute : (n,) seconds.
     traffic : what is sent after it.
-    partial : its traffic is a part of what another chain of the race sends, said again because the part starts earlier.
+    partial : its traffic is a part of what another chain of the overlap sends, and the part starts earlier.
     name : the part of the step that waits for a chain without traffic.
     """
 
@@ -126,7 +126,7 @@ class StepOverlap:
 
     @property
     def sent(self) -> tuple[Traffic, ...]:
-        """What is sent each time; the same object in several chains is sent once, and partial chains send nothing."""
+        """Traffic of one repetition; an object in several chains is sent once, and partial chains send nothing."""
         found = {id(sent): sent for chain in self.chains if not chain.partial for sent in chain.traffic}
         return tuple(found.values())
 
@@ -146,7 +146,7 @@ class StepOverlap:
 
 @dataclass(frozen=True)
 class StepTime:
-    """Time of a training step: compute that no communication can overlap, and races, most of which have one chain.
+    """Time of a training step: compute that no communication can overlap, and overlaps, most of which have one chain.
 
     Attributes
     ----------

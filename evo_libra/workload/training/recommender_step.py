@@ -42,8 +42,8 @@ class RecommenderSetup:
     global_batch : samples of a step.
     precision : of the MLPs, as the accelerator names it.
     gradient_bytes : of a gradient of a weight of the MLPs, 2 or 4.
-    overlap_embedding : pooled embeddings and their gradients are exchanged beside the passes of the bottom MLP.
-    overlap_dp : gradients of the MLPs are summed beside the backward pass.
+    overlap_embedding : pooled embeddings and their gradients are exchanged alongside the passes of the bottom MLP.
+    overlap_dp : gradients of the MLPs are summed alongside the backward pass.
     gemm_factor, memory_factor : the two constants that are fitted to language models.
     embedding_factor : memory bandwidth that look-ups and updates of rows reach, over the data sheet's.
     """
@@ -117,7 +117,7 @@ def recommender_compute(setup: RecommenderSetup, npus: IntArray | int) -> Recomm
         bottom_forward=_total(product.forward for product in bottom),
         top_forward=_total(product.forward for product in top) + kernels.moved(features + combined),
         top_backward=_total(product.backward for product in top) + kernels.moved(2.0 * features + combined),
-        # Nobody needs the gradients of the dense features.
+        # No layer needs the gradients of the dense features.
         bottom_backward=bottom[0].weights + _total(product.backward for product in bottom[1:]),
         update=setup.row_kernels.moved(2.0 * rows * (row_bytes + _STATE_BYTES)),
         optimizer=kernels.moved(30.0 * model.mlp_weights * _ONE),
@@ -138,9 +138,9 @@ def recommender_step(
     """Return the time of a training step on each number of NPUs (n,), or on one.
 
     Embedding tables are spread over all NPUs, and each NPU has a copy of the MLPs. An all-to-all takes pooled
-    embeddings to the NPUs of their samples, and another one takes their gradients back. Both can run beside the bottom
-    MLP. Its forward pass needs no embedding, and its backward pass starts when the exchange of gradients does. An
-    all-reduce sums the gradients of the MLPs. The process group of all this traffic is ``all``.
+    embeddings to the NPUs of their samples, and another one takes their gradients back. Both can run alongside the
+    bottom MLP. Its forward pass needs no embedding, and its backward pass starts when the exchange of gradients does.
+    An all-reduce sums the gradients of the MLPs. The process group of all this traffic is ``all``.
 
     An approximation that no public figure of hardware validates.
 
@@ -189,7 +189,7 @@ def _backward(
 
     An update waits for the exchange, and the exchange for the top MLP. Gradients of a layer wait for its backward pass,
     and share the network with the exchange. A layer's time is taken to be in proportion to its weights, so that it is
-    enough to look at the ends of both MLPs.
+    enough to check the ends of both MLPs.
     """
     top, model, update = compute.top_backward, setup.model, compute.update
     chains = [StepSequence(top + compute.bottom_backward + update)]

@@ -24,7 +24,7 @@ from evo_libra.workload.training.training_setup import Setup
 def layers_of_stages(setup: Setup, stages: int, chunks: int) -> list[list[range]]:
     """Return the layers of each virtual stage of each stage.
 
-    Microbatches pass the first virtual stages of all stages, then the second ones and so on. Where stages are balanced,
+    Microbatches pass the first virtual stages of all stages, then the second ones and so on. If stages are balanced,
     embedding and head take the place of a layer. Of stages that are not equal, those with embedding or head are the
     longer ones if stages are balanced, so that no stage has more layers than the longest one of the formula; otherwise
     the first ones are.
@@ -132,7 +132,7 @@ def _other(layers: FloatArray, sent: PartTraffic, passes: FloatArray) -> list[Tr
 
 @dataclass(frozen=True)
 class TensorTraffic:
-    """How the tensor parallel communication of a microbatch runs.
+    """Schedule of the tensor parallel communication of a microbatch.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ def tensor_traffic(setup: Setup, plans: Plans, stage: Stage) -> TensorTraffic:
     """Return the tensor parallel communication of a microbatch.
 
     With overlap a product is cut into as many pieces as the group has NPUs, and hides the communication of all but one
-    of them. Without it, a stack may gather again beside the gradients of weights.
+    of them. Without it, a stack may gather again alongside the gradients of weights.
     """
 
     def reduced(operations: FloatArray) -> tuple[Traffic, ...]:

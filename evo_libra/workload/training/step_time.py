@@ -60,7 +60,7 @@ def owned_weights(plans: Plans, held: Parameters) -> FloatArray:
 
 
 def streams_of(setup: Setup, plans: Plans, held: Parameters) -> OffloadStreams:
-    """Return the streams of hosts and servers beside the passes; none where the optimizer is on the NPUs.
+    """Return the streams of hosts and servers alongside the passes; none where the optimizer is on the NPUs.
 
     Servers have the weights of every stage, each as large as the first one.
     """
@@ -72,7 +72,7 @@ def streams_of(setup: Setup, plans: Plans, held: Parameters) -> OffloadStreams:
 
 
 def expansion_streams(setup: Setup, plans: Plans) -> OffloadStreams:
-    """Return the accesses to expansion memory beside the passes and in the update; none without such memory.
+    """Return the accesses to expansion memory alongside the passes and in the update; none without such memory.
 
     A pass reads weights, the forward pass once and the backward pass once more and again where it recomputes. It writes
     activations forwards and reads them backwards, and adds to gradients. The update reads and writes states and
@@ -119,7 +119,7 @@ class DataTraffic:
     waiting : what nothing hides.
     forward, backward : what a pass hides; empty where no plan overlaps.
     count : (n,) passes of a step that do.
-    served : what servers and NPUs send each other beside each pass.
+    served : traffic between servers and NPUs alongside each pass.
     """
 
     waiting: tuple[StepOverlap, ...]
@@ -170,7 +170,7 @@ def _copied(held: Parameters) -> list[tuple[str, FloatArray]]:
 
 
 def _served(setup: Setup, plans: Plans, held: Parameters) -> tuple[StepSequence, ...]:
-    """Return the weights that come from servers with a pass, beside which gradients go there in the backward pass."""
+    """Return the weights that come from servers with a pass, while gradients go there in the backward pass."""
     if setup.offload is None or setup.offload.server is None:
         return ()
     sent = tuple(
@@ -190,7 +190,7 @@ def _passes(
     micro: FloatArray,
     fill: FloatArray,
 ) -> list[StepOverlap]:
-    """Return the forward and backward passes, each beside the communication that it hides.
+    """Return the forward and backward passes, each alongside the communication that it hides.
 
     A pass that hides data parallel traffic offers the part of its compute that the stack can use for that.
     """

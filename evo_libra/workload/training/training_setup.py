@@ -1,4 +1,4 @@
-"""What is trained, on what, and with which software: the numbers of a step that its plan leaves open."""
+"""Setup of a training step: model, accelerator and software; the plan is apart."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def training_step(
     training_tokens: float | None = None,
     auto: bool = False,
 ) -> TrainingStep:
-    """Return the step of a language model under a single plan that divides what it must.
+    """Return the step of a language model under a single plan that keeps all rules of division.
 
     Parameters
     ----------

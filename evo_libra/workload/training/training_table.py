@@ -22,9 +22,9 @@ from evo_libra.workload.training.training_step import TrainingStep, training_ste
 
 OF_PLANS = ("tp", "cp", "pp", "vp", "ep", "micro_batch", "zero", "recompute", "sequence_parallel", "overlap_tp",
             "overlap_pp", "overlap_dp", "optimizer", "expansion")  # fmt: skip
-"""Options of a plan that may be open; precision and order beside them."""
+"""Options of a plan that may be open; precision and order besides them."""
 _OF_KIND = OF_PLANS[OF_PLANS.index("zero") :]
-"""Options beside degrees that decide which traffic a step has."""
+"""Options besides degrees that decide which traffic a step has."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +109,7 @@ class TrainingTable(PlanTable):
 
     @cached_property
     def _flags(self) -> list[str]:
-        """What plans may hide or not."""
+        """Kinds of communication that plans may hide or not."""
         return [name for name in ("tp", "pp", "dp") if _differ(getattr(self.plans, f"overlap_{name}"))]
 
     def text(self, n: int) -> str:

@@ -211,7 +211,7 @@ def test_a_run_that_somebody_else_is_at_is_looked_after(
 
     summary = run([spec], executor, on_wait=give_back)
     assert summary.reports[spec.id].fresh
-    assert told[0] == "1 run is executed by somebody else"
+    assert told[0] == "1 run is executed by another program"
     assert executor.order == [spec.id] * 3
 
 

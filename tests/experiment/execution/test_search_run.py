@@ -232,7 +232,7 @@ def test_a_run_that_somebody_else_is_at_is_left_alone(make: Make, job: Job) -> N
     other = replace(job, batch="other")
     perform(spec, job, watch=lambda *_: found.append(execute(spec.data(), other)))
     assert {report.ending for report in found} == {"busy"}
-    assert f":{os.getpid()} is at it" in found[0].error
+    assert f":{os.getpid()} has it" in found[0].error
 
 
 def test_whoever_lost_its_claim_writes_nothing_more(make: Make, job: Job, monkeypatch: pytest.MonkeyPatch) -> None:

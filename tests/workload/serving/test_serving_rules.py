@@ -87,7 +87,7 @@ def test_pools_with_degrees_of_their_own() -> None:
     (DENSE, {"prefill": (0.5,), "ahead": {"tp": (3,)}}, "prefill_parallelism.tp",
      "found 3; it must divide the 4 heads: 1, 2, 4"),
     (DENSE, {"pp": (2,), "npus": 12, "prefill": (0.5,), "ahead": {"pp": (3,)}}, "prefill_parallelism.pp",
-     "found 3 beside 2; one must be a multiple of the other"),
+     "found 3 next to 2; one must be a multiple of the other"),
     (DENSE, {"tp": (4,), "npus": 8, "prefill": (0.5,), "ahead": {"tp": (1,), "pp": (4,)}}, "prefill_parallelism",
      "tp 4 x pp 4, the larger ones, do not divide the 8 NPUs"),
     (DENSE, {"prefill": (0.25,), "ahead": {"tp": (4,)}}, "prefill",

@@ -62,7 +62,7 @@ class Head(Sublayer):
 
 @dataclass(frozen=True)
 class Predictor(Sublayer):
-    """What a layer of multi-token prediction has before it: a projection of a token and the state before (DeepSeek-V3).
+    """Input of a layer of multi-token prediction: a projection of a token and the state before (DeepSeek-V3).
 
     Its widths go from two to one of the model's; embedding and head are those of the model.
     """
