@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from evo_libra.explain.labels import cell, change, dollars, noun, percent, pieces, short_design, value_text
@@ -14,13 +15,14 @@ from evo_libra.network.orders.text import is_order
 from evo_libra.quantities import money_text, number
 
 _PERCENT = 100.0
+_KILO = 1e3
 _EACH_USD = ",.10g"
 
 
 def money_section(found: Breakdown) -> Section:
     """Return the bill of the network, that of the whole system, and what fails."""
     if found.order:
-        return section("", order_table(found.order), system_table(found.system))
+        return section("", order_table(found.order), shares_table(found.order))
     return section(
         "",
         bill_table(found) if found.bill else parts_table(found),
@@ -87,6 +89,26 @@ def order_table(lines: Sequence[OrderLine]) -> Table:
         rows=tuple(rows),
         folds=("line",),
         strong=tuple((head, 0) for head in heads),
+    )
+
+
+def shares_table(lines: Sequence[OrderLine]) -> Table:
+    """Return the sum of each section of an order, and its share of the whole."""
+    whole = math.fsum(line.cost_usd or 0.0 for line in lines)
+    rows = []
+    for name in dict.fromkeys(line.section for line in lines):
+        mine = [line for line in lines if line.section == name]
+        usd, watts = (math.fsum(getattr(line, key) or 0.0 for line in mine) for key in ("cost_usd", "power_W"))
+        low, high = (math.fsum(getattr(line, key) or 0.0 for line in mine) for key in ("low_usd", "high_usd"))
+        share = percent(_PERCENT * usd / whole) if whole else "-"
+        rows.append((name, share, dollars(usd), dollars(low), dollars(high), dollars(watts / _KILO)))
+    low, high = (dollars(math.fsum(getattr(line, key) or 0.0 for line in lines)) for key in ("low_usd", "high_usd"))
+    power = dollars(math.fsum(line.power_W or 0.0 for line in lines) / _KILO)
+    return Table(
+        title="the order by section, with prices at their lowest and at their highest",
+        columns=("section", "%", "cost [USD]", "lowest [USD]", "highest [USD]", "power [kW]"),
+        rows=(*rows, None, ("the whole order", "100", dollars(whole), low, high, power)),
+        words=("section",),
     )
 
 

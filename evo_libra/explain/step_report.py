@@ -25,6 +25,14 @@ _ROUNDING, _SAME = 1e-12, 1.0 - 1e-9
 """Streams that differ by rounding bind together."""
 
 
+def _npu_name(problem: Problem, name: str, population: Population) -> str:
+    """Return what an accelerator is called; that of an order stands for all systems that are bought."""
+    if problem.book is None:
+        return name
+    order = problem.book.orders[int(problem.book.place(population.select([0]))[0])]
+    return problem.book.products.systems[order.system].npu
+
+
 def training_report(problem: Problem, loop: WeightedLoop, step: TrainingStep, population: Population) -> Training:
     """Return the report of the first design of a population.
 
@@ -35,7 +43,7 @@ def training_report(problem: Problem, loop: WeightedLoop, step: TrainingStep, po
     streams = optimizer_streams(problem, loop, step, population)
     seconds, npus = sum(split.values()), first.npus[:, 0].prod()
     return Training(
-        npu=step.accelerator.name,
+        npu=_npu_name(problem, step.accelerator.name, population),
         split_ms={part: time / _MILLI for part, time in split.items()},
         optimizer_streams=streams,
         memory=memory_of(problem, step, first),
@@ -147,7 +155,7 @@ def serving_report(problem: Problem, loop: WeightedLoop, step: ServingStep, popu
     rate = step.tokens / request
     simulated, reason = _simulated(step, seconds_of, token, rate)
     return Serving(
-        npu=step.accelerator.name,
+        npu=_npu_name(problem, step.accelerator.name, population),
         input=step.setup.prompt,
         output=round(step.setup.answer, 1) if step.setup.lengths is not None else int(step.setup.answer),
         concurrency=step.concurrency,

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 MAX_ROWS = 20_000
 """Designs of a report; of more, each front is thinned to even steps along it."""
-_TIME, _COST = "time_ms", "cost_usd"
+_TIME, _COST, _ORDER_COST = "time_ms", "cost_usd", "order_cost_usd"
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,10 @@ def report_document(
         named_column("family", families.of.tolist(), families.names),
         *([named_column("structure", drawn.of.tolist(), drawn.names)] if drawn.names != families.names else []),
         *([named_column("result", _owners(thinned), [one.name for one in thinned])] if len(thinned) > 1 else []),
-        *(_priced(one, thinned) if one.key == _COST else one for one in columns_of(every.frame, every.objectives)),
+        *(
+            _priced(one, thinned) if one.key == (_ORDER_COST if every.noun == "order" else _COST) else one
+            for one in columns_of(every.frame, every.objectives)
+        ),
     ]
     factors = {column.key: column.factor for column in columns}
     details, rule = _details(thinned, most)

@@ -138,7 +138,10 @@ def _bottlenecks(found: Breakdown) -> Iterator[str]:
 
 def _prices(found: Breakdown) -> Iterator[str]:
     total = sum(one.cost_usd for one in found.dimensions)
-    if total:
+    if found.order:
+        whole = found.order_cost_usd
+        yield f"The network takes {100 * total / whole:.3g} % of the order's {value_text('order_cost_usd', whole)}."
+    elif total:
         worst = max(found.dimensions, key=lambda one: one.cost_usd)
         share = 100 * worst.cost_usd / total
         yield f"Dimension {worst.dimension} takes {share:.0f} % of {value_text('cost_usd', total)}."
@@ -151,7 +154,8 @@ def price_ranges(front: Front, problem: Problem) -> tuple[FloatArray, FloatArray
     from evo_libra.problem.protocol import COST, TIME  # noqa: PLC0415 - the same
 
     priced = isinstance(problem.pricing, BillOfMaterials) and not problem.optimal
-    if not priced or not {TIME.column, COST.column} <= set(front.objectives):
+    cost = COST.column if problem.book is None else "order_cost_usd"
+    if not priced or not {TIME.column, cost} <= set(front.objectives):
         return None
     frame = price_front(front, problem, drawn=1, seed=0).frame
     low, high = (frame[f"cost_{end}_usd"].to_numpy() for end in ("low", "high"))
