@@ -139,7 +139,7 @@ def test_memory_from_a_megabyte_on() -> None:
     # 5 and 0.5 GB lie in expansion memory, 5.5 in all.
     assert table.columns == ("class", "own", "expansion")
     assert table.rows == (("weights", "3", "5"), ("cache", "0.001", "0.5"), ("all", "3", "5.5"))
-    assert str(sentence).startswith("Accesses to expansion memory run beside the compute")
+    assert str(sentence).startswith("Accesses to expansion memory run alongside the compute")
     (free,) = memory_parts(replace(MEMORY, memory_limit_GB=None, expansion_GB={"weights": 0.0}))
     assert isinstance(free, Table)
     assert free.title == "memory of an NPU [GB]"
