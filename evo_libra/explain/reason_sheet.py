@@ -94,22 +94,28 @@ def order_table(lines: Sequence[OrderLine]) -> Table:
 
 def shares_table(lines: Sequence[OrderLine]) -> Table:
     """Return the sum of each section of an order, and its share of the whole."""
-    whole = math.fsum(line.cost_usd or 0.0 for line in lines)
-    rows = []
-    for name in dict.fromkeys(line.section for line in lines):
-        mine = [line for line in lines if line.section == name]
-        usd, watts = (math.fsum(getattr(line, key) or 0.0 for line in mine) for key in ("cost_usd", "power_W"))
-        low, high = (math.fsum(getattr(line, key) or 0.0 for line in mine) for key in ("low_usd", "high_usd"))
-        share = percent(_PERCENT * usd / whole) if whole else "-"
-        rows.append((name, share, dollars(usd), dollars(low), dollars(high), dollars(watts / _KILO)))
-    low, high = (dollars(math.fsum(getattr(line, key) or 0.0 for line in lines)) for key in ("low_usd", "high_usd"))
-    power = dollars(math.fsum(line.power_W or 0.0 for line in lines) / _KILO)
+    whole = _sum_of(lines, "cost_usd")
+    rows = [
+        (name, *_shares([line for line in lines if line.section == name], whole))
+        for name in dict.fromkeys(line.section for line in lines)
+    ]
     return Table(
         title="the order by section, with prices at their lowest and at their highest",
         columns=("section", "%", "cost [USD]", "lowest [USD]", "highest [USD]", "power [kW]"),
-        rows=(*rows, None, ("the whole order", "100", dollars(whole), low, high, power)),
+        rows=(*rows, None, ("the whole order", *_shares(lines, whole))),
         words=("section",),
     )
+
+
+def _shares(lines: Sequence[OrderLine], whole: float) -> Row:
+    """Return the share of some lines in the whole, and their sums."""
+    usd, low, high, watts = (_sum_of(lines, key) for key in ("cost_usd", "low_usd", "high_usd", "power_W"))
+    share = percent(_PERCENT * usd / whole) if whole else "-"
+    return (share, dollars(usd), dollars(low), dollars(high), dollars(watts / _KILO))
+
+
+def _sum_of(lines: Sequence[OrderLine], key: str) -> float:
+    return math.fsum(getattr(line, key) or 0.0 for line in lines)
 
 
 def _order_row(line: OrderLine) -> Row:
