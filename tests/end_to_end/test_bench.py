@@ -66,7 +66,7 @@ def test_an_exact_front_is_not_beaten(tmp_path: Path) -> None:
 
 def test_a_front_of_parts_that_is_not_exact_is_not_called_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evo_libra.optimality.whole_designs.MAX_NETWORKS", 10)
-    with pytest.raises(InputError, match="--exact: 'wafer-20' has more designs of whole ports"):
+    with pytest.raises(InputError, match="--exact: 'wafer-20' has too many designs of whole ports"):
         exact_front(load_problem("wafer-20"))
 
 

@@ -109,7 +109,7 @@ def host_of(given: str | HostSpec) -> HostSpec:
 def ends(price: float | tuple[float, float] | None) -> tuple[float, float] | None:
     """Return the lowest and the highest price; one price is both.
 
-    >>> price_bounds(5.0), price_bounds((1.0, 2.0)), price_bounds(None)
+    >>> ends(5.0), ends((1.0, 2.0)), ends(None)
     ((5.0, 5.0), (1.0, 2.0), None)
     """
     return (price, price) if isinstance(price, int | float) else price
