@@ -15,7 +15,14 @@ from pydantic import InstanceOf, RootModel, ValidationError
 from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError, Mistake, unknown
 from evo_libra.files.source import read_source, validate
-from evo_libra.workload.models.decoder_spec import DecoderFields, DecoderSpec, Size, impossible
+from evo_libra.workload.models.decoder_spec import (
+    AliasSpec,
+    CatalogueSpec,
+    DecoderFields,
+    DecoderSpec,
+    Size,
+    impossible,
+)
 from evo_libra.workload.models.layers.attention import GroupedAttention, MultiheadLatentAttention
 from evo_libra.workload.models.layers.ends import Embedding, Head, Predictor
 from evo_libra.workload.models.layers.feed_forward import FeedForward, RoutedFeedForward
@@ -98,18 +105,24 @@ class Stack:
         return np.asarray(stages[np.lexsort((np.arange(len(stages)), stages @ cache, stages @ weights))[-1]])
 
 
-DECODERS_FILE = Path(__file__).parent / "decoders.yaml"
+DECODERS_FOLDER = Path(__file__).parent / "decoders"
+_ALIASES = "aliases.yaml"
+"""Files of the catalogue, which are read in the order of their names; `aliases.yaml` has no layers of its own."""
 
 
-class _Decoders(RootModel[dict[str, DecoderSpec]]):
+class _Decoders(RootModel[dict[str, CatalogueSpec]]):
+    pass
+
+
+class _Aliases(RootModel[dict[str, AliasSpec]]):
     pass
 
 
 class Decoder(DecoderFields):
     """A decoder: layers of attention and a feed-forward block or experts, unless it is mixed of other layers.
 
-    Decoders that are not gated are of GPT's kind: linear layers and norms have biases, positions are learned. Gated
-    ones are of Llama's kind: no biases, rotary positions. Norms of single heads and biases of routers, which some
+    Biased decoders are of GPT's kind: linear layers and norms have biases, positions are learned. Others are of Llama's
+    kind: no biases, rotary positions. Norms of single heads and biases of routers, which some
     models have, are left out; they are less than a millionth of the weights. Layers that are others than those of the
     fields are `mixed`, and `predictors` are none of `layers`.
     """
@@ -118,12 +131,18 @@ class Decoder(DecoderFields):
     kv_heads: Size
     head_width: Size
     source: str = ""
+    year: int | None = None
     mixed: InstanceOf[Stack] | None = None
+
+    @property
+    def has_biases(self) -> bool:
+        """Whether it is of GPT's kind."""
+        return not self.gated if self.biased is None else self.biased
 
     @property
     def embedding(self) -> Embedding:
         """Its first layer."""
-        return Embedding(self.hidden, self.vocabulary, 0 if self.gated else self.sequence or 0)
+        return Embedding(self.hidden, self.vocabulary, self.sequence or 0 if self.has_biases else 0)
 
     @property
     def head(self) -> Head:
@@ -147,7 +166,8 @@ class Decoder(DecoderFields):
 
     def figures(self) -> dict[str, Any]:
         """Return its figures by the names of the fields; those that few models have only where it has them."""
-        found = self.model_dump(exclude={"mixed"} if self.predictors else {"mixed", "predictors"})
+        rare = {"predictors": self.predictors == 0, "biased": self.biased is None}
+        found = self.model_dump(exclude={"mixed", "year", *(key for key, is_usual in rare.items() if is_usual)})
         return found if self.mixed is None else {**found, "mixed": asdict(self.mixed)}
 
     @property
@@ -178,7 +198,7 @@ class Decoder(DecoderFields):
 
     @property
     def _norm(self) -> int:
-        return self.hidden if self.gated else 2 * self.hidden
+        return 2 * self.hidden if self.has_biases else self.hidden
 
     def layer_parameters(self, layer: DecoderLayer, *, active: bool = False) -> int:
         """Return the weights of a layer, all of them or those that a token passes, with the norm before each part."""
@@ -196,19 +216,19 @@ def _stack(model: Decoder) -> Stack:
 def _parts(model: Decoder) -> dict[str, Sublayer]:
     """Return the parts of layers by the names that rules of stacks use."""
     attention: Sublayer = GroupedAttention(
-        model.hidden, model.heads, model.kv_heads, model.head_width, biased=not model.gated
+        model.hidden, model.heads, model.kv_heads, model.head_width, biased=model.has_biases
     )
     if model.latent is not None:
         attention = MultiheadLatentAttention(model.hidden, model.heads, **dict(model.latent))
     found = {
         "attention": attention,
-        "feed-forward": FeedForward(model.hidden, model.feed_forward, gated=model.gated, biased=not model.gated),
+        "feed-forward": FeedForward(model.hidden, model.feed_forward, gated=model.gated, biased=model.has_biases),
     }
     if model.experts is not None:
         experts = model.experts
         found["experts"] = RoutedFeedForward(
             model.hidden, experts.feed_forward, experts.count, experts.per_token, experts.shared_feed_forward,
-            gated=model.gated, biased=not model.gated,
+            gated=model.gated, biased=model.has_biases,
         )  # fmt: skip
     return found
 
@@ -275,5 +295,14 @@ def _mixed(model: Decoder, spec: DecoderSpec, file: str) -> Stack:
 
 @lru_cache(maxsize=1)
 def _catalogue() -> dict[str, Decoder]:
-    specs = validate(_Decoders, read_source(DECODERS_FILE)).root
-    return {name: decoder_of(name, spec) for name, spec in specs.items()}
+    files = [path for path in sorted(DECODERS_FOLDER.glob("*.yaml")) if path.name != _ALIASES]
+    specs = [spec for path in files for spec in validate(_Decoders, read_source(path)).root.items()]
+    found = {name: decoder_of(name, spec) for name, spec in specs}
+    aliases = validate(_Aliases, read_source(DECODERS_FOLDER / _ALIASES)).root
+    return found | {name: _alias(name, spec, found[spec.same_as]) for name, spec in aliases.items()}
+
+
+def _alias(name: str, spec: AliasSpec, model: Decoder) -> Decoder:
+    """Return a model that has the layers of another one."""
+    sequence = spec.sequence or model.sequence
+    return model.model_copy(update={"name": name, "sequence": sequence, "year": spec.year, "source": spec.source})
