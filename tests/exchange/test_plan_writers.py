@@ -161,7 +161,7 @@ def test_a_configuration_of_hugging_face() -> None:
     assert {name: found.generator[name] for name in ("layers", "hidden", "heads", "kv_heads", "feed_forward",
                                                      "vocabulary", "gated", "tied")} == {
         "layers": 32, "hidden": 4096, "heads": 32, "kv_heads": 8, "feed_forward": 14336, "vocabulary": 128256,
-        "gated": True, "tied": False,
+        "gated": True, "has_biases": False, "tied": False,
     }  # fmt: skip
     # The longest context of 8192 tokens is no sequence of a training: 4096 are suggested, or a shorter context.
     assert "sequence" not in found.generator
