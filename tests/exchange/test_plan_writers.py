@@ -17,7 +17,7 @@ from evo_libra.workload.plans.plans import FULL, HOST, NETWORK, NONE, NPU, NVME,
 
 DECODER = {
     "layers": 4, "hidden": 64, "heads": 8, "kv_heads": 8, "head_width": 8, "feed_forward": 256, "vocabulary": 99,
-    "gated": False, "tied": True, "latent": None, "experts": None, "mixed": None, "predictors": 0,
+    "gated": False, "has_biases": True, "tied": True, "latent": None, "experts": None, "mixed": None, "predictors": 0,
 }  # fmt: skip
 SETUP = {
     "sequence": 32, "global_batch": 48, "balanced": False, "gradient_bytes": 4.0, "precision": "bf16",
@@ -65,7 +65,7 @@ def test_arguments_of_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     ({"decoder": {"kv_heads": 2}}, ["--group-query-attention", "--num-query-groups 2"], []),
     ({"decoder": {"head_width": 16}}, ["--kv-channels 16"], []),
     ({"decoder": {"tied": False}}, ["--untie-embeddings-and-output-weights"], []),
-    ({"decoder": {"gated": True}},
+    ({"decoder": {"gated": True, "has_biases": False}},
      ["--swiglu", "--normalization RMSNorm", "--position-embedding-type rope", "--disable-bias-linear"], []),
     ({"zero": 1}, ["--use-distributed-optimizer"], []),
     ({"zero": 1, "overlap_dp": 1},
@@ -161,7 +161,7 @@ def test_a_configuration_of_hugging_face() -> None:
     assert {name: found.generator[name] for name in ("layers", "hidden", "heads", "kv_heads", "feed_forward",
                                                      "vocabulary", "gated", "tied")} == {
         "layers": 32, "hidden": 4096, "heads": 32, "kv_heads": 8, "feed_forward": 14336, "vocabulary": 128256,
-        "gated": True, "has_biases": False, "tied": False,
+        "gated": True, "tied": False,
     }  # fmt: skip
     # The longest context of 8192 tokens is no sequence of a training: 4096 are suggested, or a shorter context.
     assert "sequence" not in found.generator
