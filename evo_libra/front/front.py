@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -116,8 +116,11 @@ class Front:
         """Return the designs as dictionaries."""
         return self.frame.to_dicts()
 
-    def spread(self, count: int) -> pl.DataFrame:
-        """Return at most `count` rows, even steps along the front on logarithmic axes, both ends included."""
+    def spread(self, count: int, named: Collection[int] = ()) -> pl.DataFrame:
+        """Return at most `count` rows, even steps along the front on logarithmic axes, both ends included.
+
+        Rows with the `named` ids come on top of them.
+        """
         if len(self) <= count:
             return self.frame
         values = np.log10(self.frame.select(self.objectives).to_numpy())
@@ -126,6 +129,8 @@ class Front:
         along = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(scaled, axis=0)).max(axis=1))])
         wanted = np.linspace(0.0, along[-1], count)
         chosen = np.unique(np.searchsorted(along, wanted))
+        if named:
+            chosen = np.union1d(chosen, np.flatnonzero(self.frame["id"].is_in(list(named)).to_numpy()))
         return self.frame.filter(pl.Series(np.isin(np.arange(len(self)), chosen)))
 
     def knee(self) -> dict[str, Any]:
