@@ -10,11 +10,10 @@ import polars as pl
 
 from evo_libra.arrays import FloatArray
 from evo_libra.front.archive import non_dominated
-from evo_libra.front.front import Front, ranks
+from evo_libra.front.front import Front, ranks, time_of
 from evo_libra.network.fabric import Fabric, parse_fabric
 from evo_libra.network.orders.text import split_options, with_options
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.protocol import TIME
 from evo_libra.timing.schedule_choices import Schedules
 
 
@@ -41,7 +40,9 @@ class Rescored:
 
 
 def rescore(front: Front, problem: Problem) -> Rescored:
-    """Return the designs of a front with ``time_ms`` under the time of a problem that differs in nothing else.
+    """Return the designs of a front with its objectives under the time of a problem that differs in nothing else.
+
+    Ranks are by the time of an iteration; of a front without it, by the first other time.
 
     An `InputError` says that a design is none of the problem.
     """
@@ -52,10 +53,10 @@ def rescore(front: Front, problem: Problem) -> Rescored:
         else _offered(map(parse_fabric, designs), problem.time.schedules)
     )
     found = problem.evaluate(kept_options)
-    before = front.frame[TIME.column].to_numpy()
+    before = front.frame[time_of(front.objectives)].to_numpy()
     after = found.objectives / np.array([[objective.scale] for objective in problem.objectives])
     columns = {f"{o.column}_rescored": row for o, row in zip(problem.objectives, after, strict=True)}
-    rescored = columns[f"{TIME.column}_rescored"]
+    rescored = columns[f"{time_of(front.objectives)}_rescored"]
     feasible = found.violation <= 0
     kept = np.zeros(len(designs), dtype=np.bool_)
     kept[feasible] = non_dominated(after[:, feasible])

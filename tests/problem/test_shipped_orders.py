@@ -19,7 +19,12 @@ from evo_libra.problem.orders import OrderBook
 from evo_libra.problem.problem import Problem
 
 PROBLEMS = Path(__file__).parents[2] / "problems"
-SHIPPED = [path.stem for path in sorted(PROBLEMS.glob("*.yaml")) if "question: order\n" in path.read_text()]
+QUICK = "buy-deepseek-v3-8k"
+SHIPPED = [
+    pytest.param(path.stem, marks=[] if path.stem == QUICK else [pytest.mark.slow])
+    for path in sorted(PROBLEMS.glob("*.yaml"))
+    if "question: order\n" in path.read_text()
+]
 CATALOGUE: dict[str, Any] = read_source(Path(room.__file__).parent / "products-2026.yaml").data
 
 
@@ -51,7 +56,13 @@ def test_every_row_passes_a_check_that_is_written_from_the_catalogue_alone(name:
         assert independent_check.broken_rules(text, CATALOGUE) == set(), text
 
 
-@pytest.mark.parametrize(("name", "rows", "systems"), [("buy-deepseek-v3-8k", 8, 3), ("buy-llama3-405b-16k", 4, 3)])
+@pytest.mark.parametrize(
+    ("name", "rows", "systems"),
+    [
+        (QUICK, 8, 3),
+        pytest.param("buy-llama3-405b-16k", 4, 3, marks=pytest.mark.slow),
+    ],
+)
 def test_the_front_offers_several_systems(name: str, rows: int, systems: int) -> None:
     _, front = _searched(name)
     assert len(front) >= rows

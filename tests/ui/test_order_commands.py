@@ -64,7 +64,13 @@ def test_no_line_is_longer_than_a_terminal(
 ) -> None:
     shown("front", "last")
     monkeypatch.setenv("COLUMNS", "80")
-    for command in (["evaluate", "last#knee"], ["explain", "last#knee"], ["search", "buy.yaml", "--no-plot"]):
+    for command in (
+        ["evaluate", "last#knee"],
+        ["explain", "last#knee"],
+        ["search", "buy.yaml", "--no-plot"],
+        ["prices", "last"],
+        ["prices", "last", "--score", "regret"],
+    ):
         run(command)
         lines = capsys.readouterr().out.splitlines()
         assert [line for line in lines if len(line) > 80 and "parquet" not in line] == []
@@ -94,7 +100,7 @@ def test_another_time_evaluates_orders(shown: Shown) -> None:
 def test_prices_are_of_whole_orders(shown: Shown) -> None:
     text = shown("prices", "last")
     assert "million USD of the whole order" in text
-    assert "scenarios ┃" in text
+    assert "draws ┃" in text
 
 
 @pytest.mark.parametrize(
