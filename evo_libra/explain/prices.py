@@ -56,7 +56,7 @@ class Priced:
 def price_front(front: Front, problem: Problem, drawn: int, seed: int, score: Score = "mean") -> Priced:
     """Return the designs of a front of time and cost with their costs in scenarios of prices.
 
-    The time is that of an iteration; of a front without it, the first other one. Where an objective of orders is what
+    The time is that of an iteration; of a front without it, the first other one. If an objective of orders is what
     tokens cost, that is the cost: prices of the order make it, and its throughput.
 
     The mean is over the scenarios that are drawn. The worst case is over all of them, those of `NAMED` included, so
