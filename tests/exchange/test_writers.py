@@ -15,6 +15,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
+from designs import design_file
 from effort import costly
 from hypothesis import Phase, given
 from hypothesis import strategies as st
@@ -39,7 +40,7 @@ MANY = costly(50, phases=[Phase.explicit, Phase.generate])
 
 @cache
 def problem_of(name: str, *changes: str) -> Problem:
-    found = load_problem(name, list(changes))
+    found = load_problem(design_file(name), list(changes))
     assert isinstance(found, Problem)
     return found
 
