@@ -60,8 +60,9 @@ def read_back(chosen: Chosen, text: str) -> dict[str, Any]:
 
 
 def with_workload(name: str, workload: dict[str, Any]) -> Problem:
-    """Return a shipped problem with another workload."""
-    data = parse_source((FOLDER / f"{name}.yaml").read_text(), name).data
+    """Return a problem with another workload."""
+    path = Path(design_file(name))
+    data = parse_source((path if path.suffix else FOLDER / f"{name}.yaml").read_text(), name).data
     found = load_problem({**data, "workloads": [workload]})
     assert isinstance(found, Problem)
     return found
