@@ -53,7 +53,7 @@ def test_every_row_passes_a_check_that_is_written_from_the_catalogue_alone(name:
 
 @pytest.mark.parametrize(("name", "rows", "systems"), [
     ("buy-deepseek-v3-8k", 8, 3), ("buy-llama3-405b-16k", 4, 3), ("deepseek-v3-2k", 8, 4), ("mixtral-8x7b-256", 6, 4),
-    ("gpt3-175b-1536", 4, 2), ("megatron-1t-3072", 6, 2), ("llama3-70b-serving", 9, 1),
+    ("mixed-models-4k", 8, 5), ("gpt3-175b-1536", 4, 2), ("megatron-1t-3072", 6, 2), ("llama3-70b-serving", 9, 1),
 ])  # fmt: skip
 def test_the_front_offers_several_systems(name: str, rows: int, systems: int) -> None:
     _, front = _searched(name)
