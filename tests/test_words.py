@@ -10,6 +10,7 @@ import io
 import re
 import tokenize
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -102,20 +103,25 @@ def _texts() -> Iterator[tuple[str, str]]:
         yield f"CHANGELOG.md:{line}", text
 
 
-def _names() -> Iterator[tuple[str, str]]:
-    """Yield the public names of classes and functions: a module, and a name."""
-    for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_"):
-                yield str(path.relative_to(PACKAGE)), node.name
+@cache
+def _names() -> list[tuple[str, str]]:
+    """Return the public names of classes and functions: a module, and a name."""
+    return [
+        (str(path.relative_to(PACKAGE)), node.name)
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_")
+    ]
 
 
-READ = [(place, " ".join(text.split())) for place, text in _texts()]
+@cache
+def _read() -> list[tuple[str, str]]:
+    return [(place, " ".join(text.split())) for place, text in _texts()]
 
 
 @pytest.mark.parametrize(("pattern", "instead"), TEXT.items())
 def test_no_text_has_the_word(pattern: str, instead: str) -> None:
-    found = [f"{place}: {match[0]}" for place, text in READ if (match := re.search(pattern, text))]
+    found = [f"{place}: {match[0]}" for place, text in _read() if (match := re.search(pattern, text))]
     assert not found, f"say instead: {instead}"
 
 

@@ -15,7 +15,7 @@ from evo_libra.network.orders.text import is_order
 from evo_libra.quantities import money_text, number
 
 _PERCENT = 100.0
-_KILO = 1e3
+_KILO, _MEGA = 1e3, 1e6
 _EACH_USD = ",.10g"
 
 
@@ -101,7 +101,7 @@ def shares_table(lines: Sequence[OrderLine]) -> Table:
     ]
     return Table(
         title="the order by section, with prices at their lowest and at their highest",
-        columns=("section", "%", "cost [USD]", "lowest [USD]", "highest [USD]", "power [kW]"),
+        columns=("section", "%", "cost [USD]", "lowest\n[MUSD]", "highest\n[MUSD]", "power\n[kW]"),
         rows=(*rows, None, ("the whole order", *_shares(lines, whole))),
         words=("section",),
     )
@@ -111,7 +111,7 @@ def _shares(lines: Sequence[OrderLine], whole: float) -> Row:
     """Return the share of some lines in the whole, and their sums."""
     usd, low, high, watts = (_sum_of(lines, key) for key in ("cost_usd", "low_usd", "high_usd", "power_W"))
     share = percent(_PERCENT * usd / whole) if whole else "-"
-    return (share, dollars(usd), dollars(low), dollars(high), dollars(watts / _KILO))
+    return (share, dollars(usd), *(dollars(end / _MEGA, 3) for end in (low, high)), dollars(watts / _KILO))
 
 
 def _sum_of(lines: Sequence[OrderLine], key: str) -> float:

@@ -44,6 +44,7 @@ def training_report(problem: Problem, loop: WeightedLoop, step: TrainingStep, po
     seconds, npus = sum(split.values()), first.npus[:, 0].prod()
     return Training(
         npu=_npu_name(problem, step.accelerator.name, population),
+        stated_batch=_stated_batch(step),
         split_ms={part: time / _MILLI for part, time in split.items()},
         optimizer_streams=streams,
         memory=memory_of(problem, step, first),
@@ -52,6 +53,12 @@ def training_report(problem: Problem, loop: WeightedLoop, step: TrainingStep, po
         **_throughput(step, seconds, float(npus)),
         **_energy(problem, step, population, seconds),
     )
+
+
+def _stated_batch(step: TrainingStep) -> int | None:
+    """Return the sequences that the file asks for, where a step has others."""
+    stated = 0 if step.planned is None else step.planned[0].stated_batch
+    return stated if stated not in (0, step.samples) else None
 
 
 def memory_of(problem: Problem, step: TrainingStep | ServingStep, first: Population) -> Memory:

@@ -66,9 +66,15 @@ class OptimizerStream:
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """A training step; `split_ms` adds up to its time. Figures without a source are None."""
+    """A training step; `split_ms` adds up to its time. Figures without a source are None.
+
+    Attributes
+    ----------
+    stated_batch : sequences that objectives are of, where those of the step are others.
+    """
 
     npu: str
+    stated_batch: int | None = None
     split_ms: Mapping[str, float]
     optimizer_streams: tuple[OptimizerStream, ...] = ()
     memory: Memory = field(metadata=INLINE)

@@ -24,22 +24,46 @@ _AHEAD = (
     "Accesses to expansion memory run alongside the compute of a pass, read ahead; software that does not is slower "
     "(an approximation)."
 )
+_NPUS_AND_NETWORK = "NPUs and network"
 _MIN_GB = 0.001
 """GB from which on a class of memory is shown."""
 
 
 def workload_sections(breakdown: Breakdown) -> Iterator[Section]:
     """Yield a section of each workload."""
-    several = len(breakdown.workloads) > 1
+    several, powered = len(breakdown.workloads) > 1, _powered(breakdown)
     for one in breakdown.workloads:
+        stated = None if one.training is None else one.training.stated_batch
         parts: tuple[Table | str | Iterable[Table | str], ...] = (
             size_text(one.size),
-            () if one.training is None else training_parts(one.training),
-            () if one.serving is None else serving_parts(one.serving),
-            () if one.alternatives is None else plan_parts(one.alternatives, several=several),
+            _batch_text(one),
+            () if one.training is None else training_parts(one.training, powered, _own_batch(one)),
+            () if one.serving is None else serving_parts(one.serving, powered),
+            () if one.alternatives is None else plan_parts(one.alternatives, several=several, batch=stated),
             communication_table(one, [d.dimension for d in breakdown.dimensions]),
         )
         yield section(f"{one.name} ({groups_text(one.size)}): {time_text(one.time_ms)}, {_compute_text(one)}", *parts)
+
+
+def _powered(breakdown: Breakdown) -> str:
+    """Return what draws the power of a design; its bill has network and NPUs first."""
+    around = len(breakdown.system) > 2  # noqa: PLR2004 - rows of network and NPUs
+    return "the whole order" if breakdown.order else "the whole system" if around else _NPUS_AND_NETWORK
+
+
+def _own_batch(one: WorkloadTime) -> str:
+    """Return the sequences of a step, where the file asks for others."""
+    stated = None if one.training is None else one.training.stated_batch
+    return "" if stated is None else f" of {one.size.global_batch:,} sequences"
+
+
+def _batch_text(one: WorkloadTime) -> str:
+    """Return the times of both batches, where that of a plan is not the one of the file; empty where it is."""
+    batch, stated = one.size.global_batch, None if one.training is None else one.training.stated_batch
+    if not batch or stated is None:
+        return ""
+    own, of_file = time_text(one.time_ms), time_text(one.time_ms * stated / batch)
+    return f"{own} for its {batch:,} sequences, {of_file} for the {stated:,} of the file"
 
 
 def _compute_text(one: WorkloadTime) -> str:
@@ -48,9 +72,12 @@ def _compute_text(one: WorkloadTime) -> str:
     return f"{compute} on a network that costs no time" if one.training or one.serving else f"{compute} of it compute"
 
 
-def training_parts(training: Training) -> Iterator[Table | str]:
-    """Yield the split, the memory and the throughput of a training step."""
-    yield shares_table("time of a step by part", list(training.split_ms.items()))
+def training_parts(training: Training, powered: str = _NPUS_AND_NETWORK, batch: str = "") -> Iterator[Table | str]:
+    """Yield the split, the memory and the throughput of a training step.
+
+    `powered` is what draws its power, `batch` the sequences of the step where they need a name.
+    """
+    yield shares_table(f"time of a step{batch} by part", list(training.split_ms.items()))
     if training.optimizer_streams:
         yield streams_table(training.optimizer_streams)
     yield from memory_parts(training.memory)
@@ -61,7 +88,7 @@ def training_parts(training: Training) -> Iterator[Table | str]:
         if joules is not None and training.power_MW is not None:
             energy = training.training_energy_MWh
             whole = "" if energy is None else f", {number(energy)} MWh for all of them"
-            yield f"{number(training.power_MW)} MW of NPUs and network, {number(joules)} J per {what}{whole}"
+            yield f"{number(training.power_MW)} MW of {powered}, {number(joules)} J per {what}{whole}"
 
 
 def _throughput(training: Training) -> Iterator[str]:
@@ -105,9 +132,9 @@ def memory_parts(memory: Memory) -> Iterator[Table | str]:
         yield _AHEAD
 
 
-def serving_parts(serving: Serving) -> Iterator[Table | str]:
-    """Yield what users see, the split of prefill and decoding, and the memory."""
-    yield from _users(serving)
+def serving_parts(serving: Serving, powered: str = _NPUS_AND_NETWORK) -> Iterator[Table | str]:
+    """Yield what users see, the split of prefill and decoding, and the memory; `powered` is what draws its power."""
+    yield from _users(serving, powered)
     for title, split in (
         ("time of prefill of a prompt", serving.prefill_ms),
         ("time of a step of decoding", serving.decode_ms),
@@ -118,7 +145,7 @@ def serving_parts(serving: Serving) -> Iterator[Table | str]:
     yield from memory_parts(serving.memory)
 
 
-def _users(serving: Serving) -> Iterator[str]:
+def _users(serving: Serving, powered: str) -> Iterator[str]:
     both = serving.replicas - serving.prefill_replicas
     pools = f", {serving.prefill_replicas:,} more for prompts alone" if serving.prefill_replicas else ""
     if ahead := serving.prefill_parallelism:
@@ -137,7 +164,7 @@ def _users(serving: Serving) -> Iterator[str]:
     if serving.energy_per_token_J is not None:
         dollars = serving.usd_per_Mtoken
         money = "" if dollars is None else f", {number(dollars)} USD per million tokens"
-        yield f"{number(serving.energy_per_token_J)} J per token of NPUs and network{money}"
+        yield f"{number(serving.energy_per_token_J)} J per token of {powered}{money}"
 
 
 def _simulated(found: Simulated) -> Iterator[str]:
@@ -151,12 +178,16 @@ def _simulated(found: Simulated) -> Iterator[str]:
         yield f"the formula is off by {token:+.0f} % in the time of a token, {rate:+.0f} % in tokens/s"
 
 
-def plan_parts(found: Alternatives, *, several: bool) -> Iterator[Table | str]:
-    """Yield what other plans would take on the same network; times are those of all workloads together."""
+def plan_parts(found: Alternatives, *, several: bool, batch: int | None = None) -> Iterator[Table | str]:
+    """Yield what other plans would take on the same network; times are those of all workloads together.
+
+    A `batch` is the sequences that they are of, where those of the plan are others.
+    """
     times = [one.time_ms for one in found.changes if one.time_ms is not None]
     unit, size = time_unit(max(times, default=1.0))
+    of_batch = "" if batch is None else f", for {batch:,} sequences"
     yield Table(
-        title=f"other plans on this network [{unit}]" + (", all workloads together" if several else ""),
+        title=f"other plans on this network{of_batch} [{unit}]" + (", all workloads together" if several else ""),
         columns=("with", "time", "slower by [%]", "memory [GB]"),
         rows=tuple(_plan_row(one, size) for one in found.changes),
         words=("with",),
@@ -167,7 +198,7 @@ def plan_parts(found: Alternatives, *, several: bool) -> Iterator[Table | str]:
     if following is not None and following.time_ms is not None:
         best = f"; the fastest of the others is {following.plan}, {cell(following.time_ms / size)} {unit}"
     yield f"{faster} faster on this network{best}"
-    yield f"with 10 % more bandwidth everywhere: {cell(found.time_with_faster_network_ms / size)} {unit}"
+    yield f"with 10 % more bandwidth everywhere{of_batch}: {cell(found.time_with_faster_network_ms / size)} {unit}"
     yield from (f"no {one.change}: {one.reason}" for one in found.blocked)
 
 
@@ -187,7 +218,7 @@ def communication_table(workload: WorkloadTime, dimensions: Sequence[int]) -> Ta
     kinds, what = ("collective and message", "communication") if workload.messages else ("collective", "collectives")
     unit, size = time_unit(max((entry.time_ms for entry in entries), default=1.0))
     return Table(
-        title=f"time by {kinds}{ratio} dimension [{unit}]; bold is the bottleneck",
+        title=f"time{_own_batch(workload)} by {kinds}{ratio} dimension [{unit}]; bold is the bottleneck",
         columns=("phase", what, "time", *(f"dim {place}" for place in dimensions)),
         rows=tuple(_communication_row(entry, size) for entry in entries),
         folds=("phase", what),

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from effort import costly
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evo_libra import load_problem
@@ -165,7 +166,7 @@ def whole_designs(draw: st.DrawFn) -> tuple[list[str], str]:
 
 
 @given(whole_designs())
-@settings(max_examples=12)
+@costly(12)
 def test_any_design_of_whole_groups_takes_the_time_of_the_search(
     tmp_path_factory: pytest.TempPathFactory, case: tuple[list[str], str]
 ) -> None:

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 from command import call, call_json
-from hypothesis import given, settings
+from effort import costly
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evo_libra import load_problem
@@ -111,7 +112,7 @@ def clusters(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 @given(st.data(), clusters(), st.integers(1, 2**28))
-@settings(max_examples=40, deadline=None)
+@costly(40)
 def test_chains_over_several_dimensions_take_the_time_of_the_engine(
     data: st.DataObject, cluster: tuple[dict[str, Any], dict[str, Any]], size: int
 ) -> None:

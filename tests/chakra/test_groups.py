@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from effort import costly
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -61,6 +62,7 @@ def test_what_is_wrong_is_said(text: str, expected: str) -> None:
 
 
 @given(text=st.text(max_size=30) | st.text(list('{}[]":,01 \n'), max_size=30))
+@costly(100)
 def test_any_text_is_groups_or_an_input_error(text: str) -> None:
     try:
         groups = parse_groups(text, "g")

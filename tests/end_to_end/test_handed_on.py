@@ -96,7 +96,10 @@ def catalogues(opened: dict[str, int]) -> dict[str, int]:
     return {path: count for path, count in opened.items() if path.endswith(".yaml")}
 
 
-@pytest.mark.parametrize("name", ["gpt3-4k", "llama3-405b-16k", "llama3-70b-serving"])
+@pytest.mark.parametrize(
+    "name",
+    ["gpt3-4k", *(pytest.param(name, marks=pytest.mark.slow) for name in ("llama3-405b-16k", "llama3-70b-serving"))],
+)
 def test_a_search_opens_each_catalogue_once_and_builds_its_problem_once(name: str, results: Path) -> None:
     found = search(design_file(name), results)
     assert set(catalogues(found["opened"]).values()) == {1}
@@ -122,10 +125,10 @@ def test_a_search_enters_few_files(results: Path) -> None:
     [
         ("recommend", "--seconds", "0"),
         ("evaluate",),
-        ("certify",),
-        ("explain",),
-        ("report",),
-        ("rescore", "--time", "libra"),
+        *(
+            pytest.param(words, marks=pytest.mark.slow)
+            for words in (("certify",), ("explain",), ("report",), ("rescore", "--time", "libra"))
+        ),
     ],
 )
 def test_a_question_about_a_result_opens_each_catalogue_once(command: Sequence[str], results: Path) -> None:

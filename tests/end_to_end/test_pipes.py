@@ -52,9 +52,11 @@ def test_a_table_in_a_pipe_is_its_file(store: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize("line", [
-    "evo-libra catalog", "evo-libra catalog --json", "evo-libra front last --csv -", "evo-libra front last --json",
-    "evo-libra export last#knee --to netbox-cables", "evo-libra --help",
-    "evo-libra search gpt3-4k --no-plot --out elsewhere",
+    "evo-libra catalog", "evo-libra front last --csv -", "evo-libra --help",
+    *(pytest.param(line, marks=pytest.mark.slow) for line in (
+        "evo-libra catalog --json", "evo-libra front last --json", "evo-libra export last#knee --to netbox-cables",
+        "evo-libra search gpt3-4k --no-plot --out elsewhere",
+    )),
 ])  # fmt: skip
 def test_a_reader_that_leaves_is_no_error(store: Path, line: str) -> None:
     for reader in ("head -1", "true"):

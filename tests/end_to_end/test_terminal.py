@@ -33,8 +33,8 @@ SETTINGS = [
         (80, {"TERM": "xterm-256color"}, []),
         (120, {"TERM": "xterm-256color"}, [pytest.mark.slow]),
         (80, {"TERM": "xterm-256color", "NO_COLOR": "1"}, [pytest.mark.slow]),
-        (120, {"TERM": "xterm-256color", "NO_COLOR": "1"}, []),
-        (80, {"TERM": "dumb"}, []),
+        (120, {"TERM": "xterm-256color", "NO_COLOR": "1"}, [pytest.mark.slow]),
+        (80, {"TERM": "dumb"}, [pytest.mark.slow]),
         (120, {"TERM": "dumb"}, [pytest.mark.slow]),
     )
 ]
@@ -100,7 +100,9 @@ def test_the_readme_has_commands_of_each_kind() -> None:
     assert [len(commands) > least for commands, least in zip(README.values(), (10, 4, 0), strict=True)] == [True] * 3
 
 
-@pytest.mark.parametrize("kind", README)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=[] if kind == "batch" else [pytest.mark.slow]) for kind in README]
+)
 @pytest.mark.parametrize(("columns", "options"), WHOLE_PAGES)
 def test_commands_of_the_readme_leave_a_whole_screen(
     folder: Path, columns: int, options: dict[str, str], kind: str

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import agreement
 import pytest
-from hypothesis import HealthCheck, Phase, given, reject, settings
+from effort import costly
+from hypothesis import HealthCheck, Phase, given, reject
 from hypothesis import strategies as st
 from random_problems import refused, write_problem
 
@@ -15,8 +16,8 @@ from evo_libra import load_problem
 from evo_libra.errors import EvoLibraError, InputError
 from evo_libra.problem.problem import Problem
 
-DRAWN = settings(
-    max_examples=8,
+DRAWN = costly(
+    8,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=list(HealthCheck),
     report_multiple_bugs=False,

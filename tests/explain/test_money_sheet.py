@@ -4,8 +4,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from evo_libra.explain.reason_sheet import bill_table, failure_parts, money_section, parts_table, system_table
-from evo_libra.explain.record import Breakdown, FailingPart, Failures, NetworkDimension, PartRow, Spares, SystemRow
+from evo_libra.explain.reason_sheet import (
+    bill_table,
+    failure_parts,
+    money_section,
+    parts_table,
+    shares_table,
+    system_table,
+)
+from evo_libra.explain.record import (
+    Breakdown,
+    FailingPart,
+    Failures,
+    NetworkDimension,
+    OrderLine,
+    PartRow,
+    Spares,
+    SystemRow,
+)
 from evo_libra.explain.sheet import Table
 
 SPARES = Spares(npus=0, unit_npus=8, units=0, cost_usd=0.0, power_W=0.0)
@@ -109,3 +125,19 @@ def test_the_cost_of_a_breakdown_has_spares() -> None:
     assert FOUND.cost_usd == 3500.5
     assert replace(FOUND, faults=FAILURES).cost_usd == 3900.5
     assert replace(FOUND, faults=replace(FAILURES, spares=SPARES)).spares == ()
+
+
+def test_shares_of_an_order() -> None:
+    def line(section: str, usd: float, watts: float) -> OrderLine:
+        return OrderLine(
+            section=section, product="one", what="pieces", pieces=1.0, unit_usd=usd, low_usd=usd / 2, cost_usd=usd,
+            high_usd=2 * usd, power_W=watts, source="",
+        )  # fmt: skip
+
+    found = shares_table((line("systems", 3e8, 5e6), line("network", 1e8, 25e4)))
+    # 300 of 400 MUSD are 75 %; half of them is 150 MUSD, twice of them 600. 5,250 kW in all.
+    assert found.rows == (
+        ("systems", "75", "300,000,000.00", "150.000", "600.000", "5,000.00"),
+        ("network", "25", "100,000,000.00", "50.000", "200.000", "250.00"), None,
+        ("the whole order", "100", "400,000,000.00", "200.000", "800.000", "5,250.00"),
+    )  # fmt: skip

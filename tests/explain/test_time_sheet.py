@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from evo_libra.explain.labels import duration, groups_text, size_text
-from evo_libra.explain.record import Breakdown
+from evo_libra.explain.record import Breakdown, OrderLine, SystemRow
 from evo_libra.explain.sheet import Table, section, shares_table
 from evo_libra.explain.time_record import (
     Alternatives,
@@ -273,6 +273,36 @@ def test_a_section_of_each_workload() -> None:
     assert tables(alone.parts)[0].title == "other plans on this network [ms]"
     two = list(workload_sections(Breakdown(workloads=(workload(alternatives=plans), trained), dimensions=())))
     assert tables(two[0].parts)[0].title == "other plans on this network [ms], all workloads together"
+
+
+def test_a_step_of_another_batch_has_both_times() -> None:
+    # 128 sequences of the plan, 192 of the file: 58 ms for the first are 58 x 192 / 128 = 87 ms for the second.
+    plans = Alternatives(changes=(), blocked=(), time_with_faster_network_ms=80.0, faster_plans=0)
+    one = workload(training=training(stated_batch=192), alternatives=plans)
+    (alone,) = workload_sections(Breakdown(workloads=(one,), dimensions=()))
+    assert "58 ms for its 128 sequences, 87 ms for the 192 of the file" in alone.parts
+    assert [table.title for table in tables(alone.parts)] == [
+        "time of a step of 128 sequences by part [ms]", "memory of an NPU [GB]; at most 80",
+        "other plans on this network, for 192 sequences [ms]",
+        "time of 128 sequences by collective and dimension [s]; bold is the bottleneck",
+    ]  # fmt: skip
+    assert "with 10 % more bandwidth everywhere, for 192 sequences: 80 ms" in alone.parts
+
+
+def test_power_is_of_all_that_draws_it() -> None:
+    trained = workload(training=training(power_MW=1.5, energy_per_token_J=2.5))
+    line = OrderLine(
+        section="storage", product="storage-network", what="ports", pieces=2.0, unit_usd=5.0, low_usd=8.0,
+        cost_usd=10.0, high_usd=14.0, power_W=6.0, source="",
+    )  # fmt: skip
+    row = SystemRow(item="host", unit="host", pieces=1.0, unit_usd=1.0, cost_usd=1.0, unit_W=1.0, power_kW=1.0,
+                    source="")  # fmt: skip
+    for more, name in (
+        ({}, "NPUs and network"), ({"order": (line,)}, "the whole order"),
+        ({"system": (row,) * 2}, "NPUs and network"), ({"system": (row,) * 3}, "the whole system"),
+    ):  # fmt: skip
+        (alone,) = workload_sections(Breakdown(workloads=(trained,), dimensions=(), **more))
+        assert f"1.5 MW of {name}, 2.5 J per token" in alone.parts
 
 
 def test_the_time_of_a_breakdown_is_weighted() -> None:

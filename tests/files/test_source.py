@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pytest
 from effort import costly
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, RootModel, model_validator
 
@@ -567,6 +567,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 
 
 @given(JSON, st.sampled_from([None, 2, "\t"]))
+@costly(100)
 def test_json_is_read_as_it_was_written(document: object, indent: int | str | None) -> None:
     assert parse_source(json.dumps(document, indent=indent), "f").data == document
 
@@ -608,7 +609,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=200)
+@costly(200)
 @given(st.data())
 def test_any_mutation_is_valid_or_refused_where_it_was_made(data: st.DataObject) -> None:
     document = parse_source(GOOD, "f").data

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import polars as pl
 import pytest
+from effort import costly
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -99,6 +100,7 @@ _DIMENSIONS = st.tuples(st.sampled_from(("RI", "SW")), st.sampled_from((2, 4)), 
 
 
 @given(st.lists(st.lists(_DIMENSIONS, min_size=1, max_size=3), min_size=1, max_size=12))
+@costly(100)
 def test_names_are_different_where_topologies_are(networks: list[list[tuple[str, int, str]]]) -> None:
     designs = ["_".join(f"{block}({npus})@{name}:1" for block, npus, name in one) for one in networks]
     found = families_of(front_of(*designs))

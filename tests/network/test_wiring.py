@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -98,7 +99,10 @@ def test_trees_of_fred() -> None:
 
 
 def test_rails_of_light() -> None:
-    # 8 ports hold two ports of 2 NPUs.
+    # 8 ports hold two ports of 2 NPUs with duplex optics, and 32 ports do with parallel ones of 8 fibres.
+    parallel = Part("parallel", "transceiver", Range(1.0, 1.0, 1.0), 1.0, None, 0.0, "by hand", 2026, fibres=8)
+    wide = replace(kit("ocs-rail", 32), transceiver=parallel)
+    assert ends(switched.ocs_rail(2, wide, 1, 3)) == ends(switched.ocs_rail(2, kit("ocs-rail", 8), 1, 3))
     assert ends(switched.ocs_rail(2, kit("ocs-rail", 8), 1, 3)) == [(0, 2), (1, 2), (0, 2), (1, 2), (0, 3), (1, 3)]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from effort import costly
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -62,7 +63,7 @@ LIMITS: list[list[str]] = [
 
 @pytest.mark.parametrize("limits", LIMITS, ids=str)
 @given(seed=SEEDS)
-@settings(max_examples=8)
+@costly(8)
 def test_random_spaces_end_at_the_ideal(limits: list[str], tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
     problem = random_problem(tmp_path_factory.mktemp("spaces"), seed, *limits)
     cost, time = known(problem, 30)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from effort import costly
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evo_libra import certify, load_problem, search
@@ -135,7 +136,7 @@ def turing() -> tuple[Problem, Front, Certificate]:
 
 
 @given(seed=SEEDS)
-@settings(max_examples=5)
+@costly(5)
 def test_factors_and_hypervolume_of_a_spoilt_front(turing: tuple[Problem, Front, Certificate], seed: int) -> None:
     problem, exact, best = turing
     factor = np.random.default_rng(seed).uniform(1.0, 1.5)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from designs import design_file
 from effort import costly
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from whole_networks import whole_networks
 
@@ -87,7 +87,7 @@ def test_the_front_is_that_of_every_design(time: str, objectives: list[str], con
     st.lists(st.sampled_from((*OBJECTIVES, *TRAINED)), min_size=1, max_size=3, unique=True),
     st.sampled_from(["", "", "tokens-per-s <= 300 ktoken/s", "memory >= 2 GB", "time >= 0.1 s"]),
 )
-@settings(max_examples=6, deadline=None)
+@costly(6)
 def test_the_front_is_that_of_every_network_with_every_plan(time: str, objectives: list[str], constraint: str) -> None:
     agree(problem_of(time, tuple(objectives), constraint, BOXES))
 

@@ -12,7 +12,8 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 from designs import design_file
-from hypothesis import example, given, settings
+from effort import costly
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evo_libra import load_problem, optimize, search
@@ -91,7 +92,7 @@ def limits(draw: st.DrawFn) -> tuple[str, list[Limit]]:
 
 @given(limits(), SEEDS)
 @example(("trained, optimal", [("power", ">=", 0.71875)]), 0)  # a solver that gives up returns 1e300
-@settings(max_examples=EXAMPLES)
+@costly(EXAMPLES)
 def test_every_design_of_a_front_meets_the_limits_of_any_objectives(case: tuple[str, list[Limit]], seed: int) -> None:
     kind, asked = case
     free = plain(kind)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from designs import design_file
-from hypothesis import given, settings
+from effort import costly
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evo_libra import load_problem
@@ -73,7 +74,7 @@ def is_sold(network: tuple[tuple[str, str, int], ...]) -> bool:
     st.lists(st.sampled_from([*SOLD, *FAR]), min_size=1, max_size=3, unique=True),
     st.integers(1, 3),
 )
-@settings(max_examples=40, deadline=None)
+@costly(40)
 def test_networks_are_those_of_any_domain_that_are_sold(npus: int, technologies: list[str], depth: int) -> None:
     names = (*technologies, *(name for name in FAR if name not in technologies))
     every, sold = (problem_of(npus, names, depth, domains=domains) for domains in ("any", "products"))

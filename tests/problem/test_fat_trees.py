@@ -209,6 +209,7 @@ def test_shipped_problems_search_the_trees_that_their_files_ask_for(name: str) -
     assert {f"{base}{ratio}" for base in ("SW", "CL") for ratio in ratios} <= built
 
 
+@pytest.mark.slow
 def test_no_design_of_the_first_page_beats_its_exact_front() -> None:
     # Costs and times that the file's own words allow, and that an earlier front of 30 designs lacked.
     problem = load_problem(design_file("llama3-405b-16k"))

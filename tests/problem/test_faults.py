@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from effort import costly
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import lambertw
@@ -78,7 +79,7 @@ def goodput(problem: Problem, seed: int, count: int = 40) -> np.ndarray[Any, np.
     return 1.0 / problem.evaluate_genes(genes).objectives[[o.name for o in problem.objectives].index("goodput")]
 
 
-@settings(max_examples=25)
+@costly(25)
 @given(rates=RATES, kind=st.sampled_from(FAILING), factor=st.floats(1.01, 100), seed=SEEDS)
 def test_goodput_falls_with_every_failure_rate(rates: dict[str, float], kind: str, factor: float, seed: int) -> None:
     rate = rates.get(kind, 0.1)
@@ -88,7 +89,7 @@ def test_goodput_falls_with_every_failure_rate(rates: dict[str, float], kind: st
         assert (high < low)[low > 1e-9].all()
 
 
-@settings(max_examples=15)
+@costly(15)
 @given(rates=RATES, seed=SEEDS)
 def test_goodput_rises_with_spares_and_never_beats_the_ideal(rates: dict[str, float], seed: int) -> None:
     each = [goodput(failing(spares=(spares,) * 3, per_year=rates), seed, 20) for spares in (1, 64, 2048)]

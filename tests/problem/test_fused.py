@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from designs import design_file
+from effort import costly
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -78,6 +79,7 @@ def test_eight_dimensions_of_a_tile_of_one_design_are_added_as_numpy_does() -> N
     st.sampled_from(["none", "tp-dp"]), st.floats(0.5, 50.0), st.sampled_from(["libra", "libra-cosearch"]),
     st.sampled_from(["[time, cost]", "[cost, time]", "[time]"]), st.integers(0, 2**32),
 )  # fmt: skip
+@costly(100)
 def test_random_problems_too(
     npus: int, dimensions: int, tp: int, one_each: str, overlap: str, low: float, catalog: str, objectives: str,
     seed: int,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from effort import costly
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -132,7 +133,7 @@ CONSTRAINED = [
 
 
 @given(SEEDS)
-@settings(max_examples=10)
+@costly(10)
 def test_the_constraints_that_libra_ships_are_met_by_repair(seed: int) -> None:
     problem = load("fabric.catalog=libra", "fabric.shape=RI(4)@chiplet_FC(8)@package_RI(4)@node_SW(32)@pod",
                    "bandwidth={mode: search, min_GBps: 1, max_GBps: 700}", f"constraints={CONSTRAINED}")  # fmt: skip

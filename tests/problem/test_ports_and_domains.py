@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 from designs import design_file, design_names
+from effort import costly
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -78,7 +79,7 @@ NPUS = st.sampled_from([64, 256, 576, 1024])
 
 
 @given(NPUS, ACCELERATORS, TECHNOLOGIES, st.integers(0, 2**32 - 1))
-@settings(max_examples=12, deadline=None)
+@costly(12)
 def test_what_search_finds_keeps_ports_and_domains(
     npus: int, accelerators: list[str], technologies: list[str], seed: int
 ) -> None:

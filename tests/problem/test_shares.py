@@ -95,7 +95,7 @@ def random_groups(designs: Population, seed: int) -> Placement:
     return Placement(2**extent, 2 ** random.integers(0, bits - extent + 1))
 
 
-@pytest.mark.parametrize("time", ["libra", "{model: astra, chunks: 4}"])
+@pytest.mark.parametrize("time", ["libra", pytest.param("{model: astra, chunks: 4}", marks=pytest.mark.slow)])
 def test_prices_and_parts_of_one_network_take_the_same_time(folder: Path, time: str) -> None:
     priced, built = (load(folder / f"of_{kind}.yaml", f"time={time}") for kind in ("prices", "parts"))
     texts = random_designs(0, 1000)

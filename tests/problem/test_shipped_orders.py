@@ -19,7 +19,15 @@ from evo_libra.problem.orders import OrderBook
 from evo_libra.problem.problem import Problem
 
 PROBLEMS = Path(__file__).parents[2] / "problems"
-SHIPPED = [path.stem for path in sorted(PROBLEMS.glob("*.yaml")) if "question: order\n" in path.read_text()]
+QUICK = ("buy-deepseek-v3-8k", "gpt3-175b-1536", "llama3-70b-serving", "megatron-1t-3072")
+
+
+def named(name: str, *more: int) -> Any:
+    """Return a case of a problem, which is slow unless its search is quick."""
+    return pytest.param(name, *more, marks=[] if name in QUICK else [pytest.mark.slow])
+
+
+SHIPPED = [named(path.stem) for path in sorted(PROBLEMS.glob("*.yaml")) if "question: order\n" in path.read_text()]
 CATALOGUE: dict[str, Any] = read_source(Path(room.__file__).parent / "products-2026.yaml").data
 
 
@@ -52,8 +60,9 @@ def test_every_row_passes_a_check_that_is_written_from_the_catalogue_alone(name:
 
 
 @pytest.mark.parametrize(("name", "rows", "systems"), [
-    ("buy-deepseek-v3-8k", 8, 3), ("buy-llama3-405b-16k", 4, 3), ("deepseek-v3-2k", 8, 4), ("mixtral-8x7b-256", 6, 4),
-    ("mixed-models-4k", 8, 5), ("gpt3-175b-1536", 4, 2), ("megatron-1t-3072", 6, 2), ("llama3-70b-serving", 9, 1),
+    named("buy-deepseek-v3-8k", 8, 3), named("buy-llama3-405b-16k", 4, 3), named("deepseek-v3-2k", 8, 4),
+    named("mixtral-8x7b-256", 6, 4), named("mixed-models-4k", 8, 5), named("gpt3-175b-1536", 4, 2),
+    named("megatron-1t-3072", 6, 2), named("llama3-70b-serving", 9, 1),
 ])  # fmt: skip
 def test_the_front_offers_several_systems(name: str, rows: int, systems: int) -> None:
     _, front = _searched(name)

@@ -163,7 +163,9 @@ def check_proofs(problem: Problem, found: dict[str, FloatArray]) -> None:
         assert (values[0][dearer] >= at[dearer] / proof.largest_factor * (1 - ROUNDING)).all()
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize(
+    "seed", [pytest.param(seed, marks=[pytest.mark.slow] if seed >= 4 else []) for seed in range(12)]
+)
 def test_the_space_of_a_file_is_that_of_search_and_evaluate(tmp_path: Path, seed: int) -> None:
     check_space(tmp_path, seed, 150)
 
@@ -174,6 +176,7 @@ def test_ten_thousand_designs_of_a_file(tmp_path: Path, seed: int) -> None:
     check_space(tmp_path, seed, 10_000)
 
 
+@pytest.mark.slow
 def test_the_files_that_are_drawn_accept_designs(tmp_path: Path) -> None:
     """Otherwise the law above says nothing."""
     counts = []

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from designs import design_file
+from effort import costly
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -40,7 +41,7 @@ def values(problem: Problem, seed: int = 0, count: int = 40) -> Any:
     return problem.evaluate(problem.decode(problem.genome.sample(np.random.default_rng(seed), count))).objectives
 
 
-@settings(max_examples=15)
+@costly(15)
 @given(
     price=st.floats(0, 1e6), power=st.floats(0, 1e4), npus=st.integers(1, 300), storage=st.floats(1, 1e5),
     seed=st.integers(0, 100),

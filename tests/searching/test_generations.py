@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from effort import costly
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evo_libra import load_problem, search
@@ -123,7 +124,7 @@ def test_exhausted_space_ends_the_search() -> None:
 
 
 @given(st.lists(st.tuples(*[st.integers(1, 6)] * 2, st.sampled_from([0.0, 0.0, 1.0])), min_size=1, max_size=40))
-@settings(max_examples=200)
+@costly(200)
 def test_archive_keeps_just_the_feasible_designs_that_nothing_dominates(rows: list[tuple[int, int, float]]) -> None:
     data = np.array(rows, dtype=float).T
     archive = Archive.empty(1, 2)

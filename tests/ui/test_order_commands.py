@@ -58,6 +58,18 @@ def test_the_networks_of_systems_fit_a_terminal_in_one_unit(shown: Shown, capsys
     assert max(map(len, capsys.readouterr().out.splitlines())) <= 100
 
 
+def test_no_line_is_longer_than_a_terminal(
+    shown: Shown, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown("front", "last")
+    monkeypatch.setenv("COLUMNS", "80")
+    for command in (["evaluate", "last#knee"], ["explain", "last#knee"], ["search", "buy.yaml", "--no-plot"]):
+        run(command)
+        lines = capsys.readouterr().out.splitlines()
+        assert [line for line in lines if len(line) > 80 and "parquet" not in line] == []
+        assert "[USD │" not in lines
+
+
 def test_another_time_evaluates_orders(shown: Shown) -> None:
     text = shown("rescore", "last", "--time", "astra")
     assert "on the front under astra" in text

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from effort import costly
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -111,8 +112,8 @@ def test_a_plot_looks_like_this() -> None:
     assert plot.split("\n") == PICTURE
 
 
-@patient
 @given(any_plot(labels=st.text(max_size=50)))
+@costly(100)
 def test_any_finite_input_fills_exactly_the_requested_size(case: Plot) -> None:
     series, options = case
     lines = ESCAPE.sub("", scatter(series, **options)).split("\n")
@@ -120,8 +121,8 @@ def test_any_finite_input_fills_exactly_the_requested_size(case: Plot) -> None:
     assert {cell_len(line) for line in lines} == {options["width"]}
 
 
-@patient
 @given(any_plot(labels=st.just("a")))
+@costly(100)
 def test_every_point_lies_in_the_drawn_area(case: Plot) -> None:
     series, options = case
     plot = ESCAPE.sub("", scatter(series, **options))
@@ -157,8 +158,8 @@ def test_points_apart_have_a_dot_each(points: set[tuple[int, int]], width: int, 
     assert len(dots(area(plot))) == len(everything)
 
 
-@patient
 @given(st.lists(st.tuples(finite, finite), min_size=1, max_size=6), widths, heights)
+@costly(100)
 def test_no_point_is_lost_among_others(points: list[tuple[float, float]], width: int, height: int) -> None:
     ends = [
         (min(x for x, _ in points), min(y for _, y in points)),
@@ -272,8 +273,8 @@ def test_long_names_are_cut_but_each_keeps_its_entry() -> None:
     assert len(area("\n".join(lines))) >= 4
 
 
-@patient
 @given(any_plot(labels=st.text(max_size=20)))
+@costly(100)
 def test_ascii_only_means_it(case: Plot) -> None:
     series, options = case
     assert scatter(series, **options | {"ascii_only": True}).isascii()
@@ -421,8 +422,8 @@ def test_an_axis_has_two_ticks_at_least(values: list[float], cells: int, *, log:
     assert len(ticks(x, cells // 4, across=False)) > 1
 
 
-@patient
 @given(any_plot(labels=st.just("a")))
+@costly(100)
 def test_tick_labels_do_not_touch(case: Plot) -> None:
     series, options = case
     plot = ESCAPE.sub("", scatter(series, **options)).split("\n")

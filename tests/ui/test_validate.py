@@ -65,6 +65,7 @@ def test_json_has_every_row(capsys: pytest.CaptureFixture[str]) -> None:
     assert "refit" not in found
 
 
+@pytest.mark.slow
 def test_a_fit_says_how_far_constants_move(capsys: pytest.CaptureFixture[str]) -> None:
     found: Any = json.loads(output(capsys, "--json", "--group", "llama-3", "--refit"))["refit"]
     assert [one["name"] for one in found["constants"]] == ["GEMM_OF_ISOLATED", "MEMORY_OF_PEAK"]
@@ -72,6 +73,7 @@ def test_a_fit_says_how_far_constants_move(capsys: pytest.CaptureFixture[str]) -
     assert [half["tested"] for half in found["halves"]] == ["odd", "even"]
 
 
+@pytest.mark.slow
 def test_a_fit_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     out = output(capsys, "--group", "llama-3", "--refit")
     assert "fitted again on the public rows" in out

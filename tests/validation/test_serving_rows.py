@@ -29,6 +29,7 @@ def test_two_constants_explain_the_22_rows_of_llama_2() -> None:
     assert errors.maximum <= 0.17
 
 
+@pytest.mark.slow
 def test_a_fit_finds_the_constants_again_and_70b_from_smaller_models() -> None:
     found = refit()
     assert [one.name for one in found.serving] == ["LAYER", "HOP"]

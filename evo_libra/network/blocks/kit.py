@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+DUPLEX = 2
+"""Fibres of a duplex optic: one each way."""
+
 KINDS = ("link", "transceiver", "nic", "switch", "ocs")
 """Kinds of parts; an OCS is an optical circuit switch."""
 
@@ -22,7 +25,8 @@ class Part:
     """Something that is bought by the piece: price in USD, power in W, seconds of latency of passing through it.
 
     A switch, an OCS and a NIC have ports. The power is that under load; that of the idle part is None where no source
-    gives it. A switch that aggregates adds up what comes for a server, and copies what comes from it.
+    gives it. A switch that aggregates adds up what comes for a server, and copies what comes from it. A transceiver has
+    fibres: 2 of a duplex optic, 8 of a parallel one with four each way.
     """
 
     name: str
@@ -35,6 +39,7 @@ class Part:
     year: int
     idle_power: float | None = None
     aggregates: bool = False
+    fibres: int = DUPLEX
 
     @property
     def radix(self) -> int:
@@ -100,6 +105,11 @@ class Kit:
     def aggregates(self) -> bool:
         """Whether its switches add up what NPUs send to a server."""
         return self.switch is not None and self.switch.aggregates
+
+    @property
+    def fibres(self) -> int:
+        """Ports of an OCS that a port takes: the fibres of its transceiver."""
+        return DUPLEX if self.transceiver is None else self.transceiver.fibres
 
     @property
     def radix(self) -> int:

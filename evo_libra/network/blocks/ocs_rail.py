@@ -1,8 +1,8 @@
 """An optical rail: NPUs on optical circuit switches (OCS), which are set to a ring for each process group.
 
 After Opus (arXiv 2602.12521), which replaces the packet switches of rails in that way: a port ends in a transceiver at
-its NPU, whose two fibres take two ports of the OCS, one from the NPU before and one to the NPU behind. An OCS passes
-light and has no transceivers.
+its NPU, each of whose fibres takes a port of the OCS. Half of them come from the NPU before, and half lead to the NPU
+behind. An OCS passes light and has no transceivers.
 """
 
 from __future__ import annotations
@@ -14,9 +14,6 @@ from evo_libra.collective import Collective, Pattern
 from evo_libra.network.blocks.blast import Blast, switched_blast
 from evo_libra.network.blocks.block import Block, Counts, Hops, assemble, ring_steps, switched_cut
 from evo_libra.network.blocks.kit import Kit
-
-_FIBRES = 2
-"""Ports of the OCS that a port takes."""
 
 
 class OcsRail(Block):
@@ -36,7 +33,7 @@ class OcsRail(Block):
 
     def allowed(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> BoolArray:
         """Return whether one OCS has ports for a ring of all NPUs."""
-        return np.asarray(_FIBRES * np.asarray(npus) <= kit.radix)
+        return np.asarray(kit.fibres * np.asarray(npus) <= kit.radix)
 
     def share(self, pattern: Pattern, extent: IntArray, stride: IntArray, npus: IntArray) -> FloatArray:
         extent, *_ = np.broadcast_arrays(extent, stride, npus)
@@ -71,7 +68,7 @@ class OcsRail(Block):
     @staticmethod
     def _ports_held(npus: IntArray, kit: Kit) -> FloatArray:
         """Return how many ports of every NPU one OCS holds."""
-        return np.maximum(kit.radix // (_FIBRES * npus), 1).astype(np.float64)
+        return np.maximum(kit.radix // (kit.fibres * npus), 1).astype(np.float64)
 
 
 BLOCKS = (OcsRail(),)

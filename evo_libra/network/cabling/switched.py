@@ -16,7 +16,6 @@ from evo_libra.network.blocks.switch import tiers
 from evo_libra.network.cabling.wiring import Wiring, equal_parts, planes, spread
 
 _TWO, _THREE = 2, 3
-_FIBRES = 2
 
 
 @dataclass(frozen=True)
@@ -117,8 +116,8 @@ def fred(npus: int, kit: Kit, _inside: int, ports: int, *, upper: float) -> Wiri
 
 
 def ocs_rail(npus: int, kit: Kit, _inside: int, ports: int) -> Wiring:
-    """Return optical circuit switches, which hold as many ports of all NPUs as they have two fibres for."""
-    return planes(_single(npus), ports, max(kit.radix // (_FIBRES * npus), 1))
+    """Return optical circuit switches, which hold as many ports of all NPUs as they have ports for their fibres."""
+    return planes(_single(npus), ports, max(kit.radix // (kit.fibres * npus), 1))
 
 
 def dragonfly_network(npus: int, kit: Kit, inside: int, ports: int) -> Wiring:

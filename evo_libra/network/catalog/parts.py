@@ -14,6 +14,7 @@ from evo_libra.files.kinds import ENDINGS
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import Source, named_by, packaged, read_source, validate
 from evo_libra.network.blocks import Kit, Part, Range
+from evo_libra.network.blocks.kit import DUPLEX
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.network.catalog.link_layers import LinkLayers, link_layers, transport_mistakes
 from evo_libra.network.catalog.parts_spec import KitSpec, LayoutSpec, PartSpec, PartsSpec, PowerSpec, RangeSpec, room_of
@@ -156,6 +157,8 @@ def _part_mistakes(part: PartSpec) -> list[tuple[KeyPath, str]]:
         found.append((("ports",), f"a {part.kind} needs its number of ports"))
     if part.kind not in _WITH_PORTS and part.ports is not None:
         found.append((("ports",), f"a {part.kind} has no ports; {', '.join(_WITH_PORTS)} have"))
+    if part.fibres is not None and part.kind != "transceiver":
+        found.append((("fibres",), f"a {part.kind} has no fibres of its own; a transceiver has"))
     if part.aggregates and part.kind != "switch":
         found.append((("aggregates",), f"a {part.kind} adds nothing up; a switch may"))
     if part.kind in ("switch", "ocs") and part.ports is not None and part.ports < 2:  # noqa: PLR2004 - joins two
@@ -207,7 +210,7 @@ def _part(name: str, spec: PartSpec) -> Part:
     return Part(
         name=name, kind=spec.kind, price=Range(*bounds), power=spec.busy_watts, ports=spec.ports,
         latency=seconds(spec.latency_ns), source=spec.source, year=spec.year, idle_power=spec.idle_watts,
-        aggregates=spec.aggregates,
+        aggregates=spec.aggregates, fibres=spec.fibres or DUPLEX,
     )  # fmt: skip
 
 

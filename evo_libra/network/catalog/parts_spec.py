@@ -67,6 +67,9 @@ class PartSpec(StrictModel):
     power_W: Amount | PowerSpec = Field(description="power of a piece under load: a number, or idle and busy")
     ports: Count | None = Field(None, description="ports of a switch, an OCS or a NIC")
     latency_ns: Amount = Field(0.0, description="of passing through it")
+    fibres: Count | None = Field(
+        None, description="fibres of a transceiver, each of which takes a port of an OCS; 2 when left out"
+    )
     aggregates: bool = Field(
         default=False,
         description="whether a switch adds up what NPUs send to a parameter server, and copies what it sends",

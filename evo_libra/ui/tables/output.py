@@ -199,7 +199,8 @@ def print_sections(sections: Iterable[Section]) -> None:
     """Print sections, with an empty line before each title that follows something."""
     for place, one in enumerate(sections):
         if one.title:
-            print(*([""] if place else []), one.title, sep="\n")
+            print(*([""] if place else []), sep="", end="\n" if place else "")
+            print_folded(one.title)
         for part in one.parts:
             if isinstance(part, str):
                 print_folded(part)

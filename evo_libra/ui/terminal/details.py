@@ -106,7 +106,8 @@ def detail_lines(
     for workload in workloads:
         lines += [(), *_workload_lines(workload, width, ascii_only=ascii_only)]
         if workload.alternatives is not None:
-            lines += [(), *_plan_lines(workload.alternatives, width, several=len(workloads) > 1)]
+            batch = None if workload.training is None else workload.training.stated_batch
+            lines += [(), *_plan_lines(workload.alternatives, width, several=len(workloads) > 1, batch=batch)]
     return lines
 
 
@@ -203,12 +204,12 @@ def picture_lines(breakdown: Breakdown | None, width: int, *, ascii_only: bool =
     return [((line, role),) for line, role in zip(lines, heads, strict=True)]
 
 
-def _plan_lines(found: Alternatives, width: int, *, several: bool) -> Iterator[Line]:
+def _plan_lines(found: Alternatives, width: int, *, several: bool, batch: int | None) -> Iterator[Line]:
     """Yield what other plans would take on this network."""
     from evo_libra.explain.sheet import Table
     from evo_libra.explain.time_sheet import plan_parts
 
-    for part in plan_parts(found, several=several):
+    for part in plan_parts(found, several=several, batch=batch):
         yield from _plan_table(part, width) if isinstance(part, Table) else _folded(part, width)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,10 +31,11 @@ def part(kind: str, ports: int | None = None) -> Part:
     return Part(f"some {kind}", kind, Range(1.0, 1.0, 1.0), 1.0, ports, 0.0, "by hand", 2026)
 
 
-def kit(radix: int = 4, ports: int = 2, room: int = 0) -> Kit:
+def kit(radix: int = 4, ports: int = 2, room: int = 0, fibres: int = 2) -> Kit:
     return Kit(
         "some", 0, 0, 1e9, ports, None, 0.0, 0.0, links=part("link"), uplink=part("link"),
-        transceiver=part("transceiver"), nic=part("nic", 2), switch=part("switch", radix), room=room,
+        transceiver=replace(part("transceiver"), fibres=fibres), nic=part("nic", 2), switch=part("switch", radix),
+        room=room,
     )  # fmt: skip
 
 
@@ -111,6 +113,17 @@ def test_an_ocs_holds_several_ports_of_few_npus() -> None:
     assert counted("ocs-rail", 2, 3, radix=8)["switch"] == 2
     assert blasts("ocs-rail", 2, radix=8)["switch"] == (0, 0, 2)
     assert BY_NAME["ocs-rail"].allowed(np.array([4, 5]), kit(radix=8)).tolist() == [True, False]
+
+
+def test_a_parallel_optic_takes_eight_ports_of_an_ocs() -> None:
+    # 192 ports hold 24 NPUs with four fibres each way, and 96 with one: an OCS for each of 2 ports of 24 NPUs.
+    block, npus = BY_NAME["ocs-rail"], np.array([24, 25, 96, 97])
+    assert block.allowed(npus, kit(radix=192, fibres=8)).tolist() == [True, False, False, False]
+    assert block.allowed(npus, kit(radix=192)).tolist() == [True, True, True, False]
+    assert counted("ocs-rail", 24, 2, radix=192, fibres=8)["switch"] == 2
+    assert counted("ocs-rail", 8, 3, radix=192, fibres=8)["switch"] == 1
+    assert counted("ocs-rail", 24, 2, radix=192)["switch"] == 1
+    assert blasts("ocs-rail", 8, radix=192, fibres=8)["switch"] == (0, 0, 3)
 
 
 @pytest.mark.parametrize(("name", "npus", "inside", "room", "expected"), [

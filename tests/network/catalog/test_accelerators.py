@@ -96,6 +96,8 @@ def test_ports_agree_with_the_catalogue_of_parts(name: str) -> None:
         ("b300", "nvlink5", 900e9),
         ("gb300", "nvlink5", 900e9),
         ("mi355x", "xgmi4", pytest.approx(537.6e9)),
+        ("tpu-v5p", "ici-v5p", 600e9),
+        ("tpu-v6e", "ici-v6e", 400e9),
         ("tpu7x", "ici-7x", 600e9),
     ],
 )

@@ -50,7 +50,7 @@ def test_every_design_has_a_source_a_year_and_parts_of_the_catalogue(name: str) 
         ("rail-only-h100", 24, "SW(8)@nvlink4:450_SW(3)@optics-400g:50"),
         ("tpu-v4-slice", 4096, "TC(4096)@ici-v4:270"),
         ("tpu-v4-slice", 6144, None),
-        ("tpu-v5p-slice", 6144, "TC(6144)@ici-v5p:540"),
+        ("tpu-v5p-slice", 6144, "TC(6144)@ici-v5p:600"),
         ("frontier-like", 37888, "DF(37888)@slingshot-200g:25"),
         ("frontier-like", 37632, None),
     ],

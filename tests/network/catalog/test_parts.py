@@ -109,6 +109,14 @@ def test_kits_of_a_technology_have_its_rank() -> None:
     assert all(kit.uplink is kit.links for kit in optics)
 
 
+def test_optics_have_their_fibres(tmp_path: Path) -> None:
+    rails = [kit for kit in load_parts("parts-2024").kits if BLOCK_NAMES[kit.block] == "ocs-rail"]
+    assert {kit.technology: kit.fibres for kit in rails} == dict.fromkeys(
+        ("optics-100g", "optics-200g", "optics-400g", "optics-800g"), 8
+    )
+    assert [kit.fibres for kit in load(tmp_path, SWITCHED).kits] == [2, 2]
+
+
 def test_a_catalogue_extends_another(tmp_path: Path) -> None:
     box = SWITCHED[SWITCHED.index("  box:") : SWITCHED.index("technologies:")].replace("box", "switch-400g")
     own = f"kind: parts\nname: cheaper\nsource: made up\nextends: parts-2024\nparts:\n{box}"
@@ -128,6 +136,11 @@ def test_a_catalogue_extends_another(tmp_path: Path) -> None:
         ("    ports: 32\n", "", "5:3: parts.box.ports: a switch needs its number of ports"),
         ("kind: switch", "kind: link", "parts.box.ports: a link has no ports; nic, switch, ocs have"),
         ("ports: 32", "ports: 1", "parts.box.ports: found 1; a switch has at least 2"),
+        (
+            "ports: 32",
+            "ports: 32\n    fibres: 8",
+            "parts.box.fibres: a switch has no fibres of its own; a transceiver has",
+        ),
         ("ports: 32", "ports: 0", "parts.box.ports: found 0 (number), a number of at least 1 is needed"),
         ("ports: 32", f"ports: {10**30}", "(number), a number of at most 1000000000 is needed"),
         ("ports: 4", f"ports: {10**30}", "(number), a number of at most 1000000000 is needed"),

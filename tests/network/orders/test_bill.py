@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from effort import costly
 from hypothesis import given
 from hypothesis import strategies as st
 from made_up import SAID, catalogue, order_of, switch_of
@@ -205,6 +206,7 @@ _ORDERS = st.lists(st.tuples(st.integers(1, 200), _FAMILIES, st.sampled_from([1.
 
 
 @given(_ORDERS)
+@costly(100)
 def test_an_order_costs_the_same_alone_and_in_a_list(orders: list[tuple[int, Family, float]]) -> None:
     products = made({"switches": rule("switch", 0.01)})
     among = [billed(products, count, family=family, leaf_ratio=ratio) for count, family, ratio in orders]

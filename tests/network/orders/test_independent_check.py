@@ -8,6 +8,7 @@ from typing import Any
 
 import independent_check
 import pytest
+from effort import costly
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -68,7 +69,7 @@ def orders(draw: st.DrawFn) -> Order:
     )
 
 
-@settings(max_examples=600)
+@costly(600)
 @given(order=orders())
 def test_both_accept_the_same_orders(order: Order) -> None:
     text = written(order, PRODUCTS)

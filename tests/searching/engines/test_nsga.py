@@ -385,6 +385,7 @@ def test_some_children_of_a_small_population_are_a_parent_with_another_topology(
     assert (same.any(axis=1).mean() >= 0.05) == steps
 
 
+@pytest.mark.slow
 def test_a_small_population_finds_the_cheapest_network_by_steps() -> None:
     problem = load_problem(design_file("mixed-models-4k"))
     fronts = (

@@ -133,6 +133,7 @@ def imported(program: str) -> set[str]:
     return set(done.stdout.split())
 
 
+@pytest.mark.slow
 def test_libraries_are_imported_only_when_they_are_chosen() -> None:
     program = """
 from evo_libra.searching.registry import engine_names, load_engine

@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from effort import costly
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -77,6 +78,7 @@ def seconds(ends: EmbeddingAndHeadTraffic, plan: Plans, per_byte: float) -> np.n
 
 
 @given(st.sampled_from([2, 4, 8]), st.sampled_from([1, 2]), st.integers(1, 64), st.floats(0, 1e-9))
+@costly(100)
 def test_fewer_bytes_are_never_slower(tp: int, pp: int, users: int, per_byte: float) -> None:
     plan = one_plan(tp=tp, pp=pp, micro_batch=users)
     for rest in SAMPLINGS:

@@ -6,7 +6,8 @@ from math import prod
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from effort import costly
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evo_libra.network.catalog.accelerators import accelerator
@@ -137,7 +138,7 @@ def test_what_pools_break_is_said(ahead: dict[str, tuple[int, ...]], share: floa
 
 
 @given(st.sampled_from([1, 2, 4]), st.sampled_from([1, 2]), st.sampled_from([1, 4, 16]))
-@settings(max_examples=8)
+@costly(8)
 def test_the_simulation_agrees_where_prompts_do_not_wait(tp: int, pp: int, users: int) -> None:
     plans = pools(32 // (tp * pp), {"tp": tp, "pp": pp, "dp": 64 // (tp * pp)}, tp=4, dp=16, micro_batch=users)
     found, times = observed(SETUP, plans, seconds_of), served_times(SETUP, plans, pools=True)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from effort import costly
 from hypothesis import given
 from hypothesis import strategies as st
 from random_serving import FREE, SEEDS, Seconds, random_plans, setup_of
@@ -42,6 +43,7 @@ GROUPS = ("tp", "pp", "ep", "dp", *OF_PREFILL.values(), POOLS)
 
 
 @given(SEEDS, st.booleans(), st.booleans())
+@costly(100)
 def test_a_faster_accelerator_or_network_is_never_slower(
     seed: int,
     pools: bool,  # noqa: FBT001 - drawn
@@ -61,6 +63,7 @@ def test_a_faster_accelerator_or_network_is_never_slower(
 
 
 @given(SEEDS, st.booleans(), st.booleans())
+@costly(100)
 def test_fewer_tokens_users_or_bytes_are_never_slower(
     seed: int,
     pools: bool,  # noqa: FBT001 - drawn
@@ -117,6 +120,7 @@ def test_users_that_ask_at_once_get_all_answers_in_a_request(seed: int) -> None:
 
 
 @given(SEEDS)
+@costly(100)
 def test_pools_never_make_a_token_wait_for_a_prompt(seed: int) -> None:
     random = np.random.default_rng(seed)
     setup, plans = setup_of(random), random_plans(random, pools=True)

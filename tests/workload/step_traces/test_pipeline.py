@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from effort import costly
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evo_libra.chakra.trace import Node
@@ -69,7 +70,7 @@ def simulated(stages: int, chunks: int, microbatches: int, message: int, bandwid
 
 
 @given(st.integers(2, 8), st.integers(1, 3), st.integers(1, 4))
-@settings(max_examples=40)
+@costly(40)
 def test_the_formula_is_the_time_of_the_schedule_where_messages_cost_nothing(stages: int, chunks: int, m: int) -> None:
     microbatches = m * stages
     of_stage = chunks * (FORWARD + BACKWARD)
@@ -78,7 +79,7 @@ def test_the_formula_is_the_time_of_the_schedule_where_messages_cost_nothing(sta
 
 
 @given(st.integers(2, 6), st.integers(1, 3), st.integers(1, 4), st.floats(1.0, 60.0))
-@settings(max_examples=40)
+@costly(40)
 def test_with_messages_that_are_waited_for_the_formula_is_a_bound(
     stages: int, chunks: int, m: int, seconds: float
 ) -> None:

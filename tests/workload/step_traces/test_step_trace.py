@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sample_decoders
+from effort import costly
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -75,7 +76,7 @@ def counted(step: TrainingStep) -> Counter[str]:
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=30)
+@costly(30)
 def test_traces_send_the_bytes_that_the_formula_counts(seed: int) -> None:
     random = np.random.default_rng(seed)
 
