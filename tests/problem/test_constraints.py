@@ -242,6 +242,10 @@ def test_a_front_is_checked_before_it_is_one() -> None:
     assert len(front_of(problem, Archive(genes[:, good], worth.objectives[:, good]))) == 1
     with pytest.raises(InvalidFrontError, match=r"1 of 1 designs .* 'cost <= 400 kUSD' is broken"):
         front_of(problem, Archive(genes[:, bad], worth.objectives[:, bad]))
+    faster = (worth.violation > 0) & (worth.objectives[0] < worth.objectives[0, good])
+    both = np.append(good, np.flatnonzero(faster)[:1])
+    with pytest.raises(InvalidFrontError, match=r"1 of 2 designs .* 'cost <= 400 kUSD' is broken"):
+        front_of(problem, Archive(genes[:, both], worth.objectives[:, both]))
     with pytest.raises(InvalidFrontError, match="not finite"):
         front_of(problem, Archive(genes[:, good], worth.objectives[:, good] * np.nan))
 
