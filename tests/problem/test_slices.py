@@ -32,7 +32,7 @@ def test_slices_are_searched_with_plans_and_several_are_joined() -> None:
     problem = order_problem(**rented(objectives=["time", "usd-per-Mtoken"]))
     assert problem.book is not None
     assert [problem.book.notation(place) for place in range(len(problem.book))] == [
-        "4 tpu7x-slice-64", "2 tpu7x-slice-128", "1 tpu7x-slice-256",
+        "1 tpu7x-slice-256", "2 tpu7x-slice-128", "4 tpu7x-slice-64",
     ]  # fmt: skip
     catalog = problem.catalog
     assert isinstance(catalog, Catalog)

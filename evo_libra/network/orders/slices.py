@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evo_libra.errors import counted
 from evo_libra.network.blocks import Range
 from evo_libra.network.blocks.grid import sides
 from evo_libra.network.orders.lines import Line, range_of
@@ -56,7 +57,7 @@ def slice_lines(order: Order, products: ProductsSpec) -> Iterator[Line]:
     system = system_of(order.system, products)
     source = f"{system.source}, {system.year}"
     years = products.rent_years
-    what = f"NPU hours of {order.count} x {shape_text(order, products)} NPUs"
+    what = f"NPU hours of {counted(order.count, 'system')} of {shape_text(order, products)} NPUs"
     yield Line(
         section="systems", product=order.system, what=what if years is None else f"{what}, {years:g} years",
         pieces=order.bought_npus * HOURS_PER_YEAR * (years or 0.0), watts=0.0,
@@ -82,10 +83,10 @@ def _lacks(order: Order, years: float | None) -> str:
 
 def _optical_lines(order: Order, cubes: CubesSpec, products: ProductsSpec, source: str) -> Iterator[Line]:
     optics = slice_optics(order, cubes, products)
-    counted = [("optical links of faces of cubes, in the rent", order.system, optics.links)]
+    parts = [("optical links of faces of cubes, in the rent", f"{order.system} optics", optics.links)]
     if optics.switches is not None:
-        counted.append(("optical circuit switches, in the rent", cubes.ocs or "", optics.switches))
-    for what, product, pieces in counted:
+        parts.append(("optical circuit switches, in the rent", cubes.ocs or "", optics.switches))
+    for what, product, pieces in parts:
         yield Line(section="network", product=product, what=what, pieces=pieces, usd=_NOTHING, watts=0.0, source=source)
 
 

@@ -64,7 +64,7 @@ def test_a_rent_is_npu_hours_and_nothing_else() -> None:
 def test_optical_parts_are_in_the_rent() -> None:
     found = bill("1 tpu-v4-slice-4096", years=1.0)
     counted = [(line.product, line.pieces) for line in found.lines]
-    assert counted == [("tpu-v4-slice", 35_880_960.0), ("tpu-v4-slice", 6144), ("palomar-136", 48)]
+    assert counted == [("tpu-v4-slice", 35_880_960.0), ("tpu-v4-slice optics", 6144), ("palomar-136", 48)]
     assert found.order_usd().value == 115_536_691.2
 
 
