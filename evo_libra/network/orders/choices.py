@@ -62,6 +62,9 @@ class OrderChoices(StrictModel):
     fabric: FabricChoices = Field(default_factory=FabricChoices, description="the scale-out network")
     limits: Limits = Field(NO_LIMITS, description="what the buyer accepts")
     without: tuple[Name, ...] = Field((), description="rules of the catalogue whose lines are left out of bills")
+    rent: dict[Name, Rate] = Field(
+        default_factory=dict, description="USD per NPU and hour of rented systems; those of the catalogue when left out"
+    )
 
     @property
     def stated_npus(self) -> int:
@@ -139,6 +142,7 @@ def listed(values: T | tuple[T, ...]) -> tuple[T, ...]:
 
 def _refuse_unknown(choices: OrderChoices, products: ProductsSpec) -> None:
     fabric = choices.fabric
+    rented = [name for name, system in products.systems.items() if system.order == "rent"]
     suppliers = {one.supplier for group in ("systems", "nics", "switches") for one in getattr(products, group).values()}
     named = (
         ("system", "systems", choices.systems, products.systems),
@@ -146,10 +150,13 @@ def _refuse_unknown(choices: OrderChoices, products: ProductsSpec) -> None:
         ("switch", "fabric.switches", fabric.switches, products.switches),
         ("cable", "fabric.cables", fabric.cables, products.cables),
         ("rule", "without", choices.without, products.rules),
+        ("rented system", "rent", tuple(choices.rent), rented),
         ("supplier", "limits.suppliers", choices.limits.suppliers, sorted(suppliers - {""})),
     )
     mistakes = [
-        Mistake(unknown(kind, name, allowed), key=f"{key}[{index}]" if isinstance(names, tuple) else key)
+        Mistake(
+            unknown(kind, name, allowed), key=f"{key}[{index}]" if isinstance(names, tuple) and key != "rent" else key
+        )
         for kind, key, names, allowed in named
         for index, name in enumerate(listed(names or ()))
         if name not in allowed

@@ -40,11 +40,12 @@ class SystemCount:
 def counts_of(system: SystemSpec, npus: Npus) -> list[SystemCount]:
     """Return how many systems make up the NPUs that a file asks for, in each size and with each number in use.
 
-    If a domain divides a number, the number is met exactly. Otherwise every multiple within the share counts.
+    If a domain divides a number, the number is met exactly. Otherwise every multiple within the share counts. Sizes are
+    in descending order, so that of equal orders the one of fewest systems is on a front.
     """
     return [
         SystemCount(count, size, active)
-        for size in system.sizes
+        for size in sorted(system.sizes, reverse=True)
         for active in system.active or (size,)
         for count in _counts(active, npus)
     ]
