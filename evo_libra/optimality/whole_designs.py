@@ -27,6 +27,7 @@ from evo_libra.problem.plans import (
 from evo_libra.problem.pricing.parts import WholeTopologies
 from evo_libra.problem.pricing.pricing import Topologies
 from evo_libra.problem.problem import Problem
+from evo_libra.problem.protocol import Evaluation
 from evo_libra.problem.time_models.time_model import TimeModel
 
 MAX_NETWORKS = 5_000_000
@@ -134,11 +135,15 @@ class Designs:
 
     def figures(self, problem: Problem) -> FloatArray:
         """Return their (m, n) objectives under the time of a problem; infinite where they break a limit."""
+        found = self.evaluated(problem)
+        return np.where(found.violation <= 0, found.objectives, np.inf)
+
+    def evaluated(self, problem: Problem) -> Evaluation:
+        """Return their objectives and violations under the time of a problem."""
         built = self._built(problem)
         designs = self._population(problem, built)
         built = built if designs.spares is None else built.times(problem.evaluator.of_spares(designs))
-        found = problem.evaluator.evaluate(designs, built, problem.traffic.of(built))
-        return np.where(found.violation <= 0, found.objectives, np.inf)
+        return problem.evaluator.evaluate(designs, built, problem.traffic.of(built))
 
     def population(self, problem: Problem) -> Population:
         """Return them as a population."""
@@ -191,6 +196,19 @@ def _effort(problem: Problem) -> int | None:
         return looked if max(looked, networks * schedules) <= MAX_NETWORKS else None
     most = MAX_SERVED if problem.time.serves and problem.time.exact else MAX_TIMED
     return looked * schedules if looked * schedules <= most else None
+
+
+def count_designs(problem: Problem) -> int | None:
+    """Return how many designs of whole ports there are without those of useless plans; None where they are too many."""
+    networks = count_networks(problem)
+    if networks is None:
+        return None
+    try:
+        pairs = _pairs(problem, grouped=False) if problem.time.tables else networks
+    except InputError:  # too many plans to evaluate each, or none that fits
+        return None
+    count = pairs * len(spares_of(problem)) * count_schedules(problem)
+    return count if count <= (MAX_SERVED if problem.time.exact else MAX_TIMED) else None
 
 
 def bound_of(problem: Problem) -> TimeModel | None:

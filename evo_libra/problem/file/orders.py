@@ -13,7 +13,8 @@ from evo_libra.files.source import Source, key_path, validate
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.network.orders.bill import bill_of
 from evo_libra.network.orders.catalog import load_products
-from evo_libra.network.orders.choices import OrdersOffered, offered_products, orders_of
+from evo_libra.network.orders.choices import OrdersOffered, listed, offered_products, orders_of
+from evo_libra.network.orders.counts import counts_of
 from evo_libra.network.orders.products import ProductsSpec
 from evo_libra.network.orders.tree import tree_of
 from evo_libra.problem.file.mistakes import ProblemFile
@@ -70,7 +71,10 @@ class OrderLoader:
         offered = self._offered(whole)
         products = offered_products(self.spec, whole)
         if not offered.orders:
-            raise self.file.fail(("systems",), "; ".join(offered.reasons) or "no order is allowed")
+            counted = any(counts_of(whole.systems[name], self.spec.npus) for name in listed(self.spec.systems))
+            raise self.file.fail(
+                ("systems",) if counted else ("npus",), "; ".join(offered.reasons) or "no order is allowed"
+            )
         without = frozenset(self.spec.without)
         bills = tuple(bill_of(order, products, without=without) for order in offered.orders)
         trees = tuple(tree_of(order, products) for order in offered.orders)
