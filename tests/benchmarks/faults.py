@@ -21,7 +21,7 @@ CASES = (
     ("gpt3-4k", PARTS, 60),
     ("dense-4k", [], 30),
     ("dlrm-1k-parts", [], 60),
-    ("llama3-405b-16k", [], 30),
+    ("experiments/problems/llama3-405b-16k.yaml", [], 30),
 )
 
 

@@ -93,6 +93,20 @@ def test_the_published_cluster_and_plan_take_the_published_time(name: str, desig
     assert found.objectives[0] == pytest.approx(seconds, rel=0.02)
 
 
+def test_the_plan_of_llama_is_an_order_that_breaks_nothing_but_memory() -> None:
+    """Their software needs less memory (arXiv 2407.21783, section 3.3): a rack has 16 GPUs, and pods are 7:1."""
+    problem = load_problem("buy-llama3-405b-16k")
+    assert isinstance(problem, Problem)
+    order = "2048 hgx-h100 / 1 x 400G / sn5600 tor 1:1 pods 7:1"
+    design = problem.read(f"{order} | tp8 pp16x8 dp128 mb1 zero1 order-tp-cp-dp-pp batch2048")
+    (capacity,) = (constraint for constraint in problem.constraints if constraint.quantity == "memory")
+    broken = problem.evaluator.excess(capacity, problem.measure(design), design)
+    found = problem.evaluate(design)
+    assert found.violation == pytest.approx(broken)
+    # Table 4: 400 TFLOP/s of each GPU. 6 x 405e9 x 2048 x 8192 operations without attention take 6.2 s at that rate.
+    assert found.objectives[0] == pytest.approx(6.2, rel=0.05)
+
+
 def test_the_plan_of_deepseek_is_an_order_of_its_number_of_gpus() -> None:
     """Pp16 and ep64 on 2,048 GPUs (arXiv 2412.19437, section 3), here on H100 for their H800: 128 replicas."""
     problem = load_problem("deepseek-v3-2k")
