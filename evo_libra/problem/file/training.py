@@ -38,7 +38,7 @@ from evo_libra.problem.file.training_spec import DecoderGeneratorSpec, Recommend
 from evo_libra.problem.time_models.loops import WeightedLoop
 from evo_libra.workload.layers.generators import load_models
 from evo_libra.workload.models.decoder import Decoder, decoder_of, load_decoders
-from evo_libra.workload.models.generic import RoutedWeights, named_dense, named_routed
+from evo_libra.workload.models.generic import generic_model
 from evo_libra.workload.models.hugging_face import Configuration, read_configuration
 from evo_libra.workload.models.recommender import Recommender, load_recommenders, recommender_of, trainable_recommenders
 from evo_libra.workload.models.stacks import STACKS
@@ -84,9 +84,8 @@ class TrainingLoader:
         known = trained_models()
         named = [spec.model for spec in whole if spec.model in known]
         models = {name: known[name].figures() for name in named if name is not None}
-        generic = [named_dense(spec.dense) for spec in whole if spec.dense is not None]
-        generic += [named_routed(spec.moe) for spec in whole if spec.moe is not None]
-        models |= {model.name: model.figures() for model in generic}
+        generic = [generic_model(spec.dense, spec.moe) for spec in whole]
+        models |= {model.name: model.figures() for model in generic if model is not None}
         optimizers = [spec.training.optimizer for spec in whole if spec.training is not None]
         hosts = dict(named for optimizer in optimizers for named in named_hosts(optimizer, self.spec.system))
         more = {"trained_models": models, "hosts": hosts}
@@ -246,12 +245,10 @@ class TrainingLoader:
         keys = ("model", "dense", "moe", "file", "generator")
         given = [key for key in keys if getattr(spec, key) is not None]
         if len(given) != 1:
-            message = f"one of {', '.join(keys[:-1])} and {keys[-1]} is needed, found {' and '.join(given) or 'none'}"
-            raise self.fail(path, message)
-        if spec.dense is not None:
-            return named_dense(spec.dense)
-        if spec.moe is not None:
-            return self._routed((*path, "moe"), spec.moe)
+            needed = f"one of {', '.join(keys[:-1])} and {keys[-1]} is needed"
+            raise self.fail(path, f"{needed}, found {' and '.join(given) or 'none'}")
+        if (generic := self._generic(path, spec)) is not None:
+            return generic
         if isinstance(spec.generator, DecoderGeneratorSpec):
             return decoder_of(spec.name or "decoder", spec.generator)
         if isinstance(spec.generator, RecommenderGeneratorSpec):
@@ -269,11 +266,11 @@ class TrainingLoader:
             raise self.fail((*path, "model"), message)
         raise self.fail((*path, "model"), unknown("model", name, known))
 
-    def _routed(self, path: KeyPath, of: RoutedWeights) -> Decoder:
+    def _generic(self, path: KeyPath, spec: WorkloadSpec) -> Decoder | None:
         try:
-            return named_routed(of)
+            return generic_model(spec.dense, spec.moe)
         except InputError as error:
-            raise self.fail(path, str(error)) from None
+            raise self.fail((*path, "moe"), str(error)) from None
 
     def _setup(self, model: Decoder, npu: Accelerator, training: TrainingSpec) -> Setup:
         found = _setup(model, npu, training, hosted(self.spec.system))

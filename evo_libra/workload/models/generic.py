@@ -101,14 +101,14 @@ def routed_model(total: float, active: float) -> DecoderSpec:
     return _spec(hidden, feed_forward=_CHOSEN * width + shared, experts=experts, what=what)
 
 
-def named_dense(weights: float) -> Decoder:
-    """Return the dense model of about as many weights under a name that says so."""
-    return decoder_of(f"dense-{weights_text(weights)}", dense_model(weights))
-
-
-def named_routed(of: RoutedWeights) -> Decoder:
-    """Return the model with experts of about as many weights under a name that says so."""
-    return decoder_of(f"moe-{weights_text(of.total)}-a{weights_text(of.active)}", routed_model(of.total, of.active))
+def generic_model(dense: float | None, moe: RoutedWeights | None) -> Decoder | None:
+    """Return the model of a size under a name that says it; None without a size."""
+    if dense is not None:
+        return decoder_of(f"dense-{weights_text(dense)}", dense_model(dense))
+    if moe is not None:
+        name = f"moe-{weights_text(moe.total)}-a{weights_text(moe.active)}"
+        return decoder_of(name, routed_model(moe.total, moe.active))
+    return None
 
 
 def _experts(hidden: int, inactive: float, spare: float) -> Iterator[tuple[int, int, int]]:

@@ -15,7 +15,7 @@ from evo_libra import load_problem
 from evo_libra.errors import InputError
 from evo_libra.problem.problem import Problem
 from evo_libra.workload.models.decoder import decoder, decoder_of
-from evo_libra.workload.models.generic import RoutedWeights, Weights, dense_model, named_dense, routed_model
+from evo_libra.workload.models.generic import RoutedWeights, Weights, dense_model, generic_model, routed_model
 
 DESIGN = "SW(8)@nvlink4:450_SW(8)@optics-400g:50"
 
@@ -26,7 +26,8 @@ def test_a_dense_model_of_a_trillion_weights_by_hand() -> None:
     1e12 less the ends over 168 layers leaves 4,950.55e6 of 5,919.43e6 for the feed-forward block, a width of 76,738 and
     64 x 1,199 as a multiple.
     """
-    model = named_dense(1e12)
+    model = generic_model(1e12, None)
+    assert model is not None
     assert (model.name, model.layers, model.hidden, model.heads, model.kv_heads) == ("dense-1T", 168, 21504, 168, 8)
     assert model.feed_forward == 64 * 1199
     layer = 2 * 21504 * (21504 + 1024) + 3 * 21504 * 76736 + 2 * 21504
@@ -47,8 +48,7 @@ def test_a_routed_model_has_both_numbers_of_weights() -> None:
 @pytest.mark.parametrize(("name", "layers"), [("llama-3.1-8b", 1), ("llama-3.1-405b", 1.02), ("llama-3.1-70b", 0.9)])
 def test_generic_models_are_near_those_that_were_built(name: str, layers: float) -> None:
     known = decoder(name)
-    model = named_dense(known.parameters)
-    assert model.layers == pytest.approx(layers * known.layers, rel=0.01)
+    assert decoder_of("own", dense_model(known.parameters)).layers == pytest.approx(layers * known.layers, rel=0.01)
 
 
 @given(st.floats(9.0, 14.0))
