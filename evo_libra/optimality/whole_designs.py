@@ -12,10 +12,18 @@ import numpy as np
 from evo_libra.arrays import FloatArray, IntArray, Population, columns, no_plans
 from evo_libra.errors import InputError
 from evo_libra.optimality.bounds import held
+from evo_libra.optimality.fastest_plans import count_timed, fastest_plans
 from evo_libra.problem.constraints import Constraint
 from evo_libra.problem.needs import TRAINING
 from evo_libra.problem.objectives import MEASURES
-from evo_libra.problem.plans import UsefulPlans, all_plans, useful_plans
+from evo_libra.problem.plans import (
+    MAX_PLANS,
+    UsefulPlans,
+    all_plans,
+    grouped_plans,
+    useful_of_each,
+    useful_plans,
+)
 from evo_libra.problem.pricing.parts import WholeTopologies
 from evo_libra.problem.pricing.pricing import Topologies
 from evo_libra.problem.problem import Problem
@@ -214,13 +222,16 @@ def bound_of(problem: Problem) -> TimeModel | None:
 
 
 def _pairs(problem: Problem, *, grouped: bool) -> int:
-    """Return the number of pairs of a network and a plan that it can hold, or a group of plans that lie alike."""
+    """Return the number of pairs of a network and a plan that it can hold, or a group of plans that lie alike.
+
+    Pairs that were timed to find the plans count, too.
+    """
     table, plans = problem.structures.table, plans_of(problem)
     assert table is not None, "there are networks"  # noqa: S101 - internal error
     shape, way = held(problem, plans, table.npus, table.technology)
     size = np.ones(len(way)) if grouped else np.bincount(plans.ways.group)[way]
     each = np.bincount(shape, weights=size, minlength=len(table))
-    return int(sum(each[structure].sum() for structure, _ in networks_of(problem)))
+    return plans.timed + int(sum(each[structure].sum() for structure, _ in networks_of(problem)))
 
 
 def plans_of(problem: Problem) -> UsefulPlans:
@@ -235,8 +246,25 @@ def _plans(problem: Problem) -> UsefulPlans:
     measures = [MEASURES[objective.name] for objective in problem.objectives]
     faster_wins = all(measure.timed or TRAINING not in measure.needs for measure in measures)
     kept = faster_wins and all(map(_kept_by_faster, problem.constraints))
-    find = useful_plans if problem.time.exact and kept and not problem.time.serves else all_plans
-    return find(bound_of(problem) or problem.time, problem.constraints)
+    if not (problem.time.exact and kept) or problem.time.serves:
+        return all_plans(bound_of(problem) or problem.time, problem.constraints)
+    return _fastest_together(problem) or useful_plans(problem.time, problem.constraints)
+
+
+def _fastest_together(problem: Problem) -> UsefulPlans | None:
+    """Return the plans of workloads that have too many together, the fastest on each network; None for few plans.
+
+    There are none, either, of too many networks, and where drawn scenarios decide and not the time.
+    """
+    plans = useful_of_each(problem.time, problem.constraints)
+    few = prod(map(len, plans)) <= MAX_PLANS
+    if few or problem.sources.scenarios is not None or count_networks(problem) is None:
+        return None
+    timed = count_timed(problem, networks_of(problem), plans)
+    if timed > MAX_NETWORKS:
+        return None
+    found = fastest_plans(problem, networks_of(problem), plans)
+    return replace(grouped_plans(problem.time, found), timed=timed) if found.size else None
 
 
 def _kept_by_faster(constraint: Constraint) -> bool:

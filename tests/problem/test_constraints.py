@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
+from designs import design_file
 from effort import costly
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -58,7 +59,7 @@ def plain(kind: str) -> Problem:
 def load(kind: str, *constraints: str) -> Problem:
     name, assignments = PROBLEMS[kind]
     listed = ", ".join(f'"{text}"' for text in constraints)
-    found = load_problem(name, [*assignments, f"constraints=[{listed}]"])
+    found = load_problem(design_file(name), [*assignments, f"constraints=[{listed}]"])
     assert isinstance(found, Problem)
     return found
 

@@ -61,7 +61,7 @@ def test_the_list_names_them(capsys: pytest.CaptureFixture[str]) -> None:
     assert catalog() == 0
     out = capsys.readouterr().out
     assert "accelerators: a100-40gb, " in out
-    assert "language models: gpt-3-175b, " in out
+    assert "language models: deepseek-v3, " in out
     assert "recommendation models: dlrm-mlperf" in out
 
 

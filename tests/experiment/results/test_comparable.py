@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from command import call
+from designs import design_file
 
 from evo_libra.errors import InputError
 from evo_libra.experiment.execution.job import Job
@@ -39,6 +40,9 @@ def kept(folder: Path, problem: str, *assignments: str) -> Subject:
     return Subject.of_run(found)
 
 
+MIXTRAL = design_file("mixtral-8x7b-256")
+
+
 @pytest.mark.parametrize(
     ("one", "other", "ranked"),
     [
@@ -49,7 +53,7 @@ def kept(folder: Path, problem: str, *assignments: str) -> Subject:
         (("dense-4k", "fabric.technologies=[nvlink4, optics-400g]"), ("dense-4k",), True),
         (("gpt3-4k", "constraints=['cost <= 5e6 USD']"), ("gpt3-4k",), True),
         (("dense-32k", "npu=[tpu-v4, h100-80gb]"), ("dense-32k",), True),
-        (("mixtral-8x7b-256", "npu=h200-141gb"), ("mixtral-8x7b-256",), True),
+        ((MIXTRAL, "npu=h200-141gb"), (MIXTRAL,), True),
         (("gpt3-4k",), ("moe-4k",), False),
         (("gpt3-4k",), ("msft-1t-4k",), False),
         (("gpt3-4k", "time={model: astra, latency_ns: 500}"), ("gpt3-4k",), False),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from designs import design_file
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -46,7 +47,7 @@ def test_a_memory_of_a_fifth_of_its_slots_has_lost_next_to_nothing() -> None:
 
 @pytest.mark.parametrize("name", ["moe-4k", "llama3-405b-16k", "dense-4k"])
 def test_rows_are_equal_for_equal_designs_alone(name: str) -> None:
-    problem = load_problem(name)
+    problem = load_problem(design_file(name))
     assert isinstance(problem, Problem)
     genes = problem.genome.sample(np.random.default_rng(0), 600)
     rows = problem.design_rows(genes)
