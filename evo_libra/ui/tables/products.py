@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from evo_libra.ui.tables.output import new_console, print, print_table
+from evo_libra.ui.tables.output import new_console, print, print_folded, print_table
 from evo_libra.ui.tables.parts import figure
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def show_products(name: str, catalog: Mapping[str, Any], *, sources: bool) -> No
     cable = {"kind": _text("kind"), "Gb/s": _plain("Gbps"), "links": _plain("links"), "m": _plain("reach_m"),
              "USD": _usd}  # fmt: skip
     _table("cables; modules at the ends of fibres are apart", catalog["cables"], cable)
-    print("~ is an estimate, - is not public. --sources shows where figures come from, --json all of them.")
+    print_folded("~ is an estimate, - is not public. --sources shows where figures come from, --json all of them.")
     rest = ", ".join(f"{len(catalog[group])} {group}" for group in ("modules", "ocs", "rules"))
     new_console().print(Text(f"Here, too: {rest}. {catalog['source']}"))
 
