@@ -1,6 +1,6 @@
-"""Designs whose links are a maker's choice, on the GPUs of problems that ask for an order: studies and tests have them.
+"""Problems of studies and tests, whose links are a maker's choice.
 
-A file of `problems` here has the models, batches and plans of the order of its name.
+A file of the name of a problem that asks for an order has the same models, batches and plans.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from designs import design_file
 from effort import costly
 from hypothesis import given
 from hypothesis import strategies as st
@@ -121,7 +122,7 @@ def test_no_design_mixes_links_of_two_accelerators(dimensions: int, tmp_path: Pa
 
 
 def test_layers_of_a_table_run_on_the_ports_of_one_accelerator() -> None:
-    problem = load_problem("dense-32k")
+    problem = load_problem(design_file("dense-32k"))
     assert isinstance(problem, Problem)
     both = {"nvlink4", "ici-v4"}
     names, designs = (

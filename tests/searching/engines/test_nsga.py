@@ -105,7 +105,7 @@ def test_no_repeat_survives_where_another_design_is_left_out(
 
 @pytest.mark.parametrize("engine", ["nsga2", "nsga3"])
 def test_a_problem_of_parts_does_not_fill_the_population_with_clones(engine: str) -> None:
-    problem = load_problem("dense-32k")
+    problem = load_problem(design_file("dense-32k"))
     *_, last = generations(problem, load_engine(engine, problem), population=100, seed=3, evaluations=3000)
     held = last.engine.arrays["objectives"]
     assert len(np.unique(held, axis=1).T) == held.shape[1] == 100
