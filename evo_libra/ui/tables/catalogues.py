@@ -131,7 +131,8 @@ def _accelerator_sources(name: str, entry: Mapping[str, Any]) -> None:
 def _given(entry: Mapping[str, Any]) -> Mapping[str, str]:
     """Return the sources of an accelerator by key."""
     of_all: dict[str, str] = {"all": entry["source"]} if "source" in entry else {}
-    return of_all | entry.get("sources", {})
+    apart: dict[str, str] = entry.get("sources", {})
+    return of_all | apart
 
 
 def _show_model(name: str, model: Mapping[str, Any]) -> None:
