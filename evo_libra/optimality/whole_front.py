@@ -27,7 +27,7 @@ from evo_libra.optimality.whole_designs import (
     spares_of,
 )
 from evo_libra.problem.allocate import TrafficTable
-from evo_libra.problem.constraints import BANDWIDTH
+from evo_libra.problem.constraints import BANDWIDTH, Constraint
 from evo_libra.problem.objectives import MEASURES, values
 from evo_libra.problem.plans import Members, UsefulPlans
 from evo_libra.problem.problem import Problem
@@ -75,7 +75,7 @@ def whole_front(problem: Problem, known: FloatArray | None = None, until: float 
         return None
     none = np.empty((len(problem.objectives), 0))
     # A design that is known is not to be beaten by its own figures in other digits.
-    work = _Enumeration(problem, none if known is None else known * (1.0 + _ROUNDING), until)
+    work = Enumeration(problem, none if known is None else known * (1.0 + _ROUNDING), until)
     for structure, bandwidth in networks_of(problem):
         work.look_at(structure, bandwidth)
     return work.front()
@@ -90,7 +90,7 @@ class _Stage:
 
 
 @dataclass
-class _Enumeration:
+class Enumeration:
     """Designs on their way through the bounds, and those that came through.
 
     `best` are (m, k) objectives that designs have, without those that others beat.
@@ -123,13 +123,13 @@ class _Enumeration:
         """Evaluate networks of (n,) combinations and (d, n) B/s, with all that is open of them."""
         networks = self._designs(structure, bandwidth)
         for some in self._with_ways(networks) if self.problem.time.tables else iter([networks]):
-            if not self._stages:  # If nothing is bounded, nothing is left out.
+            if not self.stages:  # If nothing is bounded, nothing is left out.
                 planned = self._with_plans(some) if self.problem.time.tables else some
-                self._evaluate(self._with_schedules(planned))
+                self.evaluate(self._with_schedules(planned))
             elif self._late:
                 self._leave(some, self._without_traffic(some))
             else:
-                self._pass(some, 0)
+                self.pass_on(some, 0)
 
     def _designs(self, structure: IntArray, bandwidth: FloatArray) -> Designs:
         """Return networks with each number of spares, and the first choice of all else that is open."""
@@ -170,7 +170,7 @@ class _Enumeration:
         return Members(shape, len(table)), way
 
     @cached_property
-    def _stages(self) -> list[_Stage]:
+    def stages(self) -> list[_Stage]:
         """The bounds that designs have to pass before they are evaluated."""
         bound, tables, found = bound_of(self.problem), bool(self.problem.time.tables), []
         if bound is not None and tables:
@@ -181,10 +181,15 @@ class _Enumeration:
             found.append(_Stage(self._under(bound), self._with_schedules))
         return found
 
+    @property
+    def limits(self) -> tuple[Constraint, ...]:
+        """The limits that bounds are under: those that a longer time does not keep."""
+        kept = (c for c in self.problem.constraints if c.quantity == BANDWIDTH or not MEASURES[c.quantity].timed)
+        return tuple(kept)
+
     def _under(self, time: TimeModel) -> Problem:
-        """Return the problem under an exact time, without limits that a longer time may keep."""
-        kept = [c for c in self.problem.constraints if c.quantity == BANDWIDTH or not MEASURES[c.quantity].timed]
-        found = replace(self.problem, time=time, constraints=tuple(kept))
+        """Return the problem under an exact time, with the limits of bounds."""
+        found = replace(self.problem, time=time, constraints=self.limits)
         # The same for all of them, and long to make.
         vars(found).update({"pricing": self.problem.pricing, "traffic": self._traffic})
         return found
@@ -203,7 +208,7 @@ class _Enumeration:
 
     def _with_plans(self, some: Designs) -> Designs:
         """Return designs with all plans of their groups, the last ones that designs have."""
-        groups = self._plans.clusters if self._stages else self._plans.ways
+        groups = self._plans.clusters if self.stages else self._plans.ways
         node, plan = groups.members.of(some.group)
         return replace(some.select(node), plan=self._plans.plans[:, plan])
 
@@ -213,12 +218,12 @@ class _Enumeration:
         found = some.select(np.repeat(np.arange(len(some)), count))
         return replace(found, collectives=np.tile(self._schedules, len(some)))
 
-    def _pass(self, some: Designs, place: int) -> None:
+    def pass_on(self, some: Designs, place: int) -> None:
         """Bound designs, and pass on those that may not be beaten, the lowest bounds first."""
-        if place == len(self._stages):
-            self._evaluate(some)
+        if place == len(self.stages):
+            self.evaluate(some)
             return
-        stage = self._stages[place]
+        stage = self.stages[place]
         bound = some.figures(stage.problem)
         if not place:
             self._count(some, bound)
@@ -228,7 +233,7 @@ class _Enumeration:
             if self._late:
                 self._leave(some.select(left), bound[:, left])
             elif len(left):
-                self._pass(stage.expand(some.select(left)), place + 1)
+                self.pass_on(stage.expand(some.select(left)), place + 1)
 
     @property
     def _late(self) -> bool:
@@ -274,11 +279,11 @@ class _Enumeration:
         self.networks += int((networks[:, 1:] != networks[:, :-1]).any(axis=0).sum())
         self.last = networks[:, -1:]
 
-    def _evaluate(self, some: Designs) -> None:
+    def evaluate(self, some: Designs) -> None:
         """Evaluate designs and keep those that nothing beats so far."""
         figures = some.figures(self.problem)
         self.timed += len(some)
-        if not self._stages:
+        if not self.stages:
             self._count(some, figures)
         # Most are beaten whatever their last digits.
         left = np.flatnonzero(~_beaten(figures * (1.0 - _SAME), self.best))

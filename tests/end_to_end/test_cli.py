@@ -13,6 +13,7 @@ import numpy as np
 import psutil
 import pytest
 from command import COMMAND, run, run_json
+from designs import design_file
 from patience import ended, run_to_end, wait_for
 
 from evo_libra.ui.tables.references import comparison
@@ -97,7 +98,7 @@ def test_catalogues_of_parts_are_listed_with_their_figures_and_sources(tmp_path:
     assert own["parts"]["dac-400g"]["price_usd"] == {"low": 1, "value": 2.5, "high": 4}
     assert own["parts"]["optics-400g"] == everything["parts_catalogs"]["parts-2024"]["parts"]["optics-400g"]
     assert own["technologies"]["optics-400g"]["blocks"] == ["ring", "switch", "fat-tree", "ocs-rail"]
-    shown = run(tmp_path, "catalog", "ours.yaml").stdout
+    shown = run(tmp_path, "catalog", "ours.yaml", "--sources").stdout
     assert "dac-400g (2026): quotation of May" in shown
     assert max(map(len, shown.splitlines())) <= 80
     assert "did you mean 'parts-2024'?" in run(tmp_path, "catalog", "parts-2025", code=2).stderr
@@ -108,11 +109,11 @@ def test_reference_designs_are_listed_and_stand_beside_a_front(tmp_path: Path) -
     assert designs == run_json(tmp_path, "catalog")["designs"]
     shown = run(tmp_path, "catalog", "designs").stdout
     assert all(name in shown and str(one["year"]) in shown for name, one in designs.items())
-    asked = ["search", "mixtral-8x7b-256", "--evaluations", "2000"]
+    asked = ["search", design_file("mixtral-8x7b-256"), "--evaluations", "2000"]
     rows = run_json(tmp_path, *asked)["references"]
     assert [row["name"] for row in rows] == ["dgx-h100-superpod", "rail-only-h100"]
     for row in rows:
-        found = run_json(tmp_path, "evaluate", "mixtral-8x7b-256", "--design", row["design"])
+        found = run_json(tmp_path, "evaluate", design_file("mixtral-8x7b-256"), "--design", row["design"])
         assert (row["time_ms"], row["cost_usd"]) == (pytest.approx(found["time_ms"], rel=1e-12), found["cost_usd"])
     shown = " ".join(run(tmp_path, *asked).stdout.split())
     assert all(f"{row['name']}: {comparison(row)}" in shown for row in rows)

@@ -41,6 +41,13 @@ TRAINING, SAMPLES = {"sequence": 4096, "global_batch": 128}, {"global_batch": 65
 TABLES = [{"model": "gpt-3-libra", "compute_TFLOPS": 200, "parallelism": {"tp": 8}}]
 
 
+PRODUCTS_ALONE = {
+    "peak_TFLOPS": {"bf16": 500}, "memory": {"capacity_GB": 80, "bandwidth_GBps": 2000}, "ports": {"nvlink4": 18},
+    "kernels": {"bf16": {"plateau": 0.7, "fixed_us": 3}}, "source": "own measurement, 2026",
+}  # fmt: skip
+"""An accelerator of which products of matrices alone were measured."""
+
+
 def data_of(**changes: Any) -> dict[str, Any]:
     workload = {"name": "small", "generator": SMALL, "training": TRAINING, "parallelism": PLAN}
     fabric = {
@@ -398,12 +405,13 @@ def test_an_npu_of_ones_own_replaces_figures_and_is_part_of_the_problem(tmp_path
             "precision: found fp8; a100-80gb has kernel constants for bf16",
         ),
         (
-            {"npu": "tpu-v4"},
-            "precision: found bf16; tpu-v4 has kernel constants for none",
+            {"npu": {"name": "sheet", "peak_TFLOPS": {"bf16": 100}, "source": "made up, 2026",
+                     "memory": {"capacity_GB": 80, "bandwidth_GBps": 1000}}},
+            "precision: found bf16; sheet has kernel constants for none",
         ),
         ({"workloads": workload_of(trace="trace")}, "trace: a trace has its own times; a training step has"),
         ({"npu": None, "memory": {"reserve": 0.2}, "workloads": TABLES}, "memory: this is part of the memory of the"),
-        ({"npu": "mi300x"}, "for fused attention, as no source gives them; unfused does without"),
+        ({"npu": PRODUCTS_ALONE}, "for fused attention, as no source gives them; unfused does without"),
         (
             {"objectives": ["time", "tokens-per-s"], "workloads": [{"model": "dlrm-mlperf", "training": SAMPLES}]},
             "tokens-per-s is of training and serving language models: a recommendation model has no tokens",
@@ -412,7 +420,7 @@ def test_an_npu_of_ones_own_replaces_figures_and_is_part_of_the_problem(tmp_path
         ({"workloads": [{"model": "llama-3-8b"}]}, "the key 'training' or 'serving' is needed"),
         (
             {"workloads": [{"model": "gpt-3-libra", "training": TRAINING}]},
-            "'gpt-3-libra' is a table of some layers; models that are trained as a whole: gpt-3-175b",
+            "'gpt-3-libra' is a table of some layers; models that are trained as a whole: deepseek-v3",
         ),
         ({"workloads": [{"model": "llama-8b", "training": TRAINING}]}, "unknown model 'llama-8b'; allowed: "),
         (

@@ -19,7 +19,7 @@ from evo_libra.network.orders.products import (
 )
 
 WITHOUT_SWITCHES = ("none", "slice")
-"""Families of one system alone."""
+"""Families without switches of the buyer's own."""
 _MONTH = len("2026-11")
 
 
@@ -40,7 +40,7 @@ def product_violations(order: Order, products: ProductsSpec, limits: Limits) -> 
     yield from _cooling(order, products, limits)
     yield from _rack(order, products, limits)
     if order.family in WITHOUT_SWITCHES:
-        yield from _alone(order)
+        yield from _alone(order, products.systems[order.system])
     elif order.nic is None or order.switch is None:
         yield f"{order.family} needs a NIC and a switch"
     elif order.count == 1:
@@ -50,8 +50,8 @@ def product_violations(order: Order, products: ProductsSpec, limits: Limits) -> 
         yield from _switch(order, order.nic, order.switch, products)
 
 
-def _alone(order: Order) -> Iterator[str]:
-    if order.count > 1:
+def _alone(order: Order, system: SystemSpec) -> Iterator[str]:
+    if order.count > 1 and (order.family != "slice" or system.data_center is None):
         yield f"nothing joins {order.count:,} {order.system} of {order.npus:,} NPUs: a network needs NICs and a switch"
     if order.nic is not None or order.switch is not None:
         yield f"one {order.system} alone has no network, but {order.nic or order.switch} was found"
@@ -114,13 +114,13 @@ def _switch_modes(order: Order, most: int | None, products: ProductsSpec) -> Ite
 def _sale(order: Order, products: ProductsSpec, limits: Limits) -> Iterator[str]:
     for name, product in _bought(order, products).items():
         if product.order not in limits.order:
-            yield f"{name} has order: {product.order}; the limits allow {', '.join(limits.order)}"
+            yield f"{name} has order: {product.order}; limits.order allows {', '.join(limits.order)}"
         if product.until is not None and limits.month > f"{product.until}-12"[:_MONTH]:
             yield f"{name} was sold until {product.until}; the order is of {limits.month}"
         if product.since is not None and product.since > f"{limits.month}-12"[:_MONTH]:
             yield f"{name} is sold from {product.since}; the order is of {limits.month}"
         if limits.suppliers and product.supplier and product.supplier not in limits.suppliers:
-            yield f"{name} comes from {product.supplier}; the limits allow {', '.join(limits.suppliers)}"
+            yield f"{name} comes from {product.supplier}; limits.suppliers allows {', '.join(limits.suppliers)}"
 
 
 def _bought(order: Order, products: ProductsSpec) -> dict[str, SystemSpec | NicSpec | SwitchSpec]:

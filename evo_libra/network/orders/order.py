@@ -13,7 +13,7 @@ rail-only : a network for each rail, and no path between rails but the scale-up 
 rail-optimised : leaves of one rail each, which spines join.
 tor : leaves in the rack of their systems, which spines join.
 fat-tree : filled leaves of whole systems, which spines join.
-slice : the scale-up network of a rented slice, and nothing else.
+slice : rented slices, which the network of the data centre joins where there are several.
 """
 
 Ratio = float

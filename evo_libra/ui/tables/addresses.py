@@ -171,7 +171,7 @@ def _split(text: str) -> tuple[str, str | None]:
 
 
 def _is_notation(text: str) -> bool:
-    return MARK not in text and ("(" in text or is_order(text))
+    return ("(" in text or is_order(text)) and MARK not in text
 
 
 def written(design: str, origin: Origin) -> Addressed:

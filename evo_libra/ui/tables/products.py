@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from evo_libra.ui.tables.output import new_console, print, print_table
+from evo_libra.ui.tables.output import new_console, print, print_folded, print_narrow
 from evo_libra.ui.tables.parts import figure
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def products_json(spec: ProductsSpec) -> dict[str, Any]:
     if data["room"] is not None:
         entries.append(data["room"]["rack"])
     for entry in entries:
-        for key in entry.keys() & {"price_usd", "usd"}:
+        for key in entry.keys() & {"price_usd", "usd", "usd_per_npu_hour"}:
             entry[key] = _range(entry[key])
     return data
 
@@ -34,13 +34,10 @@ def _range(price: Any) -> Any:  # noqa: ANN401 - JSON
     return {"low": price, "value": price, "high": price, "basis": "public"}
 
 
-def show_products(name: str, catalog: Mapping[str, Any], *, sources: bool) -> None:
-    """Print the tables of a catalogue as `products_json` returns it, or the sources of its figures."""
+def show_products(name: str, catalog: Mapping[str, Any]) -> None:
+    """Print the tables of a catalogue as `products_json` returns it."""
     from rich.text import Text
 
-    if sources:
-        _show_sources(catalog)
-        return
     nics, ports = catalog["nics"], {"ports x Gb/s": lambda entry: _modes(entry["modes"])}
     system = {"NPUs": _npus, "GB/s": _scale_up, "kW": _plain("kW"), "kUSD": _thousands}
     system["NIC ports\nx Gb/s"] = lambda entry: _modes([mode for nic in entry["nics"] for mode in nics[nic]["modes"]])
@@ -50,21 +47,22 @@ def show_products(name: str, catalog: Mapping[str, Any], *, sources: bool) -> No
     cable = {"kind": _text("kind"), "Gb/s": _plain("Gbps"), "links": _plain("links"), "m": _plain("reach_m"),
              "USD": _usd}  # fmt: skip
     _table("cables; modules at the ends of fibres are apart", catalog["cables"], cable)
-    print("~ is an estimate, - is not public. --sources shows where figures come from, --json all of them.")
+    print_folded(
+        "~ is an estimate, - is not public, /h is the rent of an NPU. "
+        "--sources shows where figures come from, --json all of them."
+    )
     rest = ", ".join(f"{len(catalog[group])} {group}" for group in ("modules", "ocs", "rules"))
     new_console().print(Text(f"Here, too: {rest}. {catalog['source']}"))
 
 
 def _table(title: str, products: Mapping[str, Any], columns: Mapping[str, Any]) -> None:
-    """Print products with their order state and year, in narrow columns."""
-    from rich import box
-
+    """Print products with their order state and year."""
     rows = [
         (name, entry["order"], str(entry["year"]), *(show(entry) for show in columns.values()))
         for name, entry in products.items()
     ]
     names, ports = ("name", "order", "year", *columns), tuple(name for name in columns if "ports" in name)
-    print_table(title, names, rows, left=("name", "order", "kind"), fold=ports, box=box.SIMPLE_HEAD, padding=0)
+    print_narrow(title, names, rows, left=("name", "order", "kind"), fold=ports)
 
 
 def _plain(key: str) -> Any:  # noqa: ANN401 - a function of an entry
@@ -96,10 +94,12 @@ def _usd(entry: Mapping[str, Any], unit: int = 1) -> str:
 
 
 def _thousands(entry: Mapping[str, Any]) -> str:
-    return _usd(entry, _KILO)
+    """Return the price in thousands of USD, or USD per NPU and hour of a rented system."""
+    rent = entry.get("usd_per_npu_hour")
+    return _usd(entry, _KILO) if rent is None else f"{rent['value']:g}/h"
 
 
-def _show_sources(catalog: Mapping[str, Any]) -> None:
+def show_product_sources(name: str, catalog: Mapping[str, Any]) -> None:
     """Print the source and year of each entry, and below it those of its figures from elsewhere."""
     from rich.text import Text
 
@@ -107,8 +107,8 @@ def _show_sources(catalog: Mapping[str, Any]) -> None:
     room = catalog["room"]
     rooms = {} if room is None else {"room": {"room": room, "rack": room["rack"]}}
     for group, entries in ({group: catalog[group] for group in GROUPS} | rooms).items():
-        print(f"sources of {group}")
-        for name, entry in entries.items():
-            console.print(Text(f"  {name} ({entry['year']}): {' '.join(entry['source'].split())}"), soft_wrap=False)
+        print(f"sources of {group} of {name}")
+        for each, entry in entries.items():
+            console.print(Text(f"  {each} ({entry['year']}): {' '.join(entry['source'].split())}"), soft_wrap=False)
             for key, text in entry.get("sources", {}).items():
                 console.print(Text(f"    {key}: {' '.join(text.split())}"), soft_wrap=False)
