@@ -1,4 +1,4 @@
-"""The links of an order one by one: which port of which system or switch each of them joins.
+"""The links of an order one by one, each with the port of a system or switch at its two ends.
 
 Devices of a kind are counted from 0, trees of planes and rails one after the other. A port of an NPU belongs to the
 plane of its number. Uplinks are dealt out to the switches above in turn, and each leaf has equally many to each spine.
@@ -87,13 +87,34 @@ def wires_of(order: Order, tree: Tree, products: ProductsSpec) -> tuple[Wires, .
     """Return the links of each tier, the lowest first; none of an order without switches."""
     if not tree.tiers:
         return ()
-    rack = systems_of_rack(order, products) if order.family == "tor" else order.count
-    trees = _Trees(order, tree, system_of(order.system, products).rails, min(rack, order.count))
+    trees = _trees(order, tree, products)
     leaf = _leaf(trees)
     if tree.tiers == 1:
         return (leaf,)
     spine = _spine(trees, first=_used(leaf))
     return (leaf, spine, _core(trees, first=_used(spine))) if tree.cores else (leaf, spine)
+
+
+def _trees(order: Order, tree: Tree, products: ProductsSpec) -> _Trees:
+    rack = systems_of_rack(order, products) if order.family == "tor" else order.count
+    return _Trees(order, tree, system_of(order.system, products).rails, min(rack, order.count))
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Networks that nothing joins, and in each of them the systems that share leaves, with the number of these."""
+
+    trees: int
+    systems: int
+    leaves: int
+
+
+def groups_of(order: Order, tree: Tree, products: ProductsSpec) -> Groups:
+    """Return the groups of an order with switches; planes and rails that share switches are one network."""
+    if tree.tiers == 1:
+        return Groups(trees=1, systems=order.count, leaves=tree.leaves)
+    trees = _trees(order, tree, products)
+    return Groups(trees=trees.count, systems=trees.systems, leaves=trees.leaves)
 
 
 def runs_of(wires: Wires, runs: tuple[Run, ...], order: Order, products: ProductsSpec) -> IntArray:
