@@ -50,10 +50,10 @@ def interface_type(port: Port) -> str:
 
 def _racks(chosen: Chosen, found: OrderDevices) -> Iterator[dict[str, Any]]:
     rack = room_of(found.products).rack
-    for name, row in found.racks():
+    for one in found.racks():
         yield {
-            "site": chosen.problem.name, "location": row, "name": name, "status": _PLANNED, "width": _INCHES,
-            "u_height": _figure(rack.U),
+            "site": chosen.problem.name, "location": one.row, "name": one.name, "facility_id": f"{one.row}-{one.place}",
+            "status": _PLANNED, "width": _INCHES, "u_height": _figure(rack.U),
         }  # fmt: skip
 
 
@@ -74,7 +74,7 @@ def _products(found: OrderDevices) -> Iterator[tuple[str, SystemSpec | SwitchSpe
 
 def _devices(chosen: Chosen, found: OrderDevices) -> Iterator[dict[str, Any]]:
     suppliers = {name: product.supplier or _UNKNOWN for name, product in _products(found)}
-    rows = dict(found.racks())
+    rows = {rack.name: rack.row for rack in found.racks()}
     for one in found.devices():
         yield {
             "name": one.name, "role": one.role, "manufacturer": suppliers[one.product], "device_type": one.product,
@@ -136,8 +136,8 @@ Rows = Callable[[Chosen, OrderDevices], Iterable[Mapping[str, Any]]]
 _SIDES = tuple(f"side_{side}_{part}" for side in "ab" for part in ("device", "type", "name"))
 TABLES: Mapping[str, tuple[Rows, tuple[str, ...], str]] = {
     "netbox-racks": (
-        _racks, ("site", "location", "name", "status", "width", "u_height"),
-        "the rows of racks of switches; NetBox needs the site and the location of each row first",
+        _racks, ("site", "location", "name", "facility_id", "status", "width", "u_height"),
+        "racks of the management and storage networks; NetBox needs the site and the location of each row first",
     ),
     "netbox-device-types": (
         _types, ("manufacturer", "model", "slug", "u_height", "is_full_depth", "comments"),
@@ -171,7 +171,15 @@ def write_order(name: str, chosen: Chosen) -> Written:
     found = order_devices(chosen)
     if (devices := found.order.count + found.tree.switches) > MAX_ROWS:
         raise InputError(f"the order has {devices:,} devices, and a table of them has up to {MAX_ROWS:,}")
-    return Written(table_csv(columns, rows(chosen, found)), (left,))
+    short = _short(found) if name == "netbox-cables" else ()
+    return Written(table_csv(columns, rows(chosen, found)), (left, *short))
+
+
+def _short(found: OrderDevices) -> tuple[str, ...]:
+    """Return a sentence on links whose racks are farther apart than the cables of the bill reach."""
+    count = sum(len(found.places.short(wires, found.layout.runs)) for wires in found.wires)
+    sentence = f"the length of {count:,} links, whose racks are farther apart: the bill spreads links evenly over racks"
+    return (sentence,) if count else ()
 
 
 def _writer(name: str, writes: str) -> Writer:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from evo_libra.arrays import IntArray
 from evo_libra.errors import InputError
 from evo_libra.exchange.formats import Chosen
 from evo_libra.network.orders.layout import Layout, Place, layout_of
-from evo_libra.network.orders.lengths import rows_of
 from evo_libra.network.orders.modes import modes_of, switch_of
 from evo_libra.network.orders.order import Order
+from evo_libra.network.orders.places import Places, places_of
 from evo_libra.network.orders.products import NicModeSpec, ProductsSpec, SwitchModeSpec
-from evo_libra.network.orders.racks import room_of, system_of
-from evo_libra.network.orders.tor_racks import systems_of_rack
+from evo_libra.network.orders.racks import system_of
 from evo_libra.network.orders.tree import Tree
 from evo_libra.network.orders.wiring import Wires, runs_of, wires_of
 
@@ -26,6 +26,15 @@ MAX_ROWS = 200_000
 
 _LOWER = {"leaf": "system", "spine": "leaf", "core": "spine"}
 _OF_PLACE: dict[Place, str] = {"NICs": "system", "leaves": "leaf", "spines": "spine", "cores": "core"}
+
+
+@dataclass(frozen=True)
+class Rack:
+    """A rack, its row, and its place in the row, from 1."""
+
+    name: str
+    row: str
+    place: int
 
 
 @dataclass(frozen=True)
@@ -79,10 +88,6 @@ def name_of(kind: str, number: int) -> str:
     return f"{kind}-{number + 1:04d}"
 
 
-def _numbered(role: str, count: int) -> list[tuple[str, int]]:
-    return [(role, number) for number in range(count)]
-
-
 @dataclass(frozen=True)
 class OrderDevices:
     """The devices of an order; racks and switches are those of its layout."""
@@ -100,63 +105,48 @@ class OrderDevices:
             raise InputError(f"the order has {links:,} links, and a table of them has up to {MAX_ROWS:,}")
         return wires_of(self.order, self.tree, self.products)
 
-    @property
-    def in_racks(self) -> bool:
-        """Whether leaves are in the racks of their systems."""
-        held = systems_of_rack(self.order, self.products)
-        return self.order.family == "tor" and (self.tree.tiers > 1 or self.order.count <= held)
+    @cached_property
+    def places(self) -> Places:
+        """The racks of systems and switches."""
+        return places_of(self.order, self.tree, self.products)
 
-    def racks(self) -> Iterator[tuple[str, str]]:
-        """Yield each rack with its row, those of switches without one."""
-        rows = rows_of(room_of(self.products)).racks
-        for number in range(self.layout.system_racks):
-            yield name_of("rack", number), name_of("row", number // rows)
-        for number in range(self.layout.switch_racks):
-            yield name_of("switch-rack", number), ""
+    def racks(self) -> Iterator[Rack]:
+        """Yield the racks, those with systems first."""
+        for number, (row, place) in enumerate(self.places.cells.tolist()):
+            yield Rack(self._rack(number), name_of("row", row), place + 1)
+
+    def _rack(self, number: int) -> str:
+        above = number - self.places.system_racks
+        return name_of("rack", number) if above < 0 else name_of("switch-rack", above)
 
     def devices(self) -> Iterator[Device]:
-        """Yield the systems, then the switches from the leaves up."""
-        held = systems_of_rack(self.order, self.products)
-        height = system_of(self.order.system, self.products).height_U
-        for number in range(self.order.count):
-            rack, place = divmod(number, held)
-            yield Device(
-                name_of("system", number), "system", self.order.system, name_of("rack", rack), 1 + place * height
-            )
-        if self.tree.tiers:
-            yield from self._switches(held * height)
+        """Yield the systems, then the switches from the leaves up, each from the lowest free unit of its rack."""
+        product = system_of(self.order.system, self.products)
+        used: defaultdict[int, float] = defaultdict(lambda: 1.0)
+        yield from self._placed("system", self.order.system, product.height_U, self.places.systems, used)
+        for role, racks in self.places.switches.items():
+            switch = switch_of(self.order, self.products)
+            yield from self._placed(role, self.order.switch or "", switch.height_U, racks, used)
 
-    def _switches(self, units: float) -> Iterator[Device]:
-        """Yield the switches: leaves of `tor` above the units of their systems, others from the foot of racks."""
-        product, height = self.order.switch or "", switch_of(self.order, self.products).height_U
-        tree = self.tree
-        leaves, above = range(tree.leaves), [*_numbered("spine", tree.spines), *_numbered("core", tree.cores)]
-        for number, (rack, place) in zip(leaves, self._racks_of_leaves() if self.in_racks else (), strict=False):
-            yield Device(name_of("leaf", number), "leaf", product, name_of("rack", rack), 1 + units + place * height)
-        apart = above if self.in_racks else [*_numbered("leaf", tree.leaves), *above]
-        each = -(-len(apart) // max(self.layout.switch_racks, 1))
-        for at, (role, number) in enumerate(apart):
-            rack, place = divmod(at, each)
-            yield Device(name_of(role, number), role, product, name_of("switch-rack", rack), 1 + place * height)
+    def _placed(
+        self, role: str, product: str, height: float, racks: IntArray, used: dict[int, float]
+    ) -> Iterator[Device]:  # fmt: skip
+        for number, rack in enumerate(racks.tolist()):
+            yield Device(name_of(role, number), role, product, self._rack(rack), used[rack])
+            used[rack] += height
 
-    def _racks_of_leaves(self) -> Iterator[tuple[int, int]]:
-        """Yield the rack of each leaf, and how many leaves there are below it."""
-        leaf, seen = self.wires[0], Counter[int]()
-        rack = np.zeros(self.tree.leaves, dtype=np.int64)
-        rack[leaf.upper] = leaf.lower // systems_of_rack(self.order, self.products)
-        for number in rack.tolist():
-            yield number, seen[number]
-            seen[number] += 1
+    def _runs(self, wires: Wires) -> IntArray:
+        return runs_of(wires, self.layout.runs, self.places.metres(wires))
 
     def links(self) -> Iterator[Link]:
         """Yield every link, with the kind and length of its cable as the bill has them."""
         for wires in self.wires:
-            run = runs_of(wires, self.layout.runs, self.order, self.products)
+            run = self._runs(wires)
             for at, one in enumerate(self.layout.runs):
                 if one.tier == wires.tier:
                     yield from self._links(wires, np.flatnonzero(run == at), at)
 
-    def _links(self, wires: Wires, places: np.ndarray[tuple[int], np.dtype[np.int64]], run: int) -> Iterator[Link]:
+    def _links(self, wires: Wires, places: IntArray, run: int) -> Iterator[Link]:
         """Yield the links of a run, those of a splitter one after the other at its switch."""
         one = self.layout.runs[run]
         served = self.products.cables[one.cable].links
@@ -193,7 +183,7 @@ class OrderDevices:
                 yield Item(device, product, numbers[device])
 
     def _modules(self) -> Iterator[tuple[str, str, int]]:
-        run = {wires.tier: (wires, runs_of(wires, self.layout.runs, self.order, self.products)) for wires in self.wires}
+        run = {wires.tier: (wires, self._runs(wires)) for wires in self.wires}
         for module in self.layout.modules:
             wires, of = run[module.tier]
             kind = _OF_PLACE[module.place]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evo_libra.arrays import IntArray
 from evo_libra.network.orders.wiring import Groups, Wires
 
 SLOTS = 9
@@ -62,7 +63,7 @@ def _sides(groups: int, leaves: int) -> list[list[int]]:
     return [list(range(shown)), list(range(groups - shown, groups))]
 
 
-def _members(group: int, size: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _members(group: int, size: int) -> IntArray:
     return np.arange(group * size, (group + 1) * size)
 
 
@@ -86,9 +87,7 @@ def _lowest(sides: list[list[int]], groups: Groups, count: int) -> tuple[tuple[B
     return tuple(systems), tuple(leaves)
 
 
-def _above(tier: Wires, below: Sequence[np.ndarray[tuple[int], np.dtype[np.int64]]]) -> list[
-    np.ndarray[tuple[int], np.dtype[np.int64]]
-]:  # fmt: skip
+def _above(tier: Wires, below: Sequence[IntArray]) -> list[IntArray]:
     """Return the switches above those of each side; sides that share them are one."""
     found = [np.unique(tier.upper[np.isin(tier.lower, some)]) for some in below]
     if len(found) > 1 and np.isin(found[0], found[1]).any():
@@ -96,7 +95,7 @@ def _above(tier: Wires, below: Sequence[np.ndarray[tuple[int], np.dtype[np.int64
     return found
 
 
-def _row(sides: Sequence[np.ndarray[tuple[int], np.dtype[np.int64]]]) -> Iterator[Box]:
+def _row(sides: Sequence[IntArray]) -> Iterator[Box]:
     if len(sides) == 1:
         yield from _boxes(sides[0].tolist(), 0, SLOTS)
         return

@@ -12,10 +12,9 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.network.orders.layout import Run, Tier
-from evo_libra.network.orders.lengths import rows_of
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import ProductsSpec
-from evo_libra.network.orders.racks import room_of, system_of
+from evo_libra.network.orders.racks import system_of
 from evo_libra.network.orders.tor_racks import systems_of_rack
 from evo_libra.network.orders.tree import Tree
 
@@ -117,27 +116,17 @@ def groups_of(order: Order, tree: Tree, products: ProductsSpec) -> Groups:
     return Groups(trees=trees.count, systems=trees.systems, leaves=trees.leaves)
 
 
-def runs_of(wires: Wires, runs: tuple[Run, ...], order: Order, products: ProductsSpec) -> IntArray:
-    """Return (n,) the run that each link is of: the shortest cables join the devices that stand nearest."""
+def runs_of(wires: Wires, runs: tuple[Run, ...], metres: FloatArray) -> IntArray:
+    """Return (n,) the run that each link is of: the shortest cables join the devices that stand nearest.
+
+    Parameters
+    ----------
+    metres : (n,) the way between the devices that each link joins.
+    """
     mine = sorted((at for at, run in enumerate(runs) if run.tier == wires.tier), key=lambda at: runs[at].metres)
-    nearest = np.argsort(_metres(wires, order, products), kind="stable")
     found = np.empty(len(wires), dtype=np.int64)
-    found[nearest] = np.repeat(mine, [runs[at].links for at in mine])
+    found[np.argsort(metres, kind="stable")] = np.repeat(mine, [runs[at].links for at in mine])
     return found
-
-
-def _metres(wires: Wires, order: Order, products: ProductsSpec) -> FloatArray:
-    """Return (n,) the way along rows from each system to the middle of those of its leaf; 0 of switches alone."""
-    if wires.tier != "leaf":
-        return np.zeros(len(wires))
-    rows = rows_of(room_of(products))
-    rack = wires.lower // systems_of_rack(order, products)
-    first, last = (np.full(wires.upper.max() + 1, start) for start in (rack.max(), 0))
-    np.minimum.at(first, wires.upper, rack)
-    np.maximum.at(last, wires.upper, rack)
-    middle = ((first + last + 1) // 2)[wires.upper]
-    (row, column), (row2, column2) = np.divmod(rack, rows.racks), np.divmod(middle, rows.racks)
-    return np.asarray(rows.width * np.abs(column - column2) + rows.pitch * np.abs(row - row2), dtype=np.float64)
 
 
 def _leaf(trees: _Trees) -> Wires:

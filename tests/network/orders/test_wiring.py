@@ -10,6 +10,7 @@ import pytest
 from evo_libra.network.orders.catalog import load_products
 from evo_libra.network.orders.layout import layout_of
 from evo_libra.network.orders.notation import read_order
+from evo_libra.network.orders.places import places_of
 from evo_libra.network.orders.tree import tree_of
 from evo_libra.network.orders.wiring import Wires, runs_of, wires_of
 
@@ -77,5 +78,6 @@ def test_lengths_are_those_of_the_bill(text: str) -> None:
     order = read_order(text, PRODUCTS)
     tree = tree_of(order, PRODUCTS)
     runs = layout_of(order, tree, PRODUCTS).runs
-    found = [runs_of(one, runs, order, PRODUCTS) for one in wires_of(order, tree, PRODUCTS)]
+    places = places_of(order, tree, PRODUCTS)
+    found = [runs_of(one, runs, places.metres(one)) for one in wires_of(order, tree, PRODUCTS)]
     assert np.bincount(np.concatenate(found)).tolist() == [run.links for run in runs]
