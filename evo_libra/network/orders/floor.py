@@ -69,7 +69,7 @@ class Block:
     def system_places(self, row: int) -> IntArray:
         """Return the places of systems, which leave out those of leaves."""
         places = np.arange(self.systems.racks)
-        return places + self.leaf_racks * (places >= self.leaf_places(row)[0])
+        return np.asarray(places + self.leaf_racks * (places >= self.leaf_places(row)[0]))
 
 
 @dataclass(frozen=True)
