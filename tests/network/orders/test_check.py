@@ -57,8 +57,8 @@ def test_orders_that_a_vendor_accepts(text: str) -> None:
          "qm9700 has no infiniband ports of 800 Gb/s that cx8-onboard takes; its modes: 64 x 400G, 128 x 200G"),
         ("32 hgx-b200 / cx7 1 x 400G / qm9700 tor 1:1 uplinks 800G",
          "qm9700 has no ports of 800 Gb/s; its modes: 64 x 400G, 128 x 200G"),
-        ("32 hgx-b300 / 1 x 800G / th6 tor 1:1", "th6 has order: roadmap; the limits allow buy"),
-        ("1 tpu7x-slice-64", "tpu7x-slice has order: rent; the limits allow buy"),
+        ("32 hgx-b300 / 1 x 800G / th6 tor 1:1", "th6 has order: roadmap; limits.order allows buy"),
+        ("1 tpu7x-slice-64", "tpu7x-slice has order: rent; limits.order allows buy"),
         ("112 gb300-nvl72 / 1 x 800G / q3400 tor 1:1",
          "gb300-nvl72 has 0 units free; 1 leaf of q3400 needs 4"),
         ("8 hgx-b200 / cx7 1 x 400G / qm9700 tor 1:1",
@@ -89,7 +89,7 @@ def test_a_system_of_several_racks_is_bought_alone() -> None:
     [
         ({"cooling": ("air",)}, "gb300-nvl72 is cooled by liquid; the room has air"),
         ({"rack_kW": 100.0}, "gb300-nvl72 takes 132 kW; a rack has 100 kW"),
-        ({"suppliers": ("edgecore",)}, "q3400 comes from nvidia; the limits allow edgecore"),
+        ({"suppliers": ("edgecore",)}, "q3400 comes from nvidia; limits.suppliers allows edgecore"),
         # 112 x 132 kW and (112 + 72) x 0.9 kW.
         ({"room_MW": 14.0}, "systems, switches and optics take 14.95 MW; the room has 14 MW"),
     ],
