@@ -81,6 +81,8 @@ def _products(order: dict[str, Any], catalogue: Catalogue) -> set[str]:
     rack = catalogue["room"]["rack"]
     if not system.get("is_rack") and (_air_kilowatts(system) > rack["kW"] or system.get("height_U", 0) > rack["U"]):
         broken.add("rack")
+    if system.get("racks", 1) > 1 and order["count"] > 1:
+        broken.add("alone")
     if (order["count"] == 1) == bool(order["switch"]):
         broken.add("alone")
     elif order["switch"]:
@@ -129,6 +131,8 @@ def _air_kilowatts(system: dict[str, Any]) -> float:
 def _network(order: dict[str, Any], catalogue: Catalogue) -> set[str]:
     switch, nic = catalogue["switches"][order["switch"]], _nic_mode(order, catalogue)
     assert nic is not None
+    if "power_W" not in switch and switch.get("cooling") != "liquid":
+        return {"rack"}
     down = _switch_mode(switch, nic["Gbps"], nic.get("lane_Gbps", 100))
     up = _switch_mode(switch, order["uplink"], None) if order["uplink"] not in {None, nic["Gbps"]} else down
     assert down is not None
