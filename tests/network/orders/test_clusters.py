@@ -47,13 +47,13 @@ def test_every_cluster_has_a_source_and_a_year(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "npus", "switches"), [
     # docs.nvidia.com, DGX SuperPOD with DGX B300 and XDR, table 3: 1, 2, 4, 8 and 18 units.
-    ("dgx-b300-superpod-xdr", 576, (8, 4, 0)), ("dgx-b300-superpod-xdr", 1152, (16, 8, 0)),
-    ("dgx-b300-superpod-xdr", 2304, (32, 18, 0)), ("dgx-b300-superpod-xdr", 4608, (64, 36, 0)),
-    ("dgx-b300-superpod-xdr", 10_368, (144, 72, 0)),
+    ("dgx-b300-superpod", 576, (8, 4, 0)), ("dgx-b300-superpod", 1152, (16, 8, 0)),
+    ("dgx-b300-superpod", 2304, (32, 18, 0)), ("dgx-b300-superpod", 4608, (64, 36, 0)),
+    ("dgx-b300-superpod", 10_368, (144, 72, 0)),
     # With Spectrum-4, table 3: 1, 2, 4, 8 and 16 units.
-    ("dgx-b300-superpod-spectrum", 512, (16, 8, 0)), ("dgx-b300-superpod-spectrum", 1024, (32, 16, 0)),
-    ("dgx-b300-superpod-spectrum", 2048, (64, 32, 0)), ("dgx-b300-superpod-spectrum", 4096, (128, 64, 0)),
-    ("dgx-b300-superpod-spectrum", 8192, (256, 128, 0)),
+    ("dgx-b300-spectrum", 512, (16, 8, 0)), ("dgx-b300-spectrum", 1024, (32, 16, 0)),
+    ("dgx-b300-spectrum", 2048, (64, 32, 0)), ("dgx-b300-spectrum", 4096, (128, 64, 0)),
+    ("dgx-b300-spectrum", 8192, (256, 128, 0)),
     # DGX SuperPOD with DGX H100, 4 units, and with DGX B200, 32 units.
     ("dgx-h100-superpod", 1024, (32, 16, 0)), ("dgx-b200-superpod", 8192, (256, 256, 128)),
     # HPN (SIGCOMM 2024), and MRC (arXiv 2605.04333): 512 + 256 switches in each of eight planes.
