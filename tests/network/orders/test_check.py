@@ -128,7 +128,7 @@ def test_a_rack_that_holds_no_server() -> None:
 def test_a_cable_that_does_not_reach() -> None:
     short = small_products(cables={name: DATA["cables"][name] for name in ("dac-400", "dac-800")})
     broken = violations(read_order("32 hgx-b200 / thor2 1 x 400G / th5-64 rail-optimised 1:1", short), short)
-    assert broken == ["no cable of 400 Gb/s reaches 5 m between a switch and a cage of 1 ports"]
+    assert broken == ["no cable of 400 Gb/s reaches 6 m between a switch and a cage of 1 ports"]
 
 
 def test_products_without_a_price_where_cost_is_asked() -> None:
@@ -140,7 +140,7 @@ def test_products_without_a_price_where_cost_is_asked() -> None:
     assert violations(order, products, priced=True) == [
         "mi999 has no price_usd, which the cost of an order needs (systems of 8 NPUs)",
         "dac-400 has no price_usd, which the cost of an order needs (cables to leaves, 2 m)",
-        "dr-400 has no price_usd, which the cost of an order needs (cables to spines, 5 to 8 m)",
+        "dr-400 has no price_usd, which the cost of an order needs (cables to spines, 6 to 8 m)",
     ]
 
 
