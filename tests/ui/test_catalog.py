@@ -71,7 +71,7 @@ def test_the_list_names_them(capsys: pytest.CaptureFixture[str]) -> None:
 
 NAMES = [
     None, "libra", "libra-cosearch", "parts-2024", "products-2025", "luwu-2024", "wafer", "products-2026", "designs",
-    "hosts", "failures", "h100-80gb", "tpu-v4", "llama-4-maverick", "dlrm-mlperf",
+    "clusters", "hosts", "failures", "h100-80gb", "tpu-v4", "llama-4-maverick", "dlrm-mlperf",
 ]  # fmt: skip
 
 
