@@ -81,7 +81,7 @@ def test_a_system_of_several_racks_is_bought_alone() -> None:
         "cloudmatrix-384 takes 34.94 kW; a rack has 34 kW"
     ]
     two = read_order("2 cloudmatrix-384 / 2 x 200G / th5-64 fat tree 1:1", products)
-    assert violations(two, products) == ["cloudmatrix-384 fills 16 racks; where the cables of 2 of it lead is unknown"]
+    assert violations(two, products) == ["cloudmatrix-384 fills 16 racks; no source says how 2 of them are cabled"]
 
 
 @pytest.mark.parametrize(
