@@ -133,7 +133,7 @@ def _floor(order: Order, tree: Tree, room: RoomSpec, held: int, in_rack: int) ->
         return Block(Stock(systems, held), some, Stock(some * leaves, in_rack), inside)
 
     last, spines, cores = block(rest) if rest else None, Stock(tree.spines, in_rack), Stock(tree.cores, in_rack)
-    return Floor(rows_of(room), block(size), blocks, last, spines, cores)
+    return Floor(rows_of(room), block(size), blocks, last, spines=spines, cores=cores)
 
 
 @dataclass(frozen=True)
