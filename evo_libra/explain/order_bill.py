@@ -6,7 +6,6 @@ from evo_libra.arrays import Population
 from evo_libra.explain.record import OrderLine, SystemRow
 from evo_libra.network.orders.bill import OrderBill
 from evo_libra.network.orders.lines import Line
-from evo_libra.network.orders.remarks import remarks
 from evo_libra.problem.problem import Problem
 
 KILO = 1e3
@@ -18,14 +17,6 @@ def bill_of_design(problem: Problem, population: Population) -> OrderBill | None
         return None
     place = int(problem.book.place(population.select([0]))[0])
     return None if place < 0 else problem.book.bills[place]
-
-
-def order_remarks(problem: Problem, population: Population) -> tuple[str, ...]:
-    """Return what the first design, an order, loses by the products that it has together."""
-    if problem.book is None:
-        return ()
-    place = int(problem.book.place(population.select([0]))[0])
-    return () if place < 0 else tuple(remarks(problem.book.orders[place], problem.book.products))
 
 
 def order_lines(problem: Problem, population: Population) -> tuple[OrderLine, ...]:
