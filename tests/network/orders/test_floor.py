@@ -20,7 +20,7 @@ def unit(systems: int = 32, held: int = 4, leaves: int = 8, in_rack: int = 40) -
 
 
 def floor(blocks: int, block: Block, spines: Stock = _NONE, cores: Stock = _NONE, last: Block | None = None) -> Floor:
-    return Floor(_ROWS, block, blocks, last, spines, cores)
+    return Floor(rows=_ROWS, block=block, blocks=blocks, last=last, spines=spines, cores=cores)
 
 
 def test_cables_are_sold_in_whole_metres_and_above_ten_in_steps_of_five() -> None:
