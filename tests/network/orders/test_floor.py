@@ -86,6 +86,13 @@ def test_many_leaves_have_several_racks() -> None:
     assert found == ((6, 4 * 64), (7, 2 * 4 * 64 * 2), (8, 4 * 64 * 3))
 
 
+def test_a_smaller_last_block_has_links_by_its_systems() -> None:
+    # Groups of 8 systems with 4 leaves: two in 4 racks, 1 and 2 racks from the leaves' (6 and 7 m), and one in 2 racks,
+    # 1 from theirs. A system has a link to each of 4 leaves.
+    two, one = Block(Stock(16, 4), 2, Stock(8, 40)), Block(Stock(8, 4), 1, Stock(4, 40))
+    assert lengths_of(floor(1, two, last=one)).leaf == ((6, (8 + 8) * 4), (7, 8 * 4))
+
+
 @st.composite
 def floors(draw: st.DrawFn) -> Floor:
     held, leaves, in_rack = draw(st.integers(1, 6)), draw(st.integers(1, 16)), draw(st.integers(1, 48))
