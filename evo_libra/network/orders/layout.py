@@ -81,18 +81,31 @@ def layout_of(order: Order, tree: Tree, products: ProductsSpec) -> Layout:
     held = systems_of_rack(order, products)
     if not tree.tiers:
         return Layout(-(-order.count // held))
-    switch, room = switch_of(order, products), room_of(products)
-    cabling = _Cabling(order, tree, products, modes_of(order, products), switch.co_packaged)
-    kilowatts = cabling.switch_kilowatts()
-    floor = _floor(order, tree, room, held, _switches_per_rack(order, kilowatts, switch, room))
+    cabling = _cabling_of(order, tree, products)
+    floor = _floor_of(cabling, held)
     metres = lengths_of(floor)
-    to_leaves = ((room.in_rack_m, 1),) if floor.block.inside else metres.leaf
+    to_leaves = ((room_of(products).in_rack_m, 1),) if floor.block.inside else metres.leaf
     laid = (*cabling.leaf(to_leaves), *cabling.spine(metres.spine), *cabling.core(metres.core))
     runs, modules = tuple(one.run for one in laid), tuple(cabling.modules(laid))
     return Layout(
-        system_racks=floor.system_racks, racks_of_switches=floor.switch_racks(), switch_kW=kilowatts, runs=runs,
-        modules=modules, nics=order.bought_npus * cabling.modes.nics,
+        system_racks=floor.system_racks, racks_of_switches=floor.switch_racks(), switch_kW=cabling.switch_kilowatts(),
+        runs=runs, modules=modules, nics=order.bought_npus * cabling.modes.nics,
     )  # fmt: skip
+
+
+def floor_of(order: Order, tree: Tree, products: ProductsSpec) -> Floor:
+    """Return the racks of an order with switches."""
+    return _floor_of(_cabling_of(order, tree, products), systems_of_rack(order, products))
+
+
+def _cabling_of(order: Order, tree: Tree, products: ProductsSpec) -> _Cabling:
+    return _Cabling(order, tree, products, modes_of(order, products), switch_of(order, products).co_packaged)
+
+
+def _floor_of(cabling: _Cabling, held: int) -> Floor:
+    order, products, room = cabling.order, cabling.products, room_of(cabling.products)
+    in_rack = _switches_per_rack(order, cabling.switch_kilowatts(), switch_of(order, products), room)
+    return _floor(order, cabling.tree, room, held, in_rack)
 
 
 def _switches_per_rack(order: Order, kilowatts: float | None, switch: SwitchSpec, room: RoomSpec) -> int:
@@ -119,8 +132,9 @@ def _floor(order: Order, tree: Tree, room: RoomSpec, held: int, in_rack: int) ->
         some = -(-systems // group)
         return Block(Stock(systems, held), some, Stock(some * leaves, in_rack), inside)
 
-    last, spines, cores = block(rest) if rest else None, Stock(tree.spines, in_rack), Stock(tree.cores, in_rack)
-    return Floor(rows_of(room), block(size), blocks, last, spines, cores)
+    spines, cores = Stock(tree.spines, in_rack), Stock(tree.cores, in_rack)
+    last = block(rest) if rest else None
+    return Floor(rows=rows_of(room), block=block(size), blocks=blocks, last=last, spines=spines, cores=cores)
 
 
 @dataclass(frozen=True)
