@@ -148,8 +148,8 @@ def test_a_switch_without_a_price_is_a_mistake_of_the_switches() -> None:
     with pytest.raises(InputError) as found:
         load_problem("deepseek-r1-64", ["systems=[hgx-b200, hgx-h200]", "fabric.switches=[sn5640]"])
     assert str(found.value) == (
-        "--set fabric.switches=[sn5640]: fabric.switches: hgx-b200, hgx-h200: sn5640 has no price_usd, which the cost of "
-        "an order needs (leaf switches)"
+        "--set fabric.switches=[sn5640]: fabric.switches: hgx-b200, hgx-h200: sn5640 has no price_usd, which the cost "
+        "of an order needs (leaf switches)"
     )
 
 

@@ -3,11 +3,29 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
 from evo_libra.errors import InputError
-from evo_libra.network.orders.products import CableSpec, Price, ProductsSpec
+from evo_libra.network.orders.modes import modes_of, nic_of, switch_of
+from evo_libra.network.orders.order import Order
+from evo_libra.network.orders.products import CableSpec, Layer, Price, ProductsSpec, SwitchModeSpec, SwitchSpec
+
+_KILO = 1000.0
+
+
+@dataclass(frozen=True)
+class Cages:
+    """The cages of a NIC or a switch: the product, their form factor, and the ports of each."""
+
+    product: str
+    form: str
+    ports: int
+
+    def take(self, form: str) -> bool:
+        """Return whether an end of a form factor fits; what is not stated does."""
+        return not form or not self.form or form == self.form
 
 
 @dataclass(frozen=True)
@@ -17,32 +35,95 @@ class Ends:
     Attributes
     ----------
     Gbps, lane_Gbps : rates of a port and of its lanes.
-    nic_ports : ports of a cage of the NIC; None between switches. switch_ports : ports of a cage of the switch.
+    layer : the link layer.
+    nic, switch : cages at the lower end and at the upper one; no NIC between switches.
     parted : whether the ports of a cage of the NIC lead to different switches.
     co_packaged : whether switches have their optics inside.
     """
 
     Gbps: float
     lane_Gbps: float
-    nic_ports: int | None
-    switch_ports: int
+    layer: Layer
+    nic: Cages | None
+    switch: Cages
     parted: bool
     co_packaged: bool
 
-    def fit(self, cable: CableSpec) -> bool:
-        """Return whether a cable joins such ports, however far they are apart."""
+    def joined_by(self, cable: CableSpec) -> bool:
+        """Return whether a cable joins such ports, however far they are apart and whatever their cages."""
         fibre = cable.switch_module is not None
         if (cable.Gbps, cable.lane_Gbps) != (self.Gbps, self.lane_Gbps) or (self.co_packaged and not fibre):
             return False
-        if self.nic_ports is None:
+        if self.layer not in cable.layers:
+            return False
+        if self.nic is None:
             return cable.joins_switches
-        together = not fibre and self.parted and self.nic_ports > 1
-        return cable.nic_ports == self.nic_ports and not together
+        together = not fibre and self.parted and self.nic.ports > 1
+        return cable.nic_ports == self.nic.ports and not together
+
+    def misfit(self, name: str, products: ProductsSpec) -> str:
+        """Return which end of a cable does not fit its cage; nothing where both do."""
+        cable, switch = products.cables[name], None if self.co_packaged else self.switch
+        ends = (self.nic, cable.nic_module, cable.nic_end), (switch, cable.switch_module, cable.switch_end)
+        for cages, module, end in ends:
+            form = end if module is None else products.modules[module].form
+            if cages is not None and not cages.take(form):
+                what = f"cable {name}" if module is None else f"module {module}"
+                return f"{what} does not fit the cage {cages.form} of {cages.product}"
+        return ""
 
     def plugs(self, cable: CableSpec, products: ProductsSpec) -> tuple[Plug | None, Plug | None]:
         """Return the modules at the lower end, which is at a NIC or at the lower of two switches, and at the upper."""
-        upper = None if self.co_packaged else _plug(cable.switch_module, self.switch_ports, products)
-        return (upper if self.nic_ports is None else _plug(cable.nic_module, self.nic_ports, products)), upper
+        upper = None if self.co_packaged else _plug(cable.switch_module, self.switch.ports, products)
+        return (upper if self.nic is None else _plug(cable.nic_module, self.nic.ports, products)), upper
+
+
+def ends_to_leaves(order: Order, products: ProductsSpec) -> Ends:
+    """Return the ends of cables from NICs to leaves."""
+    modes, nic, switch = modes_of(order, products), nic_of(order, products), switch_of(order, products)
+    lower = Cages(order.nic or "", nic.cage, modes.nic.per_cage)
+    return _ends(order, switch, modes.down, lower, parted=order.planes > 1)
+
+
+def ends_between_switches(order: Order, products: ProductsSpec) -> Ends:
+    """Return the ends of cables between switches."""
+    return _ends(order, switch_of(order, products), modes_of(order, products).up, None, parted=False)
+
+
+def _ends(order: Order, switch: SwitchSpec, mode: SwitchModeSpec, nic: Cages | None, *, parted: bool) -> Ends:
+    return Ends(
+        Gbps=mode.Gbps, lane_Gbps=mode.lane_Gbps, layer=switch.layer, nic=nic,
+        switch=Cages(order.switch or "", switch.cage, mode.per_cage), parted=parted, co_packaged=switch.co_packaged,
+    )  # fmt: skip
+
+
+def switch_kilowatts(order: Order, products: ProductsSpec) -> float:
+    """Return the power of a switch with the largest module that fits in each cage; an InputError where it has none."""
+    ends = ends_to_leaves(order, products), ends_between_switches(order, products)
+    largest = max(_largest_watts(one, products) for one in ends)
+    return (switch_watts(order, products) + switch_of(order, products).cages * largest) / _KILO
+
+
+def leaf_kilowatts(order: Order, products: ProductsSpec, *, metres: float, cages: int) -> float:
+    """Return the power of a leaf with the cable of some metres in cages, and the largest module in its others."""
+    reaching = (choice for choice in choices_of(ends_to_leaves(order, products), products) if choice.reach >= metres)
+    # An order that no cable reaches is refused when its cables are laid.
+    down = next((choice.cage_watts for choice in reaching), 0.0)
+    largest = _largest_watts(ends_between_switches(order, products), products)
+    others = switch_of(order, products).cages - cages
+    return (switch_watts(order, products) + cages * down + others * largest) / _KILO
+
+
+def switch_watts(order: Order, products: ProductsSpec) -> float:
+    """Return the power of a switch without modules; an InputError where it is not known."""
+    watts = switch_of(order, products).power_W
+    if watts is None:
+        raise InputError(f"{order.switch} has no power_W, which its place in racks needs")
+    return watts
+
+
+def _largest_watts(ends: Ends, products: ProductsSpec) -> float:
+    return max((choice.upper.watts for choice in choices_of(ends, products) if choice.upper), default=0.0)
 
 
 @dataclass(frozen=True)
@@ -57,7 +138,7 @@ class Plug:
 
 @dataclass(frozen=True)
 class Choice:
-    """A cable that fits, with what a link of it costs; links: of one cable."""
+    """A cable that fits, with what a link of it costs; links: of one cable; cage_watts: of its end at a switch."""
 
     name: str
     links: int
@@ -65,13 +146,19 @@ class Choice:
     usd: float
     lower: Plug | None
     upper: Plug | None
+    cage_watts: float
 
 
 @lru_cache(maxsize=4096)
 def choices_of(ends: Ends, products: ProductsSpec) -> tuple[Choice, ...]:
     """Return the cables that fit, the cheapest first; those without a price come last."""
-    found = (_choice(ends, name, products) for name, cable in products.cables.items() if ends.fit(cable))
+    fitting = (name for name in _joining(ends, products) if not ends.misfit(name, products))
+    found = (_choice(ends, name, products) for name in fitting)
     return tuple(sorted(found, key=lambda choice: (choice.usd, choice.reach, choice.name)))
+
+
+def _joining(ends: Ends, products: ProductsSpec) -> Iterator[str]:
+    return (name for name, cable in products.cables.items() if ends.joined_by(cable))
 
 
 def _choice(ends: Ends, name: str, products: ProductsSpec) -> Choice:
@@ -80,7 +167,8 @@ def _choice(ends: Ends, name: str, products: ProductsSpec) -> Choice:
     lower, upper = ends.plugs(cable, products)
     modules = (plug.link_usd for plug in (lower, upper) if plug is not None)
     usd = _usd(cable.price_usd) / cable.links + sum(modules)
-    return Choice(name, links=cable.links, reach=cable.reach_m, usd=usd, lower=lower, upper=upper)
+    watts = cable.W_per_end if upper is None else upper.watts
+    return Choice(name, links=cable.links, reach=cable.reach_m, usd=usd, lower=lower, upper=upper, cage_watts=watts)
 
 
 def cheapest(ends: Ends, metres: float, products: ProductsSpec) -> Choice:
@@ -88,8 +176,15 @@ def cheapest(ends: Ends, metres: float, products: ProductsSpec) -> Choice:
     for choice in choices_of(ends, products):
         if choice.reach >= metres:
             return choice
-    where = "two switches" if ends.nic_ports is None else f"a switch and a cage of {ends.nic_ports} ports"
-    raise InputError(f"no cable of {ends.Gbps:g} Gb/s reaches {metres:g} m between {where}")
+    raise InputError(_no_cable(ends, metres, products))
+
+
+def _no_cable(ends: Ends, metres: float, products: ProductsSpec) -> str:
+    """Return that no cable reaches, and of those that would the first end that does not fit its cage."""
+    where = "two switches" if ends.nic is None else f"a switch and a cage of {ends.nic.ports} ports"
+    reaching = (name for name in _joining(ends, products) if products.cables[name].reach_m >= metres)
+    unfit = next((f"; {ends.misfit(name, products)}" for name in reaching), "")
+    return f"no cable of {ends.Gbps:g} Gb/s reaches {metres:g} m between {where}{unfit}"
 
 
 def _plug(module: str | None, ports: int, products: ProductsSpec) -> Plug | None:

@@ -11,14 +11,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from evo_libra.errors import InputError
-from evo_libra.network.orders.cables import Choice, Ends, cheapest, choices_of
+from evo_libra.network.orders.cables import (
+    Choice,
+    Ends,
+    cheapest,
+    ends_between_switches,
+    ends_to_leaves,
+    switch_kilowatts,
+)
 from evo_libra.network.orders.floor import Block, Floor, Stock, lengths_of
 from evo_libra.network.orders.lengths import rows_of
 from evo_libra.network.orders.modes import Modes, modes_of, switch_of
 from evo_libra.network.orders.order import Order
-from evo_libra.network.orders.products import ProductsSpec, RoomSpec, SwitchSpec
-from evo_libra.network.orders.racks import per_rack, room_of
+from evo_libra.network.orders.products import ProductsSpec, RoomSpec
+from evo_libra.network.orders.racks import per_rack, rack_kilowatts, room_of
 from evo_libra.network.orders.tor_racks import systems_of_rack
 from evo_libra.network.orders.tree import Tree
 
@@ -58,7 +64,7 @@ class Layout:
     ----------
     system_racks : racks with systems.
     racks_of_switches : how many racks have how many switches alone, by switches.
-    switch_kW : power of a switch with its modules, at most; None where it is not known.
+    switch_kW : power of a switch with its modules, at most; None where there is none.
     """
 
     system_racks: int
@@ -88,8 +94,9 @@ def layout_of(order: Order, tree: Tree, products: ProductsSpec) -> Layout:
     laid = (*cabling.leaf(to_leaves), *cabling.spine(metres.spine), *cabling.core(metres.core))
     runs, modules = tuple(one.run for one in laid), tuple(cabling.modules(laid))
     return Layout(
-        system_racks=floor.system_racks, racks_of_switches=floor.switch_racks(), switch_kW=cabling.switch_kilowatts(),
-        runs=runs, modules=modules, nics=order.bought_npus * cabling.modes.nics,
+        system_racks=floor.system_racks, racks_of_switches=floor.switch_racks(),
+        switch_kW=switch_kilowatts(order, products), runs=runs, modules=modules,
+        nics=order.bought_npus * cabling.modes.nics,
     )  # fmt: skip
 
 
@@ -99,21 +106,17 @@ def floor_of(order: Order, tree: Tree, products: ProductsSpec) -> Floor:
 
 
 def _cabling_of(order: Order, tree: Tree, products: ProductsSpec) -> _Cabling:
-    return _Cabling(order, tree, products, modes_of(order, products), switch_of(order, products).co_packaged)
+    return _Cabling(order, tree, products, modes_of(order, products))
 
 
 def _floor_of(cabling: _Cabling, held: int) -> Floor:
     order, products, room = cabling.order, cabling.products, room_of(cabling.products)
-    in_rack = _switches_per_rack(order, cabling.switch_kilowatts(), switch_of(order, products), room)
+    switch = switch_of(order, products)
+    in_rack = per_rack(
+        order.switch or "", units=switch.height_U, kilowatts=switch_kilowatts(order, products),
+        most=rack_kilowatts(room.rack, switch.cooling), room=room,
+    )  # fmt: skip
     return _floor(order, cabling.tree, room, held, in_rack)
-
-
-def _switches_per_rack(order: Order, kilowatts: float | None, switch: SwitchSpec, room: RoomSpec) -> int:
-    """Return the switches that a rack takes."""
-    name, by_air = order.switch or "", switch.cooling == "air"
-    if by_air and kilowatts is None:
-        raise InputError(f"{name} has no power_W, which its place in racks needs")
-    return per_rack(name, units=switch.height_U, kilowatts=kilowatts or 0.0 if by_air else 0.0, room=room)
 
 
 def _floor(order: Order, tree: Tree, room: RoomSpec, held: int, in_rack: int) -> Floor:
@@ -153,38 +156,22 @@ class _Cabling:
     tree: Tree
     products: ProductsSpec
     modes: Modes
-    co_packaged: bool
 
     def leaf(self, ways: _Ways) -> list[Laid]:
         """Return the cables to leaves."""
-        return self._laid("leaf", self._down(), self.tree.links, ways)
+        return self._laid("leaf", ends_to_leaves(self.order, self.products), self.tree.links, ways)
 
     def spine(self, ways: _Ways) -> list[Laid]:
         """Return the cables to spines."""
-        return self._laid("spine", self._between(), self.tree.uplinks, ways)
+        return self._laid("spine", ends_between_switches(self.order, self.products), self.tree.uplinks, ways)
 
     def core(self, ways: _Ways) -> list[Laid]:
         """Return the cables to cores."""
-        return self._laid("core", self._between(), self.tree.core_links, ways)
-
-    def switch_kilowatts(self) -> float | None:
-        """Return the power of a switch with the largest module that fits in each cage; None where it is not known."""
-        switch = switch_of(self.order, self.products)
-        fitting = (*choices_of(self._down(), self.products), *choices_of(self._between(), self.products))
-        largest = max((choice.upper.watts for choice in fitting if choice.upper), default=0.0)
-        return None if switch.power_W is None else (switch.power_W + switch.cages * largest) / _KILO
-
-    def _down(self) -> Ends:
-        nic, down, parted = self.modes.nic.per_cage, self.modes.down, self.order.planes > 1
-        return Ends(down.Gbps, down.lane_Gbps, nic, down.per_cage, parted=parted, co_packaged=self.co_packaged)
-
-    def _between(self) -> Ends:
-        up = self.modes.up
-        return Ends(up.Gbps, up.lane_Gbps, None, up.per_cage, parted=False, co_packaged=self.co_packaged)
+        return self._laid("core", ends_between_switches(self.order, self.products), self.tree.core_links, ways)
 
     def _laid(self, tier: Tier, ends: Ends, links: int, ways: _Ways) -> list[Laid]:
         found = []
-        step = ends.switch_ports if ends.nic_ports is None else 1
+        step = ends.switch.ports if ends.nic is None else 1
         for metres, some in _shared(links, ways, step):
             choice = cheapest(ends, metres, self.products)
             found.append(Laid(Run(tier, choice.name, metres, some, -(-some // choice.links)), choice))

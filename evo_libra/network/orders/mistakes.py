@@ -169,6 +169,13 @@ def _ends(cable: CableSpec) -> Found:
         if cable.links % (cable.nic_ports or 1):
             yield ("nic_ports",), f"found {cable.nic_ports}, which does not divide {cable.links} links"
         return
+    yield from _fibre(cable)
+
+
+def _fibre(cable: CableSpec) -> Found:
+    for key in ("switch_end", "nic_end"):
+        if getattr(cable, key):
+            yield (key,), f"the ends of a {cable.kind} are its modules, which have their `form`"
     if cable.links != 1:
         yield ("links",), f"found {cable.links}; a fibre has 1 link, its modules may have more"
     if cable.switch_module is None:
