@@ -35,7 +35,7 @@ def _excel(chosen: Chosen) -> Written:
         book.set_properties({"created": _CREATED})
         frame.write_excel(
             book, "bill", column_totals=sums, autofit=True, freeze_panes=(1, 0),
-            column_formats={"pieces": "#,##0", "power_W": "#,##0.0"} | dict.fromkeys(sums[:-1], "#,##0.00"),
+            column_formats={"pieces": "#,##0", "power_W": "#,##0.0", **dict.fromkeys(sums[:-1], "#,##0.00")},
         )  # fmt: skip
     return Written(content.getvalue())
 

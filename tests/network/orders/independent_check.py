@@ -10,12 +10,24 @@ import re
 from collections.abc import Collection
 from fractions import Fraction
 from math import ceil
+from pathlib import Path
 from typing import Any
 
 from independent_lengths import longest_ways
+from ruamel.yaml import YAML
+
+import evo_libra
 
 Catalogue = dict[str, Any]
 MONTH = "2026-11"
+FOLDER = Path(evo_libra.__file__).parent / "network" / "orders"
+
+
+def catalogue(name: str = "products-2026") -> Catalogue:
+    """Return a catalogue of the package as its files have it."""
+    read = YAML(typ="safe")
+    parts = {path.stem: read.load(path) for path in (FOLDER / name).glob("*.yaml")}
+    return {**read.load(FOLDER / f"{name}.yaml"), **parts}
 
 
 def broken_rules(text: str, catalogue: Catalogue, states: Collection[str] = ("buy",)) -> set[str]:
@@ -180,9 +192,9 @@ def _down(ratio: Fraction, down: dict[str, Any], up: dict[str, Any], switch: dic
 
 
 def _is_split(ports: int, ups: int, down: dict[str, Any], up: dict[str, Any], switch: dict[str, Any]) -> bool:
-    if down["Gbps"] == up["Gbps"]:
-        return ports + ups <= down["ports"]
-    most = switch.get("max_ports", max(down["ports"], up["ports"]))
+    """Return whether ports down and uplinks fit; those of a cage go one way, as both halves of a module are alike."""
+    mixed = down["Gbps"] != up["Gbps"]
+    most = switch.get("max_ports", max(down["ports"], up["ports"])) if mixed else down["ports"]
     cages = ceil(ports / down["per_cage"]) + ceil(ups / up["per_cage"])
     return cages <= switch["cages"] and ports + ups <= most
 
