@@ -42,6 +42,8 @@ def sketch_of(count: int, wires: Sequence[Wires], groups: Groups) -> Sketch:
         return Sketch((tuple(_boxes(range(count), 0, SLOTS)),), ())
     sides = _sides(-(-count // groups.systems), groups.leaves)
     systems, leaves = _lowest(sides, groups, count)
+    if groups.systems >= count:
+        systems = tuple(_boxes(range(count), 0, SLOTS))
     rows = [systems, leaves]
     below = [np.concatenate([_members(group, groups.leaves) for group in side]) for side in sides]
     for tier in wires[1:]:
