@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -233,6 +234,18 @@ def test_each_system_has_a_front_and_absent_ones_a_reason() -> None:
         any(reason.startswith(name) for reason in absent(problem(), front(), rows))
         for name in {"hgx-h100", "gb200-nvl72"} - there
     )
+
+
+@pytest.mark.parametrize("name", ["deepseek-r1-64", "qwen3-235b-256"])
+def test_a_costlier_network_of_a_system_is_faster(name: str) -> None:
+    """These fronts have prices of tokens, by which a slower and costlier order may win: not in this view."""
+    found = load_problem(name)
+    assert isinstance(found, Problem)
+    rows = system_rows(found)
+    for one, two in pairwise(rows):
+        if one.system == two.system:
+            assert two.order_cost_usd > one.order_cost_usd
+            assert two.objectives["tpot_ms"] < one.objectives["tpot_ms"]
 
 
 def test_a_system_without_an_order_within_the_constraints_is_named() -> None:
