@@ -264,3 +264,22 @@ def test_a_system_without_an_order_within_the_constraints_is_named() -> None:
 def test_bandwidths_of_products_are_not_solved_for() -> None:
     with pytest.raises(InputError, match="are those of the products that it orders"):
         load_open_problem("buy-deepseek-v3-8k")
+
+
+def test_a_row_has_the_same_figures_where_its_system_is_the_only_one() -> None:
+    """Its plan may say what is true of all plans there: the only batch, order or precision."""
+    data = order_data()
+    for system in ("hgx-h100", "gb200-nvl72"):
+        alone = load_problem({**data, "systems": [system]})
+        assert isinstance(alone, Problem)
+        mine = [row.design for row in system_rows(problem()) if row.system == system]
+        wanted, found = problem().evaluate(mine), alone.evaluate(mine)
+        np.testing.assert_array_equal(wanted.objectives, found.objectives)
+    fixed = load_problem({**data, "workloads": [{**data["workloads"][0], "training": {
+        **data["workloads"][0]["training"], "global_batch": 576, "precision": "bf16"}}]})  # fmt: skip
+    assert isinstance(fixed, Problem)
+    rows = [row.design for row in system_rows(fixed)]
+    more = [f"{design} batch576 bf16" for design in rows]
+    np.testing.assert_array_equal(fixed.evaluate(rows).objectives, fixed.evaluate(more).objectives)
+    with pytest.raises(InputError, match="is none of the"):
+        fixed.evaluate(f"{rows[0]} batch512")
