@@ -15,7 +15,7 @@ from evo_libra.network.orders.bill import bill_of
 from evo_libra.network.orders.catalog import load_products
 from evo_libra.network.orders.choices import OrdersOffered, offered_products, orders_of
 from evo_libra.network.orders.products import ProductsSpec
-from evo_libra.network.orders.tree import tree_of
+from evo_libra.network.orders.topology import topology_of
 from evo_libra.problem.file.mistakes import ProblemFile
 from evo_libra.problem.file.order_spec import OrderSpec
 from evo_libra.problem.file.workloads import WorkloadLoader
@@ -73,7 +73,7 @@ class OrderLoader:
             raise self.file.fail(("systems",), "; ".join(offered.reasons) or "no order is allowed")
         without = frozenset(self.spec.without)
         bills = tuple(bill_of(order, products, without=without) for order in offered.orders)
-        trees = tuple(tree_of(order, products) for order in offered.orders)
+        trees = tuple(topology_of(order, products) for order in offered.orders)
         return OrderBook(
             products, offered.orders, trees=trees, bills=bills, reasons=offered.reasons, limits=self.spec.limits
         )

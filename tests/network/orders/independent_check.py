@@ -1,15 +1,18 @@
 """An order check of its own, written from the catalogue's YAML alone: it reads the notation and knows no record.
 
 It answers whether a vendor would accept an order, and which rule the order breaks: sale, domain, alone, nic, slot,
-planes, layer, mode, rack, tier, cages, leaf, reach.
+planes, layer, mode, rack, tier, cages, leaf, direct, reach.
 """
 
 from __future__ import annotations
 
 import re
 from fractions import Fraction
+from functools import partial
 from math import ceil
 from typing import Any
+
+from independent_direct import is_out_of_reach, shape_of
 
 Catalogue = dict[str, Any]
 MONTH = "2026-11"
@@ -125,6 +128,8 @@ def _network(order: dict[str, Any], catalogue: Catalogue) -> set[str]:
     assert up is not None
     if max(down["ports"], up["ports"]) > switch.get("max_ports", 10**9):
         return {"mode"}
+    if order["family"] in {"dragonfly", "hyperx"}:
+        return _direct(order, nic, down, catalogue)
     ports = _down(Fraction(order["leaf"]).limit_denominator(1000), down, up, switch)
     if not ports:
         return {"cages"}
@@ -138,6 +143,27 @@ def _network(order: dict[str, Any], catalogue: Catalogue) -> set[str]:
             return {"leaf"}
     broken = _tier_rules(order, tree, catalogue)
     return broken or _reach(order, tree, nic, up, catalogue)
+
+
+def _direct(order: dict[str, Any], nic: dict[str, Any], mode: dict[str, Any], catalogue: Catalogue) -> set[str]:
+    """Return what a dragonfly or a HyperX breaks."""
+    shape, rack, room = (
+        shape_of(order, mode["ports"]),
+        _per_rack(_system(order, catalogue), catalogue),
+        catalogue["room"],
+    )
+    if shape is None:
+        return {"direct"}
+    tree = {"tiers": 1, "held": shape["held"], "rack": rack}
+    cables = _between(order, mode, catalogue)
+    metres = partial(_metres, room=room)
+    far = is_out_of_reach(order, shape, racked=rack, metres=metres, cables=cables)
+    return {"reach"} if far else _reach(order, tree, nic, mode, catalogue)
+
+
+def _system(order: dict[str, Any], catalogue: Catalogue) -> dict[str, Any]:
+    found: dict[str, Any] = catalogue["systems"][order["system"]]
+    return found
 
 
 def _tier_rules(order: dict[str, Any], tree: dict[str, Any], catalogue: Catalogue) -> set[str]:
@@ -211,8 +237,7 @@ def _tor_rack(order: dict[str, Any], system: dict[str, Any], down: int, catalogu
 def _reach(
     order: dict[str, Any], tree: dict[str, Any], nic: dict[str, Any], up: dict[str, Any], catalogue: Catalogue
 ) -> set[str]:
-    inside = catalogue["switches"][order["switch"]].get("co_packaged", False)
-    fitting = [cable for cable in catalogue["cables"].values() if not inside or "switch_module" in cable]
+    fitting = _fitting(order, catalogue)
     cage = nic.get("per_cage", 1)
     lower = [
         cable["reach_m"]
@@ -221,10 +246,21 @@ def _reach(
         and cable.get("nic_ports", 1) == cage
         and ("switch_module" in cable or cage == 1 or order["planes"] == 1)
     ]
-    upper = [cable["reach_m"] for cable in fitting if _rates(cable) == _rates(up) and cable.get("joins_switches", True)]
+    upper = [cable["reach_m"] for cable in _between(order, up, catalogue)]
     leaf, spine = _longest(order, tree, catalogue)
     short = leaf > max(lower, default=0) or (tree["tiers"] > 1 and spine > max(upper, default=0))
     return {"reach"} if short else set()
+
+
+def _fitting(order: dict[str, Any], catalogue: Catalogue) -> list[dict[str, Any]]:
+    inside = catalogue["switches"][order["switch"]].get("co_packaged", False)
+    return [cable for cable in catalogue["cables"].values() if not inside or "switch_module" in cable]
+
+
+def _between(order: dict[str, Any], mode: dict[str, Any], catalogue: Catalogue) -> list[dict[str, Any]]:
+    """Return the cables between two switches."""
+    fitting = _fitting(order, catalogue)
+    return [cable for cable in fitting if _rates(cable) == _rates(mode) and cable.get("joins_switches", True)]
 
 
 def _rates(part: dict[str, Any]) -> tuple[float, float]:
