@@ -81,7 +81,7 @@ def draw_front(command: Path, place: Path) -> None:
 def draw_reports(command: Path, place: Path) -> None:
     """Write reports of a search and of a batch, take their pictures, and draw a network."""
     words = (
-        ("search", PROBLEM, "--out", "results", "--no-plot"),
+        ("search", DOCS.parent / "experiments" / "problems" / f"{PROBLEM}.yaml", "--out", "results", "--no-plot"),
         ("report", f"results/{PROBLEM}", "-o", "report.html"),
         ("report", "experiment:sizes", "name:*4096*", "-o", "sizes.html", "--title", "4,096 NPUs, two engines"),
         ("draw", f"results/{PROBLEM}#knee", "-o", DOCS / "network.svg"),

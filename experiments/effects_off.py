@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from designs import design_file
 
 from evo_libra import Problem, load_problem
 from evo_libra.arrays import IntArray
@@ -26,8 +27,8 @@ _FREE = ("transceiver", "nic")
 
 
 def load(name: str, assignments: Sequence[str] = ()) -> Problem:
-    """Return a problem that comes with the package, with domains of any size, as the studies have them."""
-    found = load_problem(name, ["fabric.domains=any", *assignments])
+    """Return a problem of the studies or the package, with domains of any size, as the studies have them."""
+    found = load_problem(design_file(name), ["fabric.domains=any", *assignments])
     assert isinstance(found, Problem)  # noqa: S101 - these are
     return found
 

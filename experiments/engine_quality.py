@@ -1,4 +1,4 @@
-"""The default engine next to pymoo's eleven algorithms, on every problem that is shipped and on ZDT and DTLZ.
+"""The default engine next to pymoo's eleven algorithms, on every problem file of a design and on ZDT and DTLZ.
 
 `python experiments/engine_quality.py [FOLDER]` does the runs that are missing and prints the table of
 `docs/studies/engine_quality.md`. Every engine has the same evaluations, population and archive. A run is one line of
@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from common import markdown
+from designs import design_file, design_names
 from pymoo.problems import get_problem
 from scipy.stats import mannwhitneyu
 
@@ -135,16 +136,17 @@ ORDERS_SINCE = ("deepseek-v3-serving",)
 """Problems of the table that ask for orders since it was made; their rows are of the designs that they asked for."""
 
 
-def shipped() -> tuple[str, ...]:
-    """Return the names of the problem files of the package that ask for a design: orders are listed, not searched."""
-    files = sorted(packaged_folder().glob("*.yaml"))
-    return tuple(path.stem for path in files if not asks_for_order(read_source(path).data))
+def searched() -> tuple[str, ...]:
+    """Return the names of the problems of the package and the studies that ask for a design: orders are listed."""
+    files = packaged_folder().glob("*.yaml")
+    asked = [path.stem for path in files if not asks_for_order(read_source(path).data)]
+    return tuple(sorted([*asked, *design_names()]))
 
 
 @cache
 def problem_of(name: str) -> SearchProblem:
-    """Return a problem that is shipped or a test problem."""
-    return TestProblem(name) if name in TESTS else load_problem(name)
+    """Return a problem of the package or the studies, or a test problem."""
+    return TestProblem(name) if name in TESTS else load_problem(design_file(name))
 
 
 def objectives_of(problem: SearchProblem, found: Front) -> FloatArray:
@@ -263,14 +265,14 @@ def report(runs: Sequence[Run], write: Callable[[str], None] = print) -> None:
     files = [one for one in found if one.problem not in TESTS]
     above = sum(one.p < SIGNIFICANT for one in files)
     write(f"\nnot below the best: {sum(one.not_below for one in found)} of {len(found)} problems")
-    write(f"above pymoo's NSGA-II with p < {SIGNIFICANT}: {above} of {len(files)} shipped problems")
+    write(f"above pymoo's NSGA-II with p < {SIGNIFICANT}: {above} of {len(files)} problem files")
 
 
 def main() -> None:
     """Do what is missing and print the table."""
     words = argparse.ArgumentParser(description=__doc__)
     words.add_argument("folder", nargs="?", type=Path, default=Path("results/engine_quality"))
-    words.add_argument("--problems", nargs="+", default=[*shipped(), *TESTS])
+    words.add_argument("--problems", nargs="+", default=[*searched(), *TESTS])
     words.add_argument("--engines", nargs="+", default=[DEFAULT, *ALGORITHMS])
     words.add_argument("--first-seed", type=int, default=FIRST_SEED)
     words.add_argument("--seeds", type=int, default=SEEDS)

@@ -57,6 +57,7 @@ def _model(of: TrainedPlan) -> Iterator[Words]:
     yield from _flags(swiglu=model.gated, untied=not model.tied)
     if model.gated:
         yield "--normalization", "RMSNorm"
+    if not model.has_biases:
         yield "--position-embedding-type", "rope"
         yield ("--disable-bias-linear",)
     if model.latent is not None:

@@ -10,8 +10,7 @@ import numpy as np
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.errors import InputError
 from evo_libra.front.families import families_of, structures_of
-from evo_libra.front.front import Front
-from evo_libra.problem.protocol import TIME
+from evo_libra.front.front import Front, time_of
 
 STEP = 0.1
 """The share of the time in the question what the next one costs."""
@@ -54,8 +53,7 @@ class Candidates:
     @property
     def time(self) -> str:
         """The column of the time that is minimised: that of an iteration, or the first other one; empty for none."""
-        times = (TIME.column, *(column for column in self.objectives if column.endswith("_ms")))
-        return next((column for column in times if column in self.objectives), "")
+        return time_of(self.objectives)
 
     @property
     def priced(self) -> bool:

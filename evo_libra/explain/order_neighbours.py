@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from collections.abc import Iterator
 
-from evo_libra.network.orders.notation import mode_text, ratio_text
+from evo_libra.network.orders.differences import differing, value_of
 from evo_libra.network.orders.order import Order
+from evo_libra.network.orders.text import split_options, with_options
 from evo_libra.problem.orders import OrderBook, pool_of
 from evo_libra.problem.problem import Problem
-
-_CHOICES: Mapping[str, tuple[str, ...]] = {
-    "switch": ("switch",), "family": ("family",), "ports": ("nic", "ports", "Gbps"), "planes": ("planes",),
-    "leaf ratio": ("leaf_ratio",), "pod ratio": ("pod_ratio",), "uplinks": ("uplink_Gbps",),
-}  # fmt: skip
-"""Choices that one step changes, by the fields of an order."""
 
 
 def order_steps(problem: Problem, book: OrderBook, design: str) -> Iterator[tuple[str, int | None, str]]:
@@ -23,37 +17,27 @@ def order_steps(problem: Problem, book: OrderBook, design: str) -> Iterator[tupl
     A step to another order keeps the systems and the plans. Plans have the next value of one option.
     """
     place = int(book.place(problem.read(design))[0])
-    _, bar, plans = design.partition(" | ")
-    mine = book.orders[place]
+    head, bar, plans = design.partition(" | ")
+    mine, options = book.orders[place], split_options(head)[1]
     for other, order in enumerate(book.orders):
         if pool_of(order) == pool_of(mine) and (change := _change(mine, order)):
-            yield change, 1, f"{book.notation(other)}{bar}{plans}"
+            yield change, 1, f"{with_options(book.notation(other), options)}{bar}{plans}"
     for table_place, table in enumerate(problem.time.tables):
         for change, plan in _plans(problem, design, table_place):
             texts = plans.split(" | ")
             yield (
                 f"{table.name}: {change}",
                 None,
-                " | ".join([book.notation(place), *texts[:table_place], plan, *texts[table_place + 1 :]]),
+                " | ".join([head, *texts[:table_place], plan, *texts[table_place + 1 :]]),
             )
 
 
 def _change(mine: Order, other: Order) -> str:
     """Return the one choice that two orders differ in; empty where there is none or several."""
-    differing = {field.name for field in fields(Order) if getattr(mine, field.name) != getattr(other, field.name)}
-    found = [name for name, keys in _CHOICES.items() if differing & set(keys)]
-    if len(found) != 1 or not differing <= set(_CHOICES[found[0]]):
+    choices = differing(mine, other)
+    if len(choices) != 1:
         return ""
-    return f"{found[0]} {_value(other, found[0])} instead of {_value(mine, found[0])}"
-
-
-def _value(order: Order, choice: str) -> str:
-    if choice == "ports":
-        return mode_text(order.ports, order.Gbps)
-    if choice in ("leaf ratio", "pod ratio"):
-        return ratio_text(order.leaf_ratio if choice == "leaf ratio" else order.pod_ratio)
-    value = getattr(order, _CHOICES[choice][0])
-    return str(value) if choice != "uplinks" else ("as below" if value is None else f"{value:g}G")
+    return f"{choices[0]} {value_of(other, choices[0])} instead of {value_of(mine, choices[0])}"
 
 
 def _plans(problem: Problem, design: str, place: int) -> Iterator[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -11,14 +12,14 @@ import polars as pl
 from evo_libra.arrays import BoolArray, FloatArray, Population
 from evo_libra.errors import InputError
 from evo_libra.front.archive import non_dominated
-from evo_libra.front.front import Front, ranks
+from evo_libra.front.front import Front, ranks, time_of
 from evo_libra.network.bill import parts_of, pieces
 from evo_libra.problem.needs import NPU_PRICE
 from evo_libra.problem.objectives import MEASURES, PLAIN
 from evo_libra.problem.order_scenarios import product_prices, scenarios_of
 from evo_libra.problem.pricing.parts import BillOfMaterials
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.protocol import TIME
+from evo_libra.problem.protocol import Objective
 from evo_libra.problem.scenarios import draw
 from evo_libra.problem.statistics import NAMED
 
@@ -34,13 +35,14 @@ class Priced:
 
     Attributes
     ----------
-    frame : one row per design, in the order of the front, with the cost of the network, or of the whole order:
-        ``id``, ``time_ms``, ``cost_low_usd``, ``cost_value_usd``, ``cost_high_usd``, ``mean_usd``, ``worst_usd``,
+    frame : one row per design, in the order of the front, with the cost of the network, of the whole order, or of
+        tokens: ``id``, the time, ``cost_low_usd``, ``cost_value_usd``, ``cost_high_usd``, ``mean_usd``, ``worst_usd``,
         ``regret_usd``, ``regret_factor`` (null where the cheapest design costs nothing), ``rank`` by cost at the stated
         prices and ``rank_scored`` by score (1 is the least), ``on_front``, ``front_share`` (of orders: the share of
         drawn scenarios in which it is on the front), ``design``.
     parts : names of the parts; `prices` : (part, s) USD, the scenarios of `NAMED` first.
     pieces : (part, n) of each design; `cost` : (n, s) USD.
+    money : the column of the front that the cost is, or that of the network or the whole order.
     """
 
     frame: pl.DataFrame
@@ -48,10 +50,14 @@ class Priced:
     prices: FloatArray
     pieces: FloatArray
     cost: FloatArray
+    money: str
 
 
 def price_front(front: Front, problem: Problem, drawn: int, seed: int, score: Score = "mean") -> Priced:
     """Return the designs of a front of time and cost with their costs in scenarios of prices.
+
+    The time is that of an iteration; of a front without it, the first other one. If an objective of orders is what
+    tokens cost, that is the cost: prices of the order make it, and its throughput.
 
     The mean is over the scenarios that are drawn. The worst case is over all of them, those of `NAMED` included, so
     that it is the cost with all prices at the upper ends of their ranges. The regret is, in each scenario, how much
@@ -80,17 +86,19 @@ def price_front(front: Front, problem: Problem, drawn: int, seed: int, score: Sc
             f"prices are drawn for whole parts; those of '{problem.name}' come in any fraction, as their bandwidths "
             "are solved for"
         )
-    if TIME.column not in front.objectives:
-        raise InputError(f"designs of equal time are compared, but {TIME.column} is no objective of the front")
+    if not (column := time_of(front.objectives)):
+        found = ", ".join(front.objectives)
+        raise InputError(f"designs of equal time are compared, and no objective of the front is a time: {found}")
     designs = problem.read(front.frame["design"].to_list())
     parts, prices, counts = _bought(problem, problem.pricing, designs, drawn, seed)
-    cost, time = counts.T @ prices, front.frame[TIME.column].to_numpy()
+    time, money = front.frame[column].to_numpy(), _of_tokens(front, problem)
+    cost = counts.T @ prices if money is None else _in_scenarios(problem, [money], front, drawn, seed)[:, 0].T
     excess, factor = _regret(time, cost)
     scores = {"mean": cost[:, len(NAMED) :].mean(axis=1), "worst": cost.max(axis=1), "regret": excess}
     kept = _least_regret(time, cost, excess) if score == "regret" else non_dominated(np.stack([time, scores[score]]))
     frame = pl.DataFrame({
         "id": front.frame["id"],
-        TIME.column: time,
+        column: time,
         **{f"cost_{name}_usd": cost[:, s] for s, name in enumerate(NAMED)},
         **{f"{name}_usd": values for name, values in scores.items()},
         "regret_factor": [value if np.isfinite(value) else None for value in factor.tolist()],
@@ -100,7 +108,15 @@ def price_front(front: Front, problem: Problem, drawn: int, seed: int, score: Sc
         **({} if problem.book is None else {"front_share": _share(time, cost[:, len(NAMED) :])}),
         "design": front.frame["design"],
     })  # fmt: skip
-    return Priced(frame, parts, prices, counts, cost)
+    whole = "cost_usd" if problem.book is None else "order_cost_usd"
+    return Priced(frame, parts, prices, counts, cost, whole if money is None else money.column)
+
+
+def _of_tokens(front: Front, problem: Problem) -> Objective | None:
+    """Return the objective of a front of orders that is what tokens cost; None where it is no such front."""
+    orders = problem.book is not None and not {"order_cost_usd", "network_cost_usd"} & set(front.objectives)
+    of_tokens = (one for one in problem.objectives if (found := MEASURES[one.name]).paid and found.timed)
+    return next((one for one in of_tokens if orders and one.column in front.objectives), None)
 
 
 def _bought(
@@ -141,8 +157,17 @@ def kept_with_prices(front: Front, problem: Problem, drawn: int, seed: int) -> F
         raise InputError("no objective of the front depends on prices")
     if problem.optimal:
         raise InputError(f"prices are drawn for whole parts; those of '{problem.name}' come in any fraction")
-    weight = np.zeros((len(problem.time.loops), len(NAMED) + drawn))
-    sources = problem.sources
+    each = _in_scenarios(problem, problem.objectives, front, drawn, seed)[len(NAMED) :]
+    return np.asarray(np.mean([_kept(values) for values in each], axis=0))
+
+
+def _in_scenarios(problem: Problem, objectives: Sequence[Objective], front: Front, drawn: int, seed: int) -> FloatArray:
+    """Return (s, m, n) objectives of the designs of a front in each scenario of prices.
+
+    A statistic of the front is what it is in all scenarios together; each of them has the plain figure. An `InputError`
+    says that no price is a range.
+    """
+    weight, sources = np.zeros((len(problem.time.loops), len(NAMED) + drawn)), problem.sources
     found = scenarios_of(
         problem.pricing.kits, sources.npu, system=sources.system, book=problem.book, weight=weight, drawn=drawn,
         seed=seed,
@@ -152,11 +177,8 @@ def kept_with_prices(front: Front, problem: Problem, drawn: int, seed: int) -> F
     designs = problem.read(front.frame["design"].to_list())
     figures = replace(problem, sources=replace(sources, scenarios=found)).measure(designs).scenarios
     assert figures is not None, "the scenarios are there"  # noqa: S101 - internal error
-    # A statistic of the front is what it is in all scenarios together; each of them has the plain figure.
-    plain = [PLAIN[objective.name.partition(".")[0]] for objective in problem.objectives]
-    shape = (len(NAMED) + drawn, len(front))
-    each = np.stack([np.broadcast_to(one.minimised(figures), shape) for one in plain], axis=1)[len(NAMED) :]
-    return np.asarray(np.mean([_kept(values) for values in each], axis=0))
+    plain, shape = [PLAIN[one.name.partition(".")[0]] for one in objectives], (len(NAMED) + drawn, len(designs))
+    return np.stack([np.broadcast_to(one.minimised(figures), shape) for one in plain], axis=1)
 
 
 def _kept(values: FloatArray) -> BoolArray:

@@ -26,11 +26,15 @@ def compared_with(mine: Mapping[str, float], other: Mapping[str, float]) -> str:
     '10 % shorter in tpot, 20 % more expensive per Mtoken'
     >>> compared_with({"order_cost_usd": 9, "network_cost_usd": 12}, {"order_cost_usd": 10, "network_cost_usd": 10})
     '10 % cheaper in order cost, 20 % more expensive in network cost'
+    >>> compared_with({"time_ms": 90.0, "network_cost_usd": 12}, {"time_ms": 100.0, "network_cost_usd": 0})
+    '10 % faster, with a network cost'
     """
     several = sum(column.endswith("_usd") for column in mine) > 1
     return ", ".join(
         f"{_compared(column, 100.0 * (mine[column] / other[column] - 1.0))}"
         f"{f' in {noun(column)}' if several and column.endswith('_usd') and not per_what(column) else ''}"
+        if other[column]
+        else f"{'with a' if mine[column] else 'without'} {noun(column)}"
         for column in mine
     )
 

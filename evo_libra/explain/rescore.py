@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,10 +10,10 @@ import polars as pl
 
 from evo_libra.arrays import FloatArray
 from evo_libra.front.archive import non_dominated
-from evo_libra.front.front import Front, ranks
+from evo_libra.front.front import Front, ranks, time_of
 from evo_libra.network.fabric import Fabric, parse_fabric
+from evo_libra.network.orders.text import split_options, with_options
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.protocol import TIME
 from evo_libra.timing.schedule_choices import Schedules
 
 
@@ -40,18 +40,23 @@ class Rescored:
 
 
 def rescore(front: Front, problem: Problem) -> Rescored:
-    """Return the designs of a front with ``time_ms`` under the time of a problem that differs in nothing else.
+    """Return the designs of a front with its objectives under the time of a problem that differs in nothing else.
+
+    Ranks are by the time of an iteration; of a front without it, by the first other time.
 
     An `InputError` says that a design is none of the problem.
     """
     designs = front.frame["design"].to_list()
-    orders = problem.book is not None  # which have no options
-    kept_options, dropped = (designs, ()) if orders else _offered(map(parse_fabric, designs), problem.time.schedules)
+    kept_options, dropped = (
+        _offered_orders(designs, problem)
+        if problem.book is not None
+        else _offered(map(parse_fabric, designs), problem.time.schedules)
+    )
     found = problem.evaluate(kept_options)
-    before = front.frame[TIME.column].to_numpy()
+    before = front.frame[time_of(front.objectives)].to_numpy()
     after = found.objectives / np.array([[objective.scale] for objective in problem.objectives])
     columns = {f"{o.column}_rescored": row for o, row in zip(problem.objectives, after, strict=True)}
-    rescored = columns[f"{TIME.column}_rescored"]
+    rescored = columns[f"{time_of(front.objectives)}_rescored"]
     feasible = found.violation <= 0
     kept = np.zeros(len(designs), dtype=np.bool_)
     kept[feasible] = non_dominated(after[:, feasible])
@@ -75,6 +80,20 @@ def _offered(fabrics: Iterable[Fabric], schedules: Schedules) -> tuple[list[str]
         options = tuple(option for option in fabric.options if schedules.offers(fabric, option))
         dropped |= dict.fromkeys(name for name, value in fabric.options if (name, value) not in options)
         found.append(str(replace(fabric, options=options)))
+    return found, tuple(dropped)
+
+
+def _offered_orders(designs: Sequence[str], problem: Problem) -> tuple[list[str], tuple[str, ...]]:
+    """Return orders with those of their options that a time offers, and the names of the others."""
+    found, dropped = [], dict[str, None]()
+    for design in designs:
+        head, *plans = design.split(" | ")
+        order, given = split_options(head)
+        bare = " | ".join([order, *plans])
+        (fabric,) = problem.notation.fabrics(problem.read(bare)) if given else (None,)
+        kept = [one for one in given if fabric is not None and problem.time.schedules.offers(fabric, one)]
+        dropped |= dict.fromkeys(name for name, value in given if (name, value) not in kept)
+        found.append(" | ".join([with_options(order, kept), *plans]))
     return found, tuple(dropped)
 
 

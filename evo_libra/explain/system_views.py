@@ -14,6 +14,7 @@ from evo_libra.front.front import SYSTEM, Front
 from evo_libra.optimality.order_fronts import SystemFront, system_fronts
 from evo_libra.problem.orders import FOLDED
 from evo_libra.problem.problem import Problem
+from evo_libra.problem.protocol import SearchProblem
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +34,22 @@ class SystemRow:
     network_cost_usd: float
     order_cost_usd: float
     adds: str
+
+
+@dataclass(frozen=True)
+class SystemViews:
+    """The networks of each system of a problem of orders, and why products that the file names are in no row."""
+
+    systems: tuple[SystemRow, ...]
+    absent: tuple[str, ...]
+
+
+def views_of(problem: SearchProblem, front: Front) -> SystemViews | None:
+    """Return the views of a problem of orders and its front; None of another problem."""
+    if not isinstance(problem, Problem) or problem.book is None:
+        return None
+    rows = system_rows(problem)
+    return SystemViews(rows, tuple(absent(problem, front, rows)))
 
 
 def system_rows(problem: Problem) -> tuple[SystemRow, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,7 @@ from evo_libra.installed import require, view
 from evo_libra.network.fabric import NPU
 from evo_libra.problem.designs import genes_of, violations
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.protocol import SearchProblem
+from evo_libra.problem.protocol import TIME, SearchProblem
 
 
 def write_table(target: Path | BinaryIO, frame: pl.DataFrame, metadata: Mapping[str, str] | None = None) -> None:
@@ -116,8 +116,11 @@ class Front:
         """Return the designs as dictionaries."""
         return self.frame.to_dicts()
 
-    def spread(self, count: int) -> pl.DataFrame:
-        """Return at most `count` rows, even steps along the front on logarithmic axes, both ends included."""
+    def spread(self, count: int, named: Collection[int] = ()) -> pl.DataFrame:
+        """Return at most `count` rows, even steps along the front on logarithmic axes, both ends included.
+
+        Rows with the `named` ids come on top of them.
+        """
         if len(self) <= count:
             return self.frame
         values = np.log10(self.frame.select(self.objectives).to_numpy())
@@ -126,6 +129,8 @@ class Front:
         along = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(scaled, axis=0)).max(axis=1))])
         wanted = np.linspace(0.0, along[-1], count)
         chosen = np.unique(np.searchsorted(along, wanted))
+        if named:
+            chosen = np.union1d(chosen, np.flatnonzero(self.frame["id"].is_in(list(named)).to_numpy()))
         return self.frame.filter(pl.Series(np.isin(np.arange(len(self)), chosen)))
 
     def knee(self) -> dict[str, Any]:
@@ -192,6 +197,16 @@ class Front:
     def write(self, path: Path | BinaryIO) -> None:
         """Write the front as a Parquet file that carries its checksum; the same front gives the same bytes."""
         write_table(path, self.frame, {"objectives": ",".join(self.objectives)})
+
+
+def time_of(objectives: Sequence[str]) -> str:
+    """Return the column of the time that is minimised: that of an iteration, or the first other one; empty for none.
+
+    >>> time_of(("cost_usd", "time_ms")), time_of(("tpot_ms", "cost_per_Mtoken_usd")), time_of(("cost_usd",))
+    ('time_ms', 'tpot_ms', '')
+    """
+    times = (TIME.column, *(column for column in objectives if column.endswith("_ms")))
+    return next((column for column in times if column in objectives), "")
 
 
 def ranks(values: FloatArray) -> pl.Series:

@@ -12,13 +12,22 @@ import numpy as np
 from evo_libra.arrays import FloatArray, IntArray, Population, columns, no_plans
 from evo_libra.errors import InputError
 from evo_libra.optimality.bounds import held
+from evo_libra.optimality.fastest_plans import count_timed, fastest_plans
 from evo_libra.problem.constraints import Constraint
 from evo_libra.problem.needs import TRAINING
 from evo_libra.problem.objectives import MEASURES
-from evo_libra.problem.plans import UsefulPlans, all_plans, useful_plans
+from evo_libra.problem.plans import (
+    MAX_PLANS,
+    UsefulPlans,
+    all_plans,
+    grouped_plans,
+    useful_of_each,
+    useful_plans,
+)
 from evo_libra.problem.pricing.parts import WholeTopologies
 from evo_libra.problem.pricing.pricing import Topologies
 from evo_libra.problem.problem import Problem
+from evo_libra.problem.protocol import Evaluation
 from evo_libra.problem.time_models.time_model import TimeModel
 
 MAX_NETWORKS = 5_000_000
@@ -126,11 +135,15 @@ class Designs:
 
     def figures(self, problem: Problem) -> FloatArray:
         """Return their (m, n) objectives under the time of a problem; infinite where they break a limit."""
+        found = self.evaluated(problem)
+        return np.where(found.violation <= 0, found.objectives, np.inf)
+
+    def evaluated(self, problem: Problem) -> Evaluation:
+        """Return their objectives and violations under the time of a problem."""
         built = self._built(problem)
         designs = self._population(problem, built)
         built = built if designs.spares is None else built.times(problem.evaluator.of_spares(designs))
-        found = problem.evaluator.evaluate(designs, built, problem.traffic.of(built))
-        return np.where(found.violation <= 0, found.objectives, np.inf)
+        return problem.evaluator.evaluate(designs, built, problem.traffic.of(built))
 
     def population(self, problem: Problem) -> Population:
         """Return them as a population."""
@@ -185,6 +198,19 @@ def _effort(problem: Problem) -> int | None:
     return looked * schedules if looked * schedules <= most else None
 
 
+def count_designs(problem: Problem) -> int | None:
+    """Return how many designs of whole ports there are without those of useless plans; None where they are too many."""
+    networks = count_networks(problem)
+    if networks is None:
+        return None
+    try:
+        pairs = _pairs(problem, grouped=False) if problem.time.tables else networks
+    except InputError:  # too many plans to evaluate each, or none that fits
+        return None
+    count = pairs * len(spares_of(problem)) * count_schedules(problem)
+    return count if count <= (MAX_SERVED if problem.time.exact else MAX_TIMED) else None
+
+
 def bound_of(problem: Problem) -> TimeModel | None:
     """Return an exact time that is nowhere slower than a problem's; None where there is none.
 
@@ -196,13 +222,16 @@ def bound_of(problem: Problem) -> TimeModel | None:
 
 
 def _pairs(problem: Problem, *, grouped: bool) -> int:
-    """Return the number of pairs of a network and a plan that it can hold, or a group of plans that lie alike."""
+    """Return the number of pairs of a network and a plan that it can hold, or a group of plans that lie alike.
+
+    Pairs that were timed to find the plans count, too.
+    """
     table, plans = problem.structures.table, plans_of(problem)
     assert table is not None, "there are networks"  # noqa: S101 - internal error
     shape, way = held(problem, plans, table.npus, table.technology)
     size = np.ones(len(way)) if grouped else np.bincount(plans.ways.group)[way]
     each = np.bincount(shape, weights=size, minlength=len(table))
-    return int(sum(each[structure].sum() for structure, _ in networks_of(problem)))
+    return plans.timed + int(sum(each[structure].sum() for structure, _ in networks_of(problem)))
 
 
 def plans_of(problem: Problem) -> UsefulPlans:
@@ -217,8 +246,25 @@ def _plans(problem: Problem) -> UsefulPlans:
     measures = [MEASURES[objective.name] for objective in problem.objectives]
     faster_wins = all(measure.timed or TRAINING not in measure.needs for measure in measures)
     kept = faster_wins and all(map(_kept_by_faster, problem.constraints))
-    find = useful_plans if problem.time.exact and kept and not problem.time.serves else all_plans
-    return find(bound_of(problem) or problem.time, problem.constraints)
+    if not (problem.time.exact and kept) or problem.time.serves:
+        return all_plans(bound_of(problem) or problem.time, problem.constraints)
+    return _fastest_together(problem) or useful_plans(problem.time, problem.constraints)
+
+
+def _fastest_together(problem: Problem) -> UsefulPlans | None:
+    """Return the plans of workloads that have too many together, the fastest on each network; None for few plans.
+
+    There are none, either, of too many networks, and where drawn scenarios decide and not the time.
+    """
+    plans = useful_of_each(problem.time, problem.constraints)
+    few = prod(map(len, plans)) <= MAX_PLANS
+    if few or problem.sources.scenarios is not None or count_networks(problem) is None:
+        return None
+    timed = count_timed(problem, networks_of(problem), plans)
+    if timed > MAX_NETWORKS:
+        return None
+    found = fastest_plans(problem, networks_of(problem), plans)
+    return replace(grouped_plans(problem.time, found), timed=timed) if found.size else None
 
 
 def _kept_by_faster(constraint: Constraint) -> bool:

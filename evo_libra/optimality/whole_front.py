@@ -75,7 +75,7 @@ def whole_front(problem: Problem, known: FloatArray | None = None, until: float 
         return None
     none = np.empty((len(problem.objectives), 0))
     # A design that is known is not to be beaten by its own figures in other digits.
-    work = _Enumeration(problem, none if known is None else known * (1.0 + _ROUNDING), until)
+    work = Enumeration(problem, none if known is None else known * (1.0 + _ROUNDING), until)
     for structure, bandwidth in networks_of(problem):
         work.look_at(structure, bandwidth)
     return work.front()
@@ -90,7 +90,7 @@ class _Stage:
 
 
 @dataclass
-class _Enumeration:
+class Enumeration:
     """Designs on their way through the bounds, and those that came through.
 
     `best` are (m, k) objectives that designs have, without those that others beat.
@@ -123,9 +123,9 @@ class _Enumeration:
         """Evaluate networks of (n,) combinations and (d, n) B/s, with all that is open of them."""
         networks = self._designs(structure, bandwidth)
         for some in self._with_ways(networks) if self.problem.time.tables else iter([networks]):
-            if not self._stages:  # If nothing is bounded, nothing is left out.
+            if not self.stages:  # If nothing is bounded, nothing is left out.
                 planned = self._with_plans(some) if self.problem.time.tables else some
-                self._evaluate(self._with_schedules(planned))
+                self.evaluate(self._with_schedules(planned))
             elif self._late:
                 self._leave(some, self._without_traffic(some))
             else:
@@ -170,7 +170,7 @@ class _Enumeration:
         return Members(shape, len(table)), way
 
     @cached_property
-    def _stages(self) -> list[_Stage]:
+    def stages(self) -> list[_Stage]:
         """The bounds that designs have to pass before they are evaluated."""
         bound, tables, found = bound_of(self.problem), bool(self.problem.time.tables), []
         if bound is not None and tables:
@@ -203,7 +203,7 @@ class _Enumeration:
 
     def _with_plans(self, some: Designs) -> Designs:
         """Return designs with all plans of their groups, the last ones that designs have."""
-        groups = self._plans.clusters if self._stages else self._plans.ways
+        groups = self._plans.clusters if self.stages else self._plans.ways
         node, plan = groups.members.of(some.group)
         return replace(some.select(node), plan=self._plans.plans[:, plan])
 
@@ -215,10 +215,10 @@ class _Enumeration:
 
     def _pass(self, some: Designs, place: int) -> None:
         """Bound designs, and pass on those that may not be beaten, the lowest bounds first."""
-        if place == len(self._stages):
-            self._evaluate(some)
+        if place == len(self.stages):
+            self.evaluate(some)
             return
-        stage = self._stages[place]
+        stage = self.stages[place]
         bound = some.figures(stage.problem)
         if not place:
             self._count(some, bound)
@@ -274,11 +274,11 @@ class _Enumeration:
         self.networks += int((networks[:, 1:] != networks[:, :-1]).any(axis=0).sum())
         self.last = networks[:, -1:]
 
-    def _evaluate(self, some: Designs) -> None:
+    def evaluate(self, some: Designs) -> None:
         """Evaluate designs and keep those that nothing beats so far."""
         figures = some.figures(self.problem)
         self.timed += len(some)
-        if not self._stages:
+        if not self.stages:
             self._count(some, figures)
         # Most are beaten whatever their last digits.
         left = np.flatnonzero(~_beaten(figures * (1.0 - _SAME), self.best))

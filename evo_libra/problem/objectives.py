@@ -152,6 +152,11 @@ class Measure:
         return self.timed or USERS in self.needs
 
     @property
+    def of_rent(self) -> bool:
+        """Whether rented systems have it: it is of no price or power, or of all costs over the years of operation."""
+        return {TCO, NPU_PRICE} <= self.needs or not (self.paid or WATTS in self.needs)
+
+    @property
     def uncertain(self) -> bool:
         """Whether prices or weights have a part in it, which may be ranges."""
         return self.timed or self.paid or NPU_PRICE in self.needs

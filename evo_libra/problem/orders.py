@@ -131,8 +131,8 @@ class OrderBook:
     @property
     def efficiency(self) -> FloatArray:
         """(t,) the part of its bandwidth that traffic reaches in each scale-out network; 1 inside of systems."""
-        switches = (self.products.switches[order.switch] for order in self.orders if order.switch is not None)
-        outer = [switch.efficiency for switch in switches]
+        switches = (self.products.switches.get(order.switch or "") for order in self.orders if order.count > 1)
+        outer = [1.0 if switch is None else switch.efficiency for switch in switches]
         return np.array([*[1.0] * len(self.pools), *outer])
 
     def place(self, designs: Population) -> IntArray:
@@ -202,7 +202,8 @@ def _scale_up(products: ProductsSpec, pool: Pool) -> Kit:
 
 def _scale_out(products: ProductsSpec, order: Order, tree: Topology, bill: OrderBill) -> Kit:
     """Return the network around systems as one part, with the price and the power of its section of the bill."""
-    assert order.switch is not None, "several systems have a network"  # noqa: S101 - internal error
+    if order.switch is None:
+        return _data_center(products, order)
     switch = products.switches[order.switch]
     radix = max(mode.ports for mode in switch.modes)
     whole = Part(
@@ -214,6 +215,22 @@ def _scale_out(products: ProductsSpec, order: Order, tree: Topology, bill: Order
         technology=order.switch, block=BLOCK_NAMES.index("scale-out"), rank=1, port_rate=order.Gbps * GIGA / _BITS,
         ports=order.ports, domain_size=None, latency=_CABLE, energy=0.0, links=None, uplink=None, transceiver=None,
         nic=None, switch=whole, reach=reach,
+    )  # fmt: skip
+
+
+def _data_center(products: ProductsSpec, order: Order) -> Kit:
+    """Return the network that joins rented systems, which is in their price: each NPU has all of its rate."""
+    system = products.systems[order.system]
+    spec = system.data_center
+    assert spec is not None, "several systems have a network"  # noqa: S101 - internal error
+    whole = Part(
+        name=written(order, products), kind="switch", price=_NOTHING, power=0.0, ports=max(order.count, 2),
+        latency=0.0, source=system.source, year=system.year,
+    )  # fmt: skip
+    return ScaleOutKit(
+        technology="data-center", block=BLOCK_NAMES.index("scale-out"), rank=1, port_rate=spec.Gbps * GIGA / _BITS,
+        ports=1, domain_size=None, latency=seconds(spec.latency_ns), energy=0.0, links=None, uplink=None,
+        transceiver=None, nic=None, switch=whole,
     )  # fmt: skip
 
 

@@ -85,11 +85,13 @@ class UsefulPlans:
     time : of the workloads under these plans.
     plans : (w, p) places of the plans of each workload.
     ways : groups of all plans that lie alike.
+    timed : pairs of a network and a plan that were timed to find these plans.
     """
 
     time: TimeModel
     plans: IntArray
     ways: PlanGroups
+    timed: int = 0
 
     def __len__(self) -> int:
         return int(self.plans.shape[1])
@@ -134,13 +136,18 @@ def useful_plans(time: TimeModel, constraints: Sequence[Constraint]) -> UsefulPl
 
     An `InputError` says that the workloads leave too many open together, or that none meets the limits of memory.
     """
+    return _together(time, useful_of_each(time, constraints))
+
+
+def useful_of_each(time: TimeModel, constraints: Sequence[Constraint]) -> list[IntArray]:
+    """Return those plans of each table; an `InputError` says that limits on serving concern slower ones."""
     from evo_libra.workload.plans.dominance import undominated  # noqa: PLC0415 - few problems have open plans
 
     check_time_decides(time, constraints)
-    return _together(time, [
+    return [
         undominated(loop.time, loop.workload.placements[2], fitting(loop.workload, constraints))
         for loop in time.open_loops
-    ])  # fmt: skip
+    ]
 
 
 def all_plans(time: TimeModel, constraints: Sequence[Constraint]) -> UsefulPlans:
@@ -157,7 +164,13 @@ def _together(time: TimeModel, kept: Sequence[IntArray]) -> UsefulPlans:
         raise InputError("no plan meets the limits of memory")
     if not kept:
         return UsefulPlans(time, no_plans(1), _groups(time, no_plans(1), ()))
-    plans = _of_one_npu(time.tables, np.array(np.meshgrid(*kept, indexing="ij")).reshape(len(kept), -1))
+    return grouped_plans(
+        time, _of_one_npu(time.tables, np.array(np.meshgrid(*kept, indexing="ij")).reshape(len(kept), -1))
+    )
+
+
+def grouped_plans(time: TimeModel, plans: IntArray) -> UsefulPlans:
+    """Return (w, p) plans of all workloads together, in the groups that lie alike."""
     return UsefulPlans(time, plans, _groups(time, plans, [table.placements[2] for table in time.tables]))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evo_libra.arrays import GIGA, IntArray, Population
-from evo_libra.errors import InputError, counted, shortened, unknown
+from evo_libra.errors import InputError, counted, shortened, suggestion, unknown
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.network.catalog.technologies import Catalog, Technology
 from evo_libra.network.fabric import NPU, Fabric, fabrics_of, networks_of, parse_fabric, population_of, written
@@ -153,36 +153,60 @@ def spares_of(fabrics: Sequence[Fabric], *, known: bool) -> IntArray | None:
     return np.array([fabric.spares for fabric in fabrics], dtype=np.int64)
 
 
-def plans_of(fabrics: Sequence[Fabric], tables: Sequence[PlanTable], npus: Sequence[str | None]) -> IntArray | None:
-    """Return (w, n) the places of the plans of designs on (n,) accelerators.
+def plans_of(
+    fabrics: Sequence[Fabric], tables: Sequence[PlanTable], npus: Sequence[str | None], orders: Sequence[str] = ()
+) -> IntArray | None:
+    """Return (w, n) the places of the plans of designs on (n,) accelerators, or of orders that are written as given.
 
     An `InputError` names a plan that is missing or unknown.
     """
+    written = [f"order '{order}'" for order in orders] or [f"design '{fabric}'" for fabric in fabrics]
+    bare = orders or [str(replace(fabric, plans=())) for fabric in fabrics]
     if not tables:
-        wrong = next((fabric for fabric in fabrics if fabric.plans), None)
+        wrong = next((text for text, fabric in zip(written, fabrics, strict=True) if fabric.plans), None)
         if wrong is not None:
-            raise InputError(f"the design '{wrong}' has a plan; the workloads of the problem leave none open")
+            raise InputError(f"the {wrong} has a plan; the workloads of the problem leave none open")
         return None
     places = np.empty((len(tables), len(fabrics)), dtype=np.int64)
     for n, fabric in enumerate(fabrics):
         if len(fabric.plans) != len(tables):
-            example = " | ".join(table.texts[0] for table in tables)
+            example = " | ".join(_example(table, npus[n]) for table in tables)
             needed = "a plan is needed" if len(tables) == 1 else f"{len(tables)} are needed"
             raise InputError(
-                f"the design '{fabric}' has {counted(len(fabric.plans), 'plan') if fabric.plans else 'no plan'}, and "
-                f"{needed}; write it like {replace(fabric, plans=())} | {example}"
+                f"the {written[n]} has {counted(len(fabric.plans), 'plan') if fabric.plans else 'no plan'}, and "
+                f"{needed}; write it like {bare[n]} | {example}"
             )
         for place, (table, text) in enumerate(zip(tables, fabric.plans, strict=True)):
-            name, on = npus[n], "" if npus[n] is None else f" on {npus[n]}"
-            npu = 0 if name is None else table.npus.index(name)
+            npu = _npu_of(table, npus[n])
+            on = " on these systems" if orders else "" if npus[n] is None else f" on {npus[n]}"
             places[place, n] = table.find(text, npu)
             if places[place, n] < 0:
                 if option := next((word for word in text.split() if "=" in word), ""):
-                    raise InputError(f"'{option}' in the design '{fabric}' goes before the bar, after the network")
-                mine = np.flatnonzero(table.npu == npu)
-                known = f"{len(mine):,} plans of {table.name}{on}, such as {table.texts[mine[0]]}"
-                raise InputError(f"'{text}' in the design '{fabric}' is none of the {known}")
+                    raise InputError(f"'{option}' in the {written[n]} goes before the bar, after the network")
+                mine = [table.texts[place] for place in np.flatnonzero(table.npu == npu).tolist()]
+                known = f"{len(mine):,} plans of {table.name}{on}, such as {_example(table, npus[n])}"
+                raise InputError(
+                    f"'{text}' in the {written[n]} is none of the {known}{suggestion(text, _begun(text, mine))}"
+                )
     return places
+
+
+def _begun(text: str, plans: Sequence[str]) -> Sequence[str]:
+    """Return the plans that have all words of a text, which may lack some; all plans where none has."""
+    words = set(text.split())
+    return [plan for plan in plans if words <= set(plan.split())] or plans
+
+
+def _npu_of(table: PlanTable, name: str | None) -> int:
+    """Return the place of an accelerator in a table; the only one has no name."""
+    return 0 if name is None else table.npus.index(name)
+
+
+def _example(table: PlanTable, npu: str | None) -> str:
+    """Return a plan of an accelerator, one that fits its memory where there is one."""
+    mine = np.flatnonzero(table.npu == _npu_of(table, npu))
+    fits = mine[table.memory[mine] <= table.capacity[mine]]
+    return table.texts[int((fits if len(fits) else mine)[0])]
 
 
 def plan_columns(designs: Population, tables: Sequence[PlanTable]) -> dict[str, list[str]]:

@@ -12,8 +12,11 @@ from evo_libra.arrays import Population
 from evo_libra.errors import InputError, shortened
 from evo_libra.network.fabric import Fabric, fabrics_of
 from evo_libra.network.orders.check import violations
+from evo_libra.network.orders.choices import built_of
+from evo_libra.network.orders.differences import not_among
 from evo_libra.network.orders.notation import read_order
-from evo_libra.network.orders.text import is_order
+from evo_libra.network.orders.text import is_order, split_options, with_options
+from evo_libra.network.orders.topology import topology_of
 from evo_libra.problem.orders import OrderBook
 from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.problem.written_designs import dimension_columns, plan_columns, plans_of
@@ -41,23 +44,23 @@ class OrderNotation:
         An `InputError` says which one cannot be read, breaks a rule of vendors, or is none of the orders of the file.
         """
         texts = [designs] if isinstance(designs, str) else designs
-        heads, plans = zip(*(_split(text) for text in texts), strict=True)
+        heads, options, plans = zip(*(_split(text) for text in texts), strict=True)
         structure = np.array([self._place(head) for head in heads], dtype=np.int64)
         npus, technology = self.book.structures.look_up(structure)
         kits = self.book.catalog.technologies
         rate = np.array([one.bandwidth_cap or 0.0 for one in kits])[technology]
         blocks = self.book.blocks[technology]
         population = Population(npus=npus, block=blocks, technology=technology, bandwidth=np.where(npus > 1, rate, 0.0))
-        fabrics = [Fabric((), plans=mine) for mine in plans]
-        if self.time.schedules.scheduled:
-            population = replace(population, schedule=self.time.schedules.read(fabrics, blocks))
+        rows = zip(fabrics_of(population, self.book.catalog.names), options, plans, strict=True)
+        fabrics = [replace(fabric, options=named, plans=mine) for fabric, named, mine in rows]
+        population = replace(population, schedule=self.time.schedules.read(fabrics, blocks))
         names: list[str | None] = [self.book.names[place] for place in self.book.pool[structure].tolist()]
         if len(self.book.names) == 1:
             names = [None] * len(names)
-        return replace(population, plan=plans_of(fabrics, self.time.tables, names))
+        return replace(population, plan=plans_of(fabrics, self.time.tables, names, heads))
 
     def _place(self, text: str) -> int:
-        """Return the place of an order."""
+        """Return the place of an order, or of one that builds the same."""
         if not is_order(text):
             raise InputError(
                 f"'{shortened(text)}' is no order, which begins with a number of systems, such as "
@@ -69,17 +72,25 @@ class OrderNotation:
         broken = violations(order, self.book.products, self.book.limits)
         if broken:
             raise InputError(f"the order '{text}' cannot be bought: {broken[0]}")
-        raise InputError(f"the order '{text}' is none of the {len(self.book):,} that the file allows")
+        built = built_of(order, topology_of(order, self.book.products))
+        for place, (one, tree) in enumerate(zip(self.book.orders, self.book.trees, strict=True)):
+            if built_of(one, tree) == built:
+                return place
+        why = not_among(order, self.book.orders)
+        raise InputError(f"the order '{text}' is none of the {len(self.book):,} that the file allows: {why}")
 
     def written(self, population: Population) -> list[str]:
         """Return designs in the notation."""
         texts = list(zip(*plan_columns(population, self.time.tables).values(), strict=True)) or [()] * len(population)
         heads = [self.book.notation(place) for place in self.book.place(population).tolist()]
+        if population.schedule is not None:
+            rows = zip(heads, self.fabrics(population), strict=True)
+            heads = [with_options(head, fabric.options) for head, fabric in rows]
         return [BAR.join([head, *plans]) for head, plans in zip(heads, texts, strict=True)]
 
     def fabrics(self, population: Population) -> list[Fabric]:
-        """Return the networks of designs as records."""
-        return fabrics_of(population, self.book.catalog.names)
+        """Return the networks of designs as records, with the options that the problem leaves open."""
+        return self.time.schedules.named(fabrics_of(population, self.book.catalog.names), population)
 
     def describe(self, population: Population) -> Mapping[str, list[Any]]:
         """Return the columns that describe designs: the notation, products, and each part of each dimension."""
@@ -91,11 +102,13 @@ class OrderNotation:
             "npus": [order.active_npus for order in orders],
             "bought_npus": [order.bought_npus for order in orders],
         }
+        found |= self.time.schedules.columns(population)
         return (
             found | plan_columns(population, self.time.tables) | dimension_columns(population, self.book.catalog.names)
         )
 
 
-def _split(text: str) -> tuple[str, tuple[str, ...]]:
+def _split(text: str) -> tuple[str, tuple[tuple[str, str], ...], tuple[str, ...]]:
+    """Return an order, its options and its plans."""
     head, *plans = (part.strip() for part in text.split("|"))
-    return head, tuple(plans)
+    return *split_options(head), tuple(plans)

@@ -23,10 +23,10 @@ POPULATION, EVALUATIONS = 650, 13_000
 OPEN = "chunks: [4, 16, 64, 256], scheduler: [baseline, offline-greedy], algorithms: search"
 CASES = (
     ("gpt3-4k", "{model: astra, latency_ns: 500}"),
-    ("dense-4k", "{model: astra}"),
+    ("experiments/problems/dense-4k.yaml", "{model: astra}"),
     ("moe-4k", "{model: astra}"),
     ("gpt3-4k", "{model: themis, latency_ns: 500}"),
-    ("dense-4k", "{model: themis}"),
+    ("experiments/problems/dense-4k.yaml", "{model: themis}"),
     ("gpt3-4k", f"{{model: themis, latency_ns: 500, {OPEN}}}"),
 )
 

@@ -17,7 +17,14 @@ from evo_libra.front.indicators import hypervolume
 from evo_libra.optimality.whole_designs import effort_of
 from evo_libra.searching.registry import choose
 
-PARTS = ("wafer-20", "dense-1k", "dense-4k", "dense-32k", "moe-4k", "dlrm-1k-parts")
+PARTS = (
+    "wafer-20",
+    "dense-1k",
+    "experiments/problems/dense-4k.yaml",
+    "experiments/problems/dense-32k.yaml",
+    "moe-4k",
+    "dlrm-1k-parts",
+)
 SEEDS, EVALUATIONS, SHARE = 10, 50_000, 0.05
 
 

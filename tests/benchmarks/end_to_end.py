@@ -13,17 +13,19 @@ import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 
+STUDIES = Path(__file__).parents[2] / "experiments" / "problems"
 COMMANDS = (
     "search gpt3-4k --evaluations 1000000 --json",
     "search gpt3-4k --evaluations 1000000 --memetic 0 --json",
     "search gpt3-4k --engine nsga2 --population 100 --evaluations 200000 --memetic 0 --json",
-    "search llama3-405b-16k --engine nsga3 --population 10000 --evaluations 200000 --memetic 0 --json",
+    f"search {STUDIES}/llama3-405b-16k.yaml --engine nsga3 --population 10000 --evaluations 200000 --memetic 0 --json",
     "search gpt3-4k --set 'time={model: astra, latency_ns: 500}' --evaluations 100000 --memetic 0 --json",
     "search gpt3-4k --set 'time={model: themis, latency_ns: 500}' --evaluations 20000 --memetic 0 --json",
     "search moe-4k --json",
     "search moe-4k --engine exhaustive --json",
-    "search dense-4k --engine exhaustive --json",
+    f"search {STUDIES}/dense-4k.yaml --engine exhaustive --json",
     "search gpt3-4k",
 )
 COMPILED = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}

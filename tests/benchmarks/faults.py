@@ -19,9 +19,9 @@ SPARES = "faults={checkpoint_s: 10, restart_s: 600, spares: [0, 32, 64, 128, 256
 BOTH, ALL = "objectives=[time, cost]", "objectives=[time, cost, goodput]"
 CASES = (
     ("gpt3-4k", PARTS, 60),
-    ("dense-4k", [], 30),
+    ("experiments/problems/dense-4k.yaml", [], 30),
     ("dlrm-1k-parts", [], 60),
-    ("llama3-405b-16k", [], 30),
+    ("experiments/problems/llama3-405b-16k.yaml", [], 30),
 )
 
 

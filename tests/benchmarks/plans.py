@@ -31,7 +31,7 @@ def seconds(runs: Sequence[Callable[[], object]]) -> float:
 
 def row(model: str, rounds: int) -> str:
     settings = [f"time={{model: {model}, efficiency: {{optics-400g: 0.85}}}}", "fabric.blocks=[switch]"]
-    problem = load_problem("llama3-405b-16k", settings)
+    problem = load_problem("experiments/problems/llama3-405b-16k.yaml", settings)
     assert isinstance(problem, Problem)
     random = np.random.default_rng(0)
     genes = problem.genome.sample(random, POPULATION)

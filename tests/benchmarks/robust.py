@@ -20,7 +20,7 @@ CASES = (
     ("gpt3-4k", PARTS, "[time.p95, cost.p95]", 60),
     ("gpt3-4k", PARTS, "[time.mean, cost.worst]", 60),
     ("dense-1k", ["workloads[0].parallelism.tp=8"], "[time.p95, cost.p95]", 10),
-    ("mixed-models-4k", [], "[time.p95, cost.p95]", 20),
+    ("experiments/problems/mixed-models-4k.yaml", [], "[time.p95, cost.p95]", 20),
 )
 
 

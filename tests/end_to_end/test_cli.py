@@ -13,6 +13,7 @@ import numpy as np
 import psutil
 import pytest
 from command import COMMAND, run, run_json
+from designs import design_file
 from patience import ended, run_to_end, wait_for
 
 from evo_libra.ui.tables.references import comparison
@@ -108,11 +109,11 @@ def test_reference_designs_are_listed_and_stand_beside_a_front(tmp_path: Path) -
     assert designs == run_json(tmp_path, "catalog")["designs"]
     shown = run(tmp_path, "catalog", "designs").stdout
     assert all(name in shown and str(one["year"]) in shown for name, one in designs.items())
-    asked = ["search", "mixtral-8x7b-256", "--evaluations", "2000"]
+    asked = ["search", design_file("mixtral-8x7b-256"), "--evaluations", "2000"]
     rows = run_json(tmp_path, *asked)["references"]
     assert [row["name"] for row in rows] == ["dgx-h100-superpod", "rail-only-h100"]
     for row in rows:
-        found = run_json(tmp_path, "evaluate", "mixtral-8x7b-256", "--design", row["design"])
+        found = run_json(tmp_path, "evaluate", design_file("mixtral-8x7b-256"), "--design", row["design"])
         assert (row["time_ms"], row["cost_usd"]) == (pytest.approx(found["time_ms"], rel=1e-12), found["cost_usd"])
     shown = " ".join(run(tmp_path, *asked).stdout.split())
     assert all(f"{row['name']}: {comparison(row)}" in shown for row in rows)

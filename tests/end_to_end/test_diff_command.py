@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from command import call, call_json, run
+from designs import design_file
 
 from evo_libra.errors import InputError
 
@@ -16,7 +17,7 @@ TRAINED = "mixtral-8x7b-256"
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("diff")
     run(path, "search", "gpt3-4k", "--evaluations", "1500", "--population", "100")
-    run(path, "search", TRAINED, "--evaluations", "600", "--population", "100")
+    run(path, "search", design_file(TRAINED), "--evaluations", "600", "--population", "100")
     return path
 
 
@@ -54,7 +55,7 @@ def test_batches_are_times_of_the_changed_problem() -> None:
         if one["first_ms"] is None:
             assert one["why_not"]
             continue
-        written = call_json("evaluate", f"{TRAINED}#{found['first']['design']}", "--set", change)
+        written = call_json("evaluate", f"{design_file(TRAINED)}#{found['first']['design']}", "--set", change)
         assert written["time_ms"] == pytest.approx(one["first_ms"], rel=1e-12)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from designs import design_file
 
 import evo_libra
 
@@ -100,7 +101,7 @@ def catalogues(opened: dict[str, int]) -> dict[str, int]:
     ["gpt3-4k", *(pytest.param(name, marks=pytest.mark.slow) for name in ("llama3-405b-16k", "llama3-70b-serving"))],
 )
 def test_a_search_opens_each_catalogue_once_and_builds_its_problem_once(name: str, results: Path) -> None:
-    found = search(name, results)
+    found = search(design_file(name), results)
     assert set(catalogues(found["opened"]).values()) == {1}
     assert found["built"] == 1
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from command import call, call_json, run
+from designs import design_file
 
 from evo_libra.experiment.store.folder import RunFolder
 from evo_libra.explain.labels import value_text
@@ -26,7 +27,7 @@ WIDE = 400
 def knee(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Addressed]:
     """Return the knee of a front, in whose folder commands run."""
     folder = tmp_path_factory.mktemp(request.param)
-    run(folder, "search", request.param, "--evaluations", PROBLEMS[request.param], "--population", "50")
+    run(folder, "search", design_file(request.param), "--evaluations", PROBLEMS[request.param], "--population", "50")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setenv("COLUMNS", str(WIDE))

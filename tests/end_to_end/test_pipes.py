@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from command import COMMAND, run, run_json
+from designs import design_file
 from patience import run_to_end
 
 from evo_libra.exchange.registry import writers
@@ -17,7 +18,7 @@ TEXTS = sorted(writers().keys() - {"bill-excel"})
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder of results with a front that every format can be written of."""
     folder = tmp_path_factory.mktemp("store")
-    run(folder, "search", "mixtral-8x7b-256", "--evaluations", "1000", "--engine", "random")
+    run(folder, "search", design_file("mixtral-8x7b-256"), "--evaluations", "1000", "--engine", "random")
     return folder
 
 

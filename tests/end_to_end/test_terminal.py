@@ -18,9 +18,9 @@ _MOVING = re.compile(r"[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] |[━╸╺ ]{40} \d+/\d
 _COLOURS = re.compile(rb"\x1b\[[\d;]*[34]\d")
 _COMMAND = re.compile(r"`(evo-libra [^`]+)`")
 _FIRST = "evo-libra search problems/buy-deepseek-v3-8k.yaml"
-_DESIGN = "evo-libra search llama3-405b-16k"
+_DESIGN = "evo-libra search moe-4k"
 _QUICK = {
-    "buy-deepseek-v3-8k": "small-order", "llama3-405b-16k": "dense-1k",
+    "buy-deepseek-v3-8k": "small-order",
     "search repurpose": "search repurpose --evaluations 60 --no-plot",
 }  # fmt: skip
 """Smaller problems in the place of those of the README, whose commands take a minute."""

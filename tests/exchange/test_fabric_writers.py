@@ -11,6 +11,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from designs import design_file
 from openpyxl import load_workbook
 
 from evo_libra import load_problem
@@ -27,7 +28,7 @@ LINKS = ("link", "uplink", "short link", "short uplink")
 
 
 def designs(name: str, count: int = 2) -> list[Chosen]:
-    problem = load_problem(name)
+    problem = load_problem(design_file(name))
     population = problem.decode(problem.genome.sample(np.random.default_rng(11), 30))
     best = np.argsort(problem.evaluate(population).violation, kind="stable")[:count]
     return [Chosen(problem, population.select([place])) for place in best.tolist()]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from designs import design_file
+
 from evo_libra import load_problem
 from evo_libra.exchange.graphviz import network_dot
 from evo_libra.explain.drawn_network import drawn_network
@@ -10,7 +12,7 @@ DESIGN = "SW(8)@nvlink4:450_CL(2048)@optics-400g:100 | tp16 dp1024 mb2 zero3 ove
 
 
 def test_counts_of_switches_and_cables_are_those_of_the_bill() -> None:
-    problem = load_problem("llama3-405b-16k")
+    problem = load_problem(design_file("llama3-405b-16k"))
     text = network_dot(drawn_network(DESIGN, problem))
     rows = [row for row in problem.pricing.bill(problem.read(DESIGN)) if row["item"] in {"link", "uplink", "switch"}]
     assert rows

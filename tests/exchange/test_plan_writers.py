@@ -17,7 +17,7 @@ from evo_libra.workload.plans.plans import FULL, HOST, NETWORK, NONE, NPU, NVME,
 
 DECODER = {
     "layers": 4, "hidden": 64, "heads": 8, "kv_heads": 8, "head_width": 8, "feed_forward": 256, "vocabulary": 99,
-    "gated": False, "tied": True, "latent": None, "experts": None, "mixed": None, "predictors": 0,
+    "gated": False, "has_biases": True, "tied": True, "latent": None, "experts": None, "mixed": None, "predictors": 0,
 }  # fmt: skip
 SETUP = {
     "sequence": 32, "global_batch": 48, "balanced": False, "gradient_bytes": 4.0, "precision": "bf16",
@@ -65,7 +65,7 @@ def test_arguments_of_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     ({"decoder": {"kv_heads": 2}}, ["--group-query-attention", "--num-query-groups 2"], []),
     ({"decoder": {"head_width": 16}}, ["--kv-channels 16"], []),
     ({"decoder": {"tied": False}}, ["--untie-embeddings-and-output-weights"], []),
-    ({"decoder": {"gated": True}},
+    ({"decoder": {"gated": True, "has_biases": False}},
      ["--swiglu", "--normalization RMSNorm", "--position-embedding-type rope", "--disable-bias-linear"], []),
     ({"zero": 1}, ["--use-distributed-optimizer"], []),
     ({"zero": 1, "overlap_dp": 1},

@@ -15,6 +15,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
+from designs import design_file
 from effort import costly
 from hypothesis import Phase, given
 from hypothesis import strategies as st
@@ -39,7 +40,7 @@ MANY = costly(50, phases=[Phase.explicit, Phase.generate])
 
 @cache
 def problem_of(name: str, *changes: str) -> Problem:
-    found = load_problem(name, list(changes))
+    found = load_problem(design_file(name), list(changes))
     assert isinstance(found, Problem)
     return found
 
@@ -59,8 +60,9 @@ def read_back(chosen: Chosen, text: str) -> dict[str, Any]:
 
 
 def with_workload(name: str, workload: dict[str, Any]) -> Problem:
-    """Return a shipped problem with another workload."""
-    data = parse_source((FOLDER / f"{name}.yaml").read_text(), name).data
+    """Return a problem with another workload."""
+    path = Path(design_file(name))
+    data = parse_source((path if path.suffix else FOLDER / f"{name}.yaml").read_text(), name).data
     found = load_problem({**data, "workloads": [workload]})
     assert isinstance(found, Problem)
     return found

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import agreement
 import pytest
+from designs import design_file
 from effort import costly
 from hypothesis import HealthCheck, Phase, given, reject
 from hypothesis import strategies as st
@@ -55,7 +56,7 @@ def test_every_row_of_a_shipped_problem_is_what_its_design_evaluates_to(name: st
     changes = SHIPPED[name]
     ways = list(agreement.WAYS)
     way = ways[list(SHIPPED).index(name) % len(ways)]
-    asked = agreement.Asked(name, changes, NUMBERS, tmp_path)
+    asked = agreement.Asked(design_file(name), changes, NUMBERS, tmp_path)
     assert checked(asked, way) > 0
 
 

@@ -6,6 +6,7 @@ import csv
 import io
 
 import pytest
+from designs import design_file
 
 from evo_libra import load_problem
 from evo_libra.errors import InputError
@@ -17,7 +18,7 @@ PER_BANDWIDTH = "RI(4)@package:250_SW(1024)@pod:50"
 
 
 def test_a_bill_read_back_adds_up_to_the_cost() -> None:
-    problem = load_problem("llama3-405b-16k")
+    problem = load_problem(design_file("llama3-405b-16k"))
     population = problem.read(DESIGN)
     read = list(csv.DictReader(io.StringIO(table_csv(COLUMNS, bill_table(problem, population)))))
     assert tuple(read[0]) == COLUMNS

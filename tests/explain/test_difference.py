@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from designs import design_file
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,7 +36,7 @@ PROBLEMS = {
 
 
 def load(name: str) -> Problem:
-    found = load_problem(name.split(maxsplit=1)[0], PROBLEMS[name])
+    found = load_problem(design_file(name.split(maxsplit=1)[0]), PROBLEMS[name])
     assert isinstance(found, Problem)
     return found
 
@@ -119,7 +120,7 @@ PAIRS = {
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_at_the_crossing_of_a_bandwidth_both_are_as_fast(name: str) -> None:
-    loaded = load_problem(name)
+    loaded = load_problem(design_file(name))
     assert isinstance(loaded, Problem)
     problem, designs = loaded, loaded.read(PAIRS[name])
     found = bandwidth_crossings(problem, designs)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from designs import design_file
 
 from evo_libra import load_problem, search
 from evo_libra.explain.candidates import candidates_of
@@ -23,7 +24,7 @@ CASES = {
 
 
 def load(name: str) -> Problem:
-    found = load_problem(name)
+    found = load_problem(design_file(name))
     assert isinstance(found, Problem)
     return found
 
@@ -143,7 +144,7 @@ def test_what_beats_a_design_is_counted_and_named(front: Front) -> None:
     }),
 ])  # fmt: skip
 def test_the_steps_of_a_design(name: str, design: str, changes: tuple[str, ...], expected: dict[str, str]) -> None:
-    problem = load_problem(name, changes)
+    problem = load_problem(design_file(name), changes)
     assert isinstance(problem, Problem)
     found = neighbours(problem, design)
     # More of a bandwidth comes first.

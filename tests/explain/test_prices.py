@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from designs import design_file
 
 from evo_libra import load_problem, search
 from evo_libra.errors import InputError
@@ -134,7 +135,9 @@ def test_kept_shares_count_scenarios_one_by_one(problem: Problem, front: Front) 
 
 def test_shares_of_other_objectives_are_those_of_their_scenarios() -> None:
     robust = "objectives=[tpot, usd-per-Mtoken, usd-per-Mtoken.worst]"
-    drawn, plain = (load_problem("llama3-70b-serving", more) for more in ([robust, "uncertainty.scenarios=40"], []))
+    drawn, plain = (
+        load_problem(design_file("llama3-70b-serving"), more) for more in ([robust, "uncertainty.scenarios=40"], [])
+    )
     assert isinstance(drawn, Problem)
     assert isinstance(plain, Problem)
     front = search(plain)

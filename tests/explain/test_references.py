@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from designs import design_file
 
 from evo_libra import load_problem, search
 from evo_libra.explain.references import CHEAPER, FASTER, ReferencePoint, compared, reference_points, reference_rows
@@ -21,7 +22,7 @@ from evo_libra.ui.tables.references import comparison
 
 
 def load(name: str, *assignments: str) -> Problem:
-    problem = load_problem(name, assignments)
+    problem = load_problem(design_file(name), assignments)
     assert isinstance(problem, Problem)
     return problem
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
+from designs import design_file
 
 from evo_libra import load_problem
 from evo_libra.explain import step_report as serving_report
@@ -17,7 +18,7 @@ DESIGN = "SW(8)@nvlink4:450_CL(8)@optics-400g:50 npu=h100-80gb | tp8 dp8 c8 bf16
 
 @cache
 def chat(*changes: str) -> Problem:
-    found = load_problem("llama3-70b-serving", changes)
+    found = load_problem(design_file("llama3-70b-serving"), changes)
     assert isinstance(found, Problem)
     return found
 

@@ -297,10 +297,11 @@ def test_power_is_of_all_that_draws_it() -> None:
     )  # fmt: skip
     row = SystemRow(item="host", unit="host", pieces=1.0, unit_usd=1.0, cost_usd=1.0, unit_W=1.0, power_kW=1.0,
                     source="")  # fmt: skip
-    for more, name in (
-        ({}, "NPUs and network"), ({"order": (line,)}, "the whole order"),
-        ({"system": (row,) * 2}, "NPUs and network"), ({"system": (row,) * 3}, "the whole system"),
-    ):  # fmt: skip
+    bills: tuple[tuple[dict[str, object], str], ...] = (
+        ({}, "NPUs and network"), ({"order": (line,)}, "the whole order"), ({"system": (row,) * 2}, "NPUs and network"),
+        ({"system": (row,) * 3}, "the whole system"),
+    )  # fmt: skip
+    for more, name in bills:
         (alone,) = workload_sections(Breakdown(workloads=(trained,), dimensions=(), **more))
         assert f"1.5 MW of {name}, 2.5 J per token" in alone.parts
 

@@ -34,6 +34,9 @@ def test_spread_keeps_both_ends_in_even_steps() -> None:
     rows = front_of_points(1001).spread(11)["time_ms"].to_numpy()
     np.testing.assert_allclose(rows, np.geomspace(1.0, 100.0, 11), rtol=0.01)
     assert len(front_of_points(5).spread(11)) == 5
+    # Rows that are named come on top of them.
+    front = front_of_points(1001)
+    assert set(front.spread(11, (3, 5))["id"]) == set(front.spread(11)["id"]) | {3, 5}
 
 
 def test_steps_are_even_on_logarithmic_axes_of_equal_length() -> None:

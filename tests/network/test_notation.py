@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from designs import design_file
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -18,7 +19,7 @@ from evo_libra.network.fabric import Dimension, fabrics_of, networks_of, parse_f
 
 @pytest.mark.parametrize("name", ["gpt3-4k", "moe-4k", "llama3-405b-16k", "llama3-70b-serving", "language-models-4k"])
 def test_designs_are_written_as_their_records(name: str) -> None:
-    problem = load_problem(name)
+    problem = load_problem(design_file(name))
     population = problem.decode(problem.genome.sample(np.random.default_rng(3), 500))
     assert problem.notation.written(population) == list(map(str, problem.fabrics(population)))
     assert networks_of(population.select([]), problem.catalog.names) == []

@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from designs import design_file
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,7 +24,7 @@ from evo_libra.problem.problem import Problem
 def served() -> tuple[Problem, Front]:
     """Return a small problem of serving, and its exact front."""
     changes = ["objectives=[tpot, usd-per-Mtoken, ttft]", "npu=h100-80gb", "fabric.technologies=[nvlink4, optics-400g]"]
-    problem = load_problem("llama3-70b-serving", changes)
+    problem = load_problem(design_file("llama3-70b-serving"), changes)
     assert isinstance(problem, Problem)
     return problem, search(problem, engine="exhaustive", evaluations=10**6)
 

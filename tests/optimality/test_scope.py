@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from designs import design_file
 
 from evo_libra import certify, load_problem, search
 from evo_libra.optimality.scope import scope_of
@@ -18,7 +19,7 @@ PARTS_SPACE = "33 networks of whole ports, under LIBRA's time and the prices of 
 
 
 def problem_of(name: str, *changes: str) -> Problem:
-    found = load_problem(name, changes)
+    found = load_problem(design_file(name), changes)
     assert isinstance(found, Problem)
     return found
 

@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from designs import design_file
 from effort import costly
 from hypothesis import given
 from hypothesis import strategies as st
@@ -116,7 +117,7 @@ def test_a_proof_agrees(time: str, fabric: str) -> None:
 
 @pytest.mark.parametrize("name", ["wafer-20", "gpt3-175b-1536"])
 def test_the_front_of_a_shipped_problem_is_that_of_every_network(name: str) -> None:
-    problem = load_problem(name)
+    problem = load_problem(design_file(name))
     assert isinstance(problem, Problem)
     agree(problem)
 

@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
+from designs import design_file
 from effort import costly
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -58,7 +59,7 @@ def plain(kind: str) -> Problem:
 def load(kind: str, *constraints: str) -> Problem:
     name, assignments = PROBLEMS[kind]
     listed = ", ".join(f'"{text}"' for text in constraints)
-    found = load_problem(name, [*assignments, f"constraints=[{listed}]"])
+    found = load_problem(design_file(name), [*assignments, f"constraints=[{listed}]"])
     assert isinstance(found, Problem)
     return found
 
@@ -241,6 +242,10 @@ def test_a_front_is_checked_before_it_is_one() -> None:
     assert len(front_of(problem, Archive(genes[:, good], worth.objectives[:, good]))) == 1
     with pytest.raises(InvalidFrontError, match=r"1 of 1 designs .* 'cost <= 400 kUSD' is broken"):
         front_of(problem, Archive(genes[:, bad], worth.objectives[:, bad]))
+    faster = (worth.violation > 0) & (worth.objectives[0] < worth.objectives[0, good])
+    both = np.append(good, np.flatnonzero(faster)[:1])
+    with pytest.raises(InvalidFrontError, match=r"1 of 2 designs .* 'cost <= 400 kUSD' is broken"):
+        front_of(problem, Archive(genes[:, both], worth.objectives[:, both]))
     with pytest.raises(InvalidFrontError, match="not finite"):
         front_of(problem, Archive(genes[:, good], worth.objectives[:, good] * np.nan))
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from designs import design_file
 from effort import costly
 from hypothesis import given
 from hypothesis import strategies as st
@@ -135,7 +136,7 @@ def test_mistakes_say_what_is_allowed(fabric: dict[str, Any], message: str) -> N
 
 @pytest.mark.parametrize("name", [*PLANNED, "gpt3-175b-1536"])
 def test_designs_of_the_problems_that_come_with_the_package_are_sold(name: str) -> None:
-    problem = load_problem(name)
+    problem = load_problem(design_file(name))
     assert isinstance(problem, Problem)
     assert all(is_sold(network) for network in networks(problem))
     designs = problem.decode(problem.genome.sample(np.random.default_rng(0), 100))

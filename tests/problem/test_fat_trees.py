@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from designs import design_file
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from whole_networks import whole_networks
@@ -201,7 +202,7 @@ def test_blocks_that_are_asked_for_come_with_their_ratios(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("name", ["llama3-405b-16k", "roce-128"])
 def test_shipped_problems_search_the_trees_that_their_files_ask_for(name: str) -> None:
-    problem = load_problem(name)
+    problem = load_problem(design_file(name))
     assert isinstance(problem, Problem)
     built = {BLOCKS[kit.block].code for kit in problem.pricing.kits}
     ratios = {"llama3-405b-16k": {"2", "4", "17"}, "roce-128": {"2"}}[name]
@@ -211,7 +212,7 @@ def test_shipped_problems_search_the_trees_that_their_files_ask_for(name: str) -
 @pytest.mark.slow
 def test_no_design_of_the_first_page_beats_its_exact_front() -> None:
     # Costs and times that the file's own words allow, and that an earlier front of 30 designs lacked.
-    problem = load_problem("llama3-405b-16k")
+    problem = load_problem(design_file("llama3-405b-16k"))
     assert isinstance(problem, Problem)
     better = "SW(8)@nvlink4:250_SW4(2048)@optics-400g:50 | tp4 cp4 pp16x8 dp64 mb1 zero2 overlap-tp order-tp-cp-pp-dp"
     found = problem.evaluate(better)

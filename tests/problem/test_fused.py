@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from designs import design_file
 from effort import costly
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,7 +26,7 @@ FIVE = ("fabric.catalog=libra", "fabric.max_dimensions=5", "fabric.one_dimension
 
 
 def problem_of(name: str, settings: tuple[str, ...] = ()) -> tuple[Problem, FusedEvaluation]:
-    problem = load_problem(name, list(settings))
+    problem = load_problem(design_file(name), list(settings))
     assert isinstance(problem, Problem)
     assert problem.fused is not None
     return problem, problem.fused
@@ -103,7 +104,7 @@ def test_random_problems_too(
     ("mixed-models-4k", []),
 ])  # fmt: skip
 def test_other_problems_have_no_loop(name: str, settings: list[str]) -> None:
-    problem = load_problem(name, settings)
+    problem = load_problem(design_file(name), settings)
     assert isinstance(problem, Problem)
     assert problem.fused is None
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from designs import design_file
+
 from evo_libra.problem.file.training import trained_models
 from evo_libra.workload.layers.generators import load_models
 
@@ -27,7 +29,7 @@ def read_and_imported(problem: str) -> str:
 
 def test_models_as_a_whole_are_read_where_a_problem_has_training_steps() -> None:
     assert read_and_imported("gpt3-4k") == "0 False"
-    assert read_and_imported("deepseek-v3-2k").startswith("1 ")
+    assert read_and_imported(design_file("deepseek-v3-2k")).startswith("1 ")
 
 
 def test_no_table_of_layers_has_the_name_of_a_model_as_a_whole() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from designs import design_file
 
 from evo_libra import load_problem
 from evo_libra.errors import InputError
@@ -110,6 +111,6 @@ def test_two_workloads_of_one_file_have_one_note(tmp_path: Path) -> None:
 
 
 def test_models_of_the_catalogue_have_no_notes() -> None:
-    problem = load_problem("mixtral-8x7b-256")
+    problem = load_problem(design_file("mixtral-8x7b-256"))
     assert isinstance(problem, Problem)
     assert problem.notes == ()

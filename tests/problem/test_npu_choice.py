@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from designs import design_file
 from effort import costly
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,6 +21,11 @@ from evo_libra.problem.problem import Problem
 
 SEEDS = st.integers(0, 2**32 - 1)
 NPUS = ["h100-80gb", "h200-141gb", "a100-80gb"]
+SHEET = {
+    "name": "sheet", "peak_TFLOPS": {"bf16": 100}, "memory": {"capacity_GB": 80, "bandwidth_GBps": 1000},
+    "ports": {"nvlink4": 18}, "source": "made up, 2026",
+}  # fmt: skip
+
 OWN = {
     "name": "half-h100", "base": "h100-80gb", "ports": {"nvlink4": 9}, "memory": {"capacity_GB": 30},
     "price_usd": [10000, 12000], "sources": {"all": "drawn, 2026"},
@@ -116,7 +122,7 @@ def test_no_design_mixes_links_of_two_accelerators(dimensions: int, tmp_path: Pa
 
 
 def test_layers_of_a_table_run_on_the_ports_of_one_accelerator() -> None:
-    problem = load_problem("dense-32k")
+    problem = load_problem(design_file("dense-32k"))
     assert isinstance(problem, Problem)
     both = {"nvlink4", "ici-v4"}
     names, designs = (
@@ -199,7 +205,7 @@ def test_a_design_that_has_no_such_npu_is_refused(design: str, part: str, tmp_pa
         ({"npu": ["h100-80gb", "b400"]}, "npu[1]: unknown accelerator 'b400'"),
         ({"npu": ["h100-80gb", "h100-80gb"]}, "npu[1]: there is a second 'h100-80gb'; the key 'name' can tell"),
         ({"npu": ["h100-80gb", {**OWN, "sources": {}}]}, "npu[1]: ports.nvlink4: has no source"),
-        ({"npu": ["h100-80gb", "tpu-v4"]}, "tpu-v4 has no kernel constants"),
+        ({"npu": ["h100-80gb", SHEET]}, "sheet has no kernel constants"),
         ({"npu": ["b200", "h100-80gb"]}, "b200 and h100-80gb have no ports of nvlink3"),
         ({"npu": ["h100-80gb", {**OWN, "memory": {"capacity_GB": 1}}],
           "fabric": {"catalog": "parts-2024", "max_dimensions": 2}}, "half-h100: none of the 18 plans fits"),

@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from designs import design_file
 
 from evo_libra import load_problem, search
 from evo_libra.astra_sim.loops import groups_of
@@ -133,7 +134,7 @@ def test_an_explanation_says_which_stream_binds() -> None:
     binding = {(one["pass"], one["stream"]) for one in streams if one["binds"]}
     assert binding == {("forward", "data"), ("forward", "server link"), ("backward", "server SSD")}
     assert "optimizer_streams" not in explanation(
-        addressed("gpt3-175b-1536#SW(8)@nvlink3:300_CL(192)@optics-200g:25").record()
+        addressed(f"{design_file('gpt3-175b-1536')}#SW(8)@nvlink3:300_CL(192)@optics-200g:25").record()
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -124,6 +125,10 @@ def test_times_are_of_the_stated_batch() -> None:
     [
         ({"systems": ["hgx-h100x"]}, "systems[0]: unknown system 'hgx-h100x'"),
         ({"systems": ["hgx-h100"], "npus": 100}, "hgx-h100: no domain of 8 divides 100; 96 = 12 x 8 is near"),
+        (
+            {"systems": ["gb300-nvl72"], "npus": 10_000},
+            "no domain of 72 or 64 divides 10,000; 9,984 = 156 x 64 is near, 10,008 = 139 x 72 nearer",
+        ),
         ({"fabric": {"switches": ["qm97000"]}}, "did you mean 'qm9700'?"),
         ({"bandwidth": "search"}, "unknown key 'bandwidth'"),
         ({"question": "design"}, "unknown key 'systems'"),
@@ -136,6 +141,12 @@ def test_what_is_refused(changes: dict[str, Any], sentence: str) -> None:
     assert sentence in str(found.value)
 
 
+def test_a_number_that_no_system_makes_up_is_the_mistake() -> None:
+    with pytest.raises(InputError) as found:
+        load_problem(order_data(systems=["gb300-nvl72"], npus=10_000))
+    assert str(found.value.mistakes[0].key) == "npus"
+
+
 def test_objectives_of_orders_are_theirs_alone() -> None:
     with pytest.raises(InputError, match="order-cost is of an order"):
         load_problem("gpt3-4k", ['objectives=["time", "order-cost"]'])
@@ -144,8 +155,58 @@ def test_objectives_of_orders_are_theirs_alone() -> None:
 def test_orders_that_cannot_be_bought_are_refused() -> None:
     with pytest.raises(InputError, match="cannot be bought"):
         problem().read("72 hgx-h100 / 1 x 400G / sn5600 tor 2:1 pods 7:1 | tp1 dp576 mb1 zero1")
-    with pytest.raises(InputError, match="is none of the"):
-        problem().read("72 hgx-h100 / 1 x 400G / qm9700 rail-only 1:1 | tp1 dp576 mb1 zero1")
+
+
+@pytest.mark.parametrize(
+    ("design", "sentence"),
+    [
+        ("72 hgx-h100 / 1 x 400G / qm9700 rail-only 1:1 | tp1 dp576 mb1 zero1",
+         "that the file allows: family rail-only, where the file allows rail-optimised, tor, fat tree"),
+        ("72 hgx-h100 / 1 x 400G / qm9700 fat tree 4:1",
+         "that the file allows: leaf ratio 4:1, where the file allows 1:1, 2:1"),
+        ("64 hgx-h100 / 1 x 400G / th5-64 fat tree 2:1",
+         ("that the file allows: NPUs 64 x 8, where the file allows 72 x 8; "
+          "switch th5-64, where the file allows qm9700, sn5600")),
+        ("72 hgx-h100 / 1 x 400G / qm9700 fat tree 2:1",
+         ("the order '72 hgx-h100 / 1 x 400G / qm9700 fat tree 2:1' has no plan, and a plan is needed; write it like "
+          "72 hgx-h100 / 1 x 400G / qm9700 fat tree 2:1 | ")),
+        ("72 hgx-h100 / 1 x 400G / qm9700 fat tree 2:1 | tp1 dp576 mb1",
+         "of decoder on these systems, such as "),
+    ],
+)  # fmt: skip
+def test_orders_that_the_file_does_not_allow_are_named_by_their_parts(design: str, sentence: str) -> None:
+    with pytest.raises(InputError) as found:
+        problem().read(design)
+    assert sentence in str(found.value)
+
+
+def test_a_plan_that_lacks_words_is_completed() -> None:
+    with pytest.raises(InputError) as found:
+        problem().read("72 hgx-h100 / 1 x 400G / qm9700 fat tree 2:1 | pp2 dp288 mb1")
+    assert "; did you mean 'pp2 dp288 mb1 zero" in str(found.value)
+
+
+def test_leaves_without_spines_are_no_matter_of_rails() -> None:
+    """Eight racks of 4 rails fit one leaf of each of 64 ports: rail-optimised builds what a fat tree does."""
+    small = order_problem(systems=["hgx-h100"], npus=64, fabric={"switches": ["sn5600"]})
+    assert small.book is not None
+    plan = small.time.tables[0].texts[0]
+    heads = [f"8 hgx-h100 / 1 x 400G / sn5600 {family} 1:1" for family in ("rail-optimised", "fat tree")]
+    places = {int(small.book.place(small.read(f"{head} | {plan}"))[0]) for head in heads}
+    assert len(places) == 1
+
+
+def test_open_options_of_collectives_are_part_of_an_order() -> None:
+    """An order of a front is read with the chunks and the scheduler that it has, and has the same figures again."""
+    open_ = order_problem(time={"model": "astra", "chunks": [2, 8], "scheduler": ["baseline", "round-robin"]})
+    found = search(open_)
+    designs = found.frame["design"].to_list()
+    assert all(re.search(r":1 chunks=\d scheduler=[a-z-]+ \| ", design) for design in designs)
+    again = open_.evaluate(designs)
+    assert again.objectives[0] * 1e3 == pytest.approx(found.frame["time_ms"].to_numpy(), rel=1e-12)
+    assert open_.notation.written(open_.read(designs)) == designs
+    with pytest.raises(InputError, match="under LIBRA's time there are none"):
+        problem().read(designs[0])
 
 
 def test_a_count_without_plans_is_named() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from designs import design_file
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -205,7 +206,7 @@ def test_bills_of_shipped_problems_sum_to_their_objectives_to_the_cent(name: str
 
 @cache
 def shipped(name: str) -> Problem:
-    found = load_problem(name, ["objectives=[time, cost, power, tco]", OWNED])
+    found = load_problem(design_file(name), ["objectives=[time, cost, power, tco]", OWNED])
     assert isinstance(found, Problem)
     return found
 

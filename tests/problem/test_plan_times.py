@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from designs import design_file
 from effort import costly
 from hypothesis import given
 from hypothesis import strategies as st
@@ -44,7 +45,7 @@ CASES = (
 def problem_of(name: str, time: str) -> Problem:
     # Gradients of tied weights and activations are messages of the same group, each of a size of its own.
     tied = ["workloads[0].generator.tied=true"] if name == "deepseek-v3-2k" else []
-    found = load_problem(name, [FABRIC, f"time={TIMES[time]}", *PLANS, *tied])
+    found = load_problem(design_file(name), [FABRIC, f"time={TIMES[time]}", *PLANS, *tied])
     assert isinstance(found, Problem)
     assert found.time.tables
     return found

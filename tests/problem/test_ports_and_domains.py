@@ -8,6 +8,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from designs import design_file, design_names
 from effort import costly
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -123,8 +124,8 @@ def test_what_evaluate_accepts_keeps_ports_and_domains(data: st.DataObject, npu:
 
 
 def shipped() -> list[str]:
-    """Return the problems that come with the package and are built of parts that are sold, orders aside."""
-    found = [load_problem(name) for name in problem_names()]
+    """Return the problems of the package and the studies that are built of parts that are sold, orders aside."""
+    found = [load_problem(name) for name in [*problem_names(), *map(design_file, design_names())]]
     return [
         one.name
         for one in found
@@ -148,7 +149,7 @@ def test_no_problem_of_parts_is_left_out() -> None:
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_no_design_of_a_shipped_front_breaks_ports_or_domains(name: str) -> None:
-    problem = load_problem(name)
+    problem = load_problem(design_file(name))
     assert isinstance(problem, Problem)
     front = search(problem, evaluations=1000, population=100, seed=0)
     assert len(front) > 1

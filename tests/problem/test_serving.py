@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from designs import design_file
 from served_problems import GENERATOR, OBJECTIVES, POOLS, data_of, problem_of, table_of
 
 from evo_libra import load_problem, search
@@ -155,7 +156,7 @@ def test_uncertain_weights_change_tokens_with_times(tmp_path: Path) -> None:
 
 
 def test_half_a_million_designs_a_second() -> None:
-    problem = load_problem("llama3-70b-serving")
+    problem = load_problem(design_file("llama3-70b-serving"))
     genes = problem.genome.sample(np.random.default_rng(0), 20_000)
     problem.evaluate_genes(genes)
     spent = []

@@ -1,9 +1,10 @@
-"""The problems that are built of parts and come with the package."""
+"""The problems of the package and the studies that are built of parts."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from designs import design_file
 
 from evo_libra import load_problem, search
 from evo_libra.problem.problem import Problem
@@ -15,7 +16,7 @@ SHIPPED = ("dense-1k", "dense-4k", "dense-32k", "moe-4k", "dlrm-1k-parts", "wafe
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_a_small_search_finds_a_front(name: str) -> None:
-    problem = load_problem(name)
+    problem = load_problem(design_file(name))
     assert isinstance(problem, Problem)
     assert problem.name == name
     assert 1 < len(problem.structures) < 500_000
@@ -35,24 +36,12 @@ def test_a_small_search_finds_a_front(name: str) -> None:
 ])  # fmt: skip
 def test_the_published_cluster_and_plan_are_a_design(name: str, design: str) -> None:
     """They are named at the head of the problem; nothing but memory, of which their software needs less, is broken."""
-    problem = load_problem(name)
+    problem = load_problem(design_file(name))
     assert isinstance(problem, Problem)
     population = problem.read(design)
     (capacity,) = (constraint for constraint in problem.constraints if constraint.quantity == "memory")
     broken = problem.evaluator.excess(capacity, problem.measure(population), population)
     np.testing.assert_allclose(problem.evaluate(population).violation, broken)
-
-
-def test_the_published_plan_for_a_trillion_weights_takes_the_published_time() -> None:
-    """Narayanan et al. 2021, table 1: 163 TFLOP/s of each GPU, by their count of operations (their equation 3)."""
-    problem = load_problem("megatron-1t-3072")
-    plan = "tp8 pp64 dp6 mb1 zero0 full nosp order-tp-cp-pp-dp"
-    found = problem.evaluate(f"SW(8)@nvlink3:300_CL(384)@optics-200g:25 | {plan}")
-    layers, hidden, sequence, vocabulary = 128, 25600, 2048, 51200
-    count = 96 * 3072 * sequence * layers * hidden**2
-    count *= 1 + sequence / (6 * hidden) + vocabulary / (16 * layers * hidden)
-    assert found.violation == 0
-    assert found.objectives[0] == pytest.approx(count / (3072 * 163e12), rel=0.02)
 
 
 @pytest.mark.parametrize("name", SERVED)

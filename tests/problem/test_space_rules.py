@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from designs import design_file
 
 from evo_libra import load_problem
 from evo_libra.problem.designs import violations
@@ -55,7 +56,7 @@ def test_a_broken_rule_is_counted_and_named(
 
 def test_spares_are_those_that_the_file_offers() -> None:
     problem = load_problem(
-        "llama3-405b-16k", ["faults={checkpoint_s: 20, restart_s: 300, host_npus: 8, spares: [0, 8]}"]
+        design_file("llama3-405b-16k"), ["faults={checkpoint_s: 20, restart_s: 300, host_npus: 8, spares: [0, 8]}"]
     )
     assert isinstance(problem, Problem)
     head, plan = "SW(8)@nvlink4:450_SW(2048)@optics-400g:50", problem.time.tables[0].texts[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from designs import design_file
 
 from evo_libra import load_problem
 from evo_libra.problem.problem import Problem
@@ -39,7 +40,7 @@ def steps_of(problem: Problem) -> StructureSteps:
 
 @pytest.mark.parametrize("name", ["mixed-models-4k", "gpt3-4k", "llama3-70b-serving"])
 def test_steps_are_all_structures_with_one_dimension_in_place_of_two_or_the_reverse(name: str) -> None:
-    problem = load_problem(name)
+    problem = load_problem(design_file(name))
     steps, every = steps_of(problem), [dimensions(problem, one) for one in range(len(problem.structures))]
     for structure, mine in enumerate(every):
         near = [place for place, other in enumerate(every) if joins(mine, other) or joins(other, mine)]
@@ -66,7 +67,7 @@ def test_a_space_without_a_table_has_steps_there_and_back() -> None:
 
 
 def test_a_random_step_changes_the_topology_and_nothing_else() -> None:
-    problem = load_problem("mixed-models-4k")
+    problem = load_problem(design_file("mixed-models-4k"))
     genes = problem.genome.sample(np.random.default_rng(0), 500)
     one, again = (problem.step_topologies(genes, np.random.default_rng(1)) for _ in range(2))
     np.testing.assert_array_equal(one, again)
@@ -78,7 +79,7 @@ def test_a_random_step_changes_the_topology_and_nothing_else() -> None:
 
 
 def test_like_topologies_are_a_step_apart_where_their_genes_are_far() -> None:
-    problem = load_problem("mixed-models-4k")
+    problem = load_problem(design_file("mixed-models-4k"))
     three, two = ([(8, 0), (8, 2), (64, 1)], [(8, 0), (512, 1)])
     every = [dimensions(problem, one) for one in range(len(problem.structures))]
     assert every.index(three) - every.index(two) > 80

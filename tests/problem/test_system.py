@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from designs import design_file
 from effort import costly
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -27,7 +28,7 @@ HOURS = 4 * 8760
 
 
 def system(*changes: str, objectives: str = "[time, system-cost]", npu: str = NPU) -> Problem:
-    found = load_problem("mixtral-8x7b-256", [npu, TCO, f"objectives={objectives}", *changes])
+    found = load_problem(design_file("mixtral-8x7b-256"), [npu, TCO, f"objectives={objectives}", *changes])
     assert isinstance(found, Problem)
     return found
 
@@ -73,7 +74,7 @@ def test_the_bill_is_the_objective_and_names_its_sources() -> None:
     ]  # fmt: skip
     assert [row["source"] for row in rows[1:]] == ["quote 2026-05", "quote 2026-05", "quote 2026"]
     assert rows[3]["power_kW"] is None
-    assert "system" not in explain(load_problem("mixtral-8x7b-256"), population)  # type: ignore[arg-type]
+    assert "system" not in explain(load_problem(design_file("mixtral-8x7b-256")), population)  # type: ignore[arg-type]
 
 
 def test_hosts_of_the_catalogue_and_of_a_base() -> None:
@@ -170,7 +171,7 @@ def test_what_has_no_price_is_refused_and_not_guessed(change: str, said: str) ->
 def test_an_npu_without_a_price_is_refused_and_one_of_ones_own_taken() -> None:
     with pytest.raises(InputError, match="system-cost needs the price of an NPU"):
         load_problem(
-            "mixtral-8x7b-256",
+            design_file("mixtral-8x7b-256"),
             ["npu=gb200", "fabric.technologies=[nvlink5, optics-400g]", "objectives=[time, system-cost]"],
         )
     with pytest.raises(InputError, match="price_usd: has no source"):

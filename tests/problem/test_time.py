@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from designs import design_file
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -93,7 +94,7 @@ def test_libra_is_the_limit_of_many_chunks_without_latency(seed: int, chunks: in
 
 @pytest.mark.parametrize(("name", "time"), CASES)
 def test_channels_timed_together_take_as_long_as_each_alone(name: str, time: str | None) -> None:
-    problem = load_problem(name, [time] if time else [])
+    problem = load_problem(design_file(name), [time] if time else [])
     assert isinstance(problem, Problem)
     designs = problem.decode(problem.genome.sample(np.random.default_rng(0), 80))
     placed, found = problem.time.placed(designs.npus), problem.time.channel_times(designs)
@@ -108,7 +109,7 @@ def test_channels_timed_together_take_as_long_as_each_alone(name: str, time: str
 def test_what_is_looked_up_of_topologies_is_what_is_computed(
     name: str, time: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known, computed = (load_problem(name, [time] if time else []) for _ in range(2))
+    known, computed = (load_problem(design_file(name), [time] if time else []) for _ in range(2))
     assert isinstance(known, Problem)
     assert isinstance(computed, Problem)
     genes = known.genome.sample(np.random.default_rng(0), 80)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from designs import design_file
 from effort import costly
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,7 +37,7 @@ PROBLEMS = {
 def problem_of(kind: str, model: str = "astra") -> Problem:
     name, *assignments = PROBLEMS[kind]
     time = f"time={{model: {model}, latency_ns: 250, chunks: 8, ocs_setting_us: 20}}"
-    found = load_problem(name, [*assignments, time])
+    found = load_problem(design_file(name), [*assignments, time])
     assert isinstance(found, Problem)
     return found
 

@@ -398,8 +398,9 @@ def test_an_npu_of_ones_own_replaces_figures_and_is_part_of_the_problem(tmp_path
             "precision: found fp8; a100-80gb has kernel constants for bf16",
         ),
         (
-            {"npu": "tpu-v4"},
-            "precision: found bf16; tpu-v4 has kernel constants for none",
+            {"npu": {"name": "sheet", "peak_TFLOPS": {"bf16": 100}, "source": "made up, 2026",
+                     "memory": {"capacity_GB": 80, "bandwidth_GBps": 1000}}},
+            "precision: found bf16; sheet has kernel constants for none",
         ),
         ({"workloads": workload_of(trace="trace")}, "trace: a trace has its own times; a training step has"),
         ({"npu": None, "memory": {"reserve": 0.2}, "workloads": TABLES}, "memory: this is part of the memory of the"),

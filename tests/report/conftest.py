@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from designs import design_file
 
 from evo_libra import certify, load_problem, search
 from evo_libra.explain.references import reference_points
@@ -38,7 +39,7 @@ def source(problem: Problem) -> Source:
 @pytest.fixture(scope="session")
 def parts() -> Source:
     """A result of parts with price ranges, plans, and reference designs."""
-    problem = load_problem("mixtral-8x7b-256")
+    problem = load_problem(design_file("mixtral-8x7b-256"))
     front = search(problem, evaluations=1000, population=100)
     return Source("mixtral-8x7b-256", front, problem, "results/parts", references=reference_points(problem))
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from designs import design_file
 
 from evo_libra import load_problem, search
 from evo_libra.errors import EngineError
@@ -22,7 +23,7 @@ from evo_libra.ui.commands.application import run
 
 
 def parts(*changes: str, name: str = "wafer-20") -> Problem:
-    found = load_problem(name, changes)
+    found = load_problem(design_file(name), changes)
     assert isinstance(found, Problem)
     return found
 

@@ -61,7 +61,7 @@ def test_the_list_names_them(capsys: pytest.CaptureFixture[str]) -> None:
     assert catalog() == 0
     out = capsys.readouterr().out
     assert "accelerators: a100-40gb, " in out
-    assert "language models: gpt-3-175b, " in out
+    assert "language models: deepseek-v3, " in out
     assert "recommendation models: dlrm-mlperf" in out
 
 
@@ -81,7 +81,8 @@ def test_products_fit_a_screen_with_their_year_and_order_state(capsys: pytest.Ca
     assert rows["qm9700"] == ["qm9700", "buy", "2024", "747", "40", "64x400", "128x200"]
     assert rows["connectx-7"] == ["connectx-7", "buy", "2024", "24.6", "1,499", "1x400"]
     assert rows["dac-400"] == ["dac-400", "buy", "2024", "dac", "400", "2", "2", "~250"]
-    assert rows["tpu7x-slice"][1:4] == ["rent", "2026", "64-9,216"]
+    assert rows["tpu7x-slice"][1:] == ["rent", "2026", "64-9,216", "600", "-", "-"]
+    assert rows["tpu-v5p-slice"][1:] == ["rent", "2026", "64-6,144", "600", "-", "4.2/h"]
 
 
 def test_products_show_their_sources(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -58,16 +59,41 @@ def test_the_networks_of_systems_fit_a_terminal_in_one_unit(shown: Shown, capsys
     assert max(map(len, capsys.readouterr().out.splitlines())) <= 100
 
 
+@pytest.mark.parametrize(
+    ("command", "whole"),
+    [
+        ("evaluate last#knee", ("the whole order", "highest ┃", "power [W] ┃")),
+        ("explain last#knee", ("order_cost ┃",)),
+        ("search buy.yaml --no-plot", ("order_cost_usd ┃", "against the ")), ("certify last", ("the exact one",)),
+        ("prices last", ("stated ┃", "draws ┃")), ("prices last --score regret", ("factor ┃", "draws ┃")),
+        ("catalog products-2026", ("--json all of them",)),
+    ],
+)  # fmt: skip
 def test_no_line_is_longer_than_a_terminal(
-    shown: Shown, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+    shown: Shown, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str,
+    whole: tuple[str, ...],
+) -> None:  # fmt: skip
+    """Nor are words of tables cut; the path of a file alone may be longer."""
     shown("front", "last")
     monkeypatch.setenv("COLUMNS", "80")
-    for command in (["evaluate", "last#knee"], ["explain", "last#knee"], ["search", "buy.yaml", "--no-plot"]):
-        run(command)
-        lines = capsys.readouterr().out.splitlines()
-        assert [line for line in lines if len(line) > 80 and "parquet" not in line] == []
-        assert "[USD │" not in lines
+    run(command.split())
+    text = capsys.readouterr().out
+    assert [line for line in text.splitlines() if len(line) > 80 and ".parquet" not in line] == []
+    assert [word for word in whole if word not in " ".join(text.split())] == []
+
+
+def test_a_search_shows_all_rows_that_its_sentences_name(shown: Shown) -> None:
+    text = shown("search", "dense-1k", "--evaluations", "3000", "--no-plot", "--out", "dense")
+    named = set(re.findall(r"#(\d+)", text))
+    assert len(named) > 2
+    assert named <= set(re.findall(r"│ +(\d+) │", text))
+
+
+@pytest.mark.parametrize("command", ["evaluate", "explain"])
+def test_an_order_is_addressed_by_its_problem_or_result(shown: Shown, command: str) -> None:
+    design = next(row["design"] for row in json.loads(shown("front", "last", "--json"))["front"])
+    for where in ("buy.yaml", "last"):
+        assert design.partition(" | ")[0] in shown(command, f"{where}#{design}")
 
 
 def test_another_time_evaluates_orders(shown: Shown) -> None:
@@ -79,7 +105,7 @@ def test_another_time_evaluates_orders(shown: Shown) -> None:
 def test_prices_are_of_whole_orders(shown: Shown) -> None:
     text = shown("prices", "last")
     assert "million USD of the whole order" in text
-    assert "scenarios ┃" in text
+    assert "draws ┃" in text
 
 
 @pytest.mark.parametrize(

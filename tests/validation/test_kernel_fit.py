@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from designs import design_file
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
@@ -134,7 +135,7 @@ def test_the_command_prints_an_accelerator_that_a_problem_file_takes(
     found = json.loads(capsys.readouterr().out)
     assert found["npu"] == entry
     assert [fit["key"] for fit in found["fits"]] == ["kernels.decode", "kernels.bf16"]
-    problem = load_problem("llama3-405b-16k", [f"npu={json.dumps(entry)}"])
+    problem = load_problem(design_file("llama3-405b-16k"), [f"npu={json.dumps(entry)}"])
     assert problem.name == "llama3-405b-16k"
 
 

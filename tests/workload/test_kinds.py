@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+from designs import design_file
+
 from evo_libra import load_problem
 from evo_libra.arrays import GIGA
 from evo_libra.collective import Collective
@@ -54,7 +56,7 @@ def test_layers_say_what_they_send() -> None:
 
 
 def test_steps_say_what_needs_memory() -> None:
-    problem = load_problem("mixtral-8x7b-256")
+    problem = load_problem(design_file("mixtral-8x7b-256"))
     assert isinstance(problem, Problem)
     (table,) = problem.time.tables
     step = problem.time.pinned([0]).loops[0].workload

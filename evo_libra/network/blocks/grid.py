@@ -32,13 +32,16 @@ from evo_libra.network.blocks.kit import Kit
 AxisShare: TypeAlias = Callable[[Pattern, IntArray, IntArray, IntArray], FloatArray]
 
 _PAIR = 2
+_CUBE, _CUBE_AXES = 4, 3
 
 
 def sides(npus: IntArray, axes: int) -> IntArray:
     """Return (axis, n) sides of the grids that are nearest to squares or cubes, the shortest first.
 
-    >>> sides(np.array([20, 64]), 2).T.tolist(), sides(np.array([64, 128]), 3).T.tolist()
-    ([[4, 5], [8, 8]], [[4, 4, 4], [4, 4, 8]])
+    Grids of three axes whose NPUs make up cubes of 4 x 4 x 4 are made of such cubes, as slices of TPUs are.
+
+    >>> sides(np.array([20, 64]), 2).T.tolist(), sides(np.array([64, 128, 9216]), 3).T.tolist()
+    ([[4, 5], [8, 8]], [[4, 4, 4], [4, 4, 8], [16, 24, 24]])
     """
     values, places = np.unique(np.asarray(npus), return_inverse=True)
     found = np.array([_sides(int(value), axes) for value in values], dtype=np.int64)
@@ -49,9 +52,17 @@ def sides(npus: IntArray, axes: int) -> IntArray:
 def _sides(npus: int, axes: int) -> tuple[int, ...]:
     if axes == 1:
         return (npus,)
+    cubes, rest = divmod(npus, _CUBE**_CUBE_AXES)
+    if axes == _CUBE_AXES and not rest and cubes > 1:
+        return tuple(_CUBE * side for side in _nearest(cubes, axes))
+    return _nearest(npus, axes)
+
+
+def _nearest(npus: int, axes: int) -> tuple[int, ...]:
     # The largest divisor up to the root; powers instead of roots, which may round down.
     first = max(side for side in range(1, npus + 1) if side**axes <= npus and npus % side == 0)
-    return tuple(sorted((first, *_sides(npus // first, axes - 1))))
+    rest = npus // first
+    return tuple(sorted((first, *(_nearest(rest, axes - 1) if axes > _PAIR else (rest,)))))
 
 
 def grid_cut(npus: IntArray, axes: int) -> FloatArray:

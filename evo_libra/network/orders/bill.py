@@ -14,6 +14,7 @@ from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import CableSpec, ProductsSpec
 from evo_libra.network.orders.racks import system_of
 from evo_libra.network.orders.rules import Counted
+from evo_libra.network.orders.slices import slice_lines
 from evo_libra.network.orders.topology import Topology, topology_of
 
 _KILO = 1000.0
@@ -52,10 +53,13 @@ def bill_of(order: Order, products: ProductsSpec, *, without: frozenset[str] = f
     """Return the bill of an order, without the lines of some rules.
 
     Parts that the price of a system includes have no line. An InputError says that there is no such rule, or what the
-    counts of an order lack; a price that is not known is only missed in a sum that needs it.
+    counts of an order lack; a price that is not known is only missed in a sum that needs it. Rented systems have no
+    other lines than their rent.
     """
     for name in sorted(without - products.rules.keys()):
         raise InputError(unknown("rule", name, products.rules))
+    if system_of(order.system, products).order == "rent":
+        return OrderBill(tuple(slice_lines(order, products)))
     tree = topology_of(order, products)
     layout = layout_of(order, tree, products)
     lines = (*_systems(order, products), *_Network(order, tree, layout, products).lines())

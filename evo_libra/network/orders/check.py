@@ -154,8 +154,8 @@ def _room(
         found = f"systems, switches and optics take {bill.watts() / 1e6:.4g} MW"
         yield f"{found}; the room has {limits.room_MW:g} MW"
     if priced:
-        lacking = {line.product: line for line in bill.lines if line.usd is None}
-        yield from filter(None, map(_refusal, lacking.values()))
+        first = {line.product: line for line in reversed(bill.lines) if line.usd is None}
+        yield from filter(None, map(_refusal, reversed(first.values())))
 
 
 def _refusal(line: Line) -> str:

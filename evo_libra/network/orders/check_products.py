@@ -19,7 +19,7 @@ from evo_libra.network.orders.products import (
 )
 
 WITHOUT_SWITCHES = ("none", "slice")
-"""Families of one system alone."""
+"""Families without switches of the buyer's own."""
 _MONTH = len("2026-11")
 
 
@@ -40,7 +40,7 @@ def product_violations(order: Order, products: ProductsSpec, limits: Limits) -> 
     yield from _cooling(order, products, limits)
     yield from _rack(order, products, limits)
     if order.family in WITHOUT_SWITCHES:
-        yield from _alone(order)
+        yield from _alone(order, products.systems[order.system])
     elif order.nic is None or order.switch is None:
         yield f"{order.family} needs a NIC and a switch"
     elif order.count == 1:
@@ -50,8 +50,8 @@ def product_violations(order: Order, products: ProductsSpec, limits: Limits) -> 
         yield from _switch(order, order.nic, order.switch, products)
 
 
-def _alone(order: Order) -> Iterator[str]:
-    if order.count > 1:
+def _alone(order: Order, system: SystemSpec) -> Iterator[str]:
+    if order.count > 1 and (order.family != "slice" or system.data_center is None):
         yield f"nothing joins {order.count:,} {order.system} of {order.npus:,} NPUs: a network needs NICs and a switch"
     if order.nic is not None or order.switch is not None:
         yield f"one {order.system} alone has no network, but {order.nic or order.switch} was found"

@@ -64,13 +64,16 @@ class OrderChoices(StrictModel):
     fabric: FabricChoices = Field(default_factory=FabricChoices, description="the scale-out network")
     limits: Limits = Field(NO_LIMITS, description="what the buyer accepts")
     without: tuple[Name, ...] = Field((), description="rules of the catalogue whose lines are left out of bills")
+    rent: dict[Name, Rate] = Field(
+        default_factory=dict, description="USD per NPU and hour of rented systems; those of the catalogue when left out"
+    )
 
     @property
     def stated_npus(self) -> int:
         """The number of NPUs that the file states; the largest of several."""
         if isinstance(self.npus, AboutSpec):
             return self.npus.about
-        return max(_listed(self.npus))
+        return max(listed(self.npus))
 
 
 @dataclass(frozen=True)
@@ -130,16 +133,18 @@ def offered_products(choices: OrderChoices, products: ProductsSpec) -> ProductsS
     limited = limited_products(products, choices.limits)
     if choices.fabric.cables is None:
         return limited
-    cables = {name: products.cables[name] for name in _listed(choices.fabric.cables)}
+    cables = {name: products.cables[name] for name in listed(choices.fabric.cables)}
     return limited.model_copy(update={"cables": cables})
 
 
-def _listed(values: T | tuple[T, ...]) -> tuple[T, ...]:
+def listed(values: T | tuple[T, ...]) -> tuple[T, ...]:
+    """Return the values of a choice."""
     return values if isinstance(values, tuple) else (values,)
 
 
 def _refuse_unknown(choices: OrderChoices, products: ProductsSpec) -> None:
     fabric = choices.fabric
+    rented = [name for name, system in products.systems.items() if system.order == "rent"]
     suppliers = {one.supplier for group in ("systems", "nics", "switches") for one in getattr(products, group).values()}
     named = (
         ("system", "systems", choices.systems, products.systems),
@@ -147,12 +152,15 @@ def _refuse_unknown(choices: OrderChoices, products: ProductsSpec) -> None:
         ("switch", "fabric.switches", fabric.switches, products.switches),
         ("cable", "fabric.cables", fabric.cables, products.cables),
         ("rule", "without", choices.without, products.rules),
+        ("rented system", "rent", tuple(choices.rent), rented),
         ("supplier", "limits.suppliers", choices.limits.suppliers, sorted(suppliers - {""})),
     )
     mistakes = [
-        Mistake(unknown(kind, name, allowed), key=f"{key}[{index}]" if isinstance(names, tuple) else key)
+        Mistake(
+            unknown(kind, name, allowed), key=f"{key}[{index}]" if isinstance(names, tuple) and key != "rent" else key
+        )
         for kind, key, names, allowed in named
-        for index, name in enumerate(_listed(names or ()))
+        for index, name in enumerate(listed(names or ()))
         if name not in allowed
     ]
     if mistakes:
@@ -161,9 +169,9 @@ def _refuse_unknown(choices: OrderChoices, products: ProductsSpec) -> None:
 
 def _candidates(choices: OrderChoices, products: ProductsSpec) -> Iterator[Order]:
     """Yield every order that a file allows, whether a vendor accepts it or not."""
-    for name in _listed(choices.systems):
+    for name in listed(choices.systems):
         system = products.systems[name]
-        nics = _listed(choices.nics) if choices.nics is not None else system.nics
+        nics = listed(choices.nics) if choices.nics is not None else system.nics
         for size in counts_of(system, choices.npus):
             order = Order(name, size.count, size.npus, size.active)
             if size.count == 1 or not system.nics:
@@ -181,11 +189,11 @@ def _joined(order: Order, nics: tuple[str, ...], choices: FabricChoices, product
 
 def _fabrics(choices: FabricChoices, mode: NicModeSpec, products: ProductsSpec) -> Iterator[_Fabric]:
     """Yield every scale-out network for the ports of a NIC."""
-    planes = dict.fromkeys(_listed((1, mode.ports) if choices.planes is None else choices.planes))
-    switches = tuple(products.switches) if choices.switches is None else _listed(choices.switches)
-    uplinks = [None if rate == mode.Gbps else rate for rate in _listed(choices.uplinks or mode.Gbps)]
-    ratios = _listed(choices.ratio.leaf), _listed(choices.ratio.pod)
-    parts = (planes, _listed(choices.families), switches, *ratios, uplinks)
+    planes = dict.fromkeys(listed((1, mode.ports) if choices.planes is None else choices.planes))
+    switches = tuple(products.switches) if choices.switches is None else listed(choices.switches)
+    uplinks = [None if rate == mode.Gbps else rate for rate in listed(choices.uplinks or mode.Gbps)]
+    ratios = listed(choices.ratio.leaf), listed(choices.ratio.pod)
+    parts = (planes, listed(choices.families), switches, *ratios, uplinks)
     yield from map(_Fabric._make, product(*parts))
 
 
@@ -203,7 +211,7 @@ def _checked(choices: OrderChoices, products: ProductsSpec, *, priced: bool) -> 
         tree = _tree(order, products)
         plain = order if tree is None else _without_missing_tiers(order, tree)
         if tree is not None:
-            built = (_like(plain, tree), tree)
+            built = built_of(plain, tree)
             if built in seen:
                 continue
             seen.add(built)
@@ -227,23 +235,23 @@ def _without_missing_tiers(order: Order, tree: Topology) -> Order:
     return order if tree.tiers > 2 else replace(order, pod_ratio=1.0)  # noqa: PLR2004 - cores are the third
 
 
-def _like(order: Order, tree: Topology) -> Order:
+def built_of(order: Order, tree: Topology) -> tuple[Order, Topology]:
     """Return what is the same of all orders that one tree joins: leaves without spines are no matter of rails."""
     one_tier = isinstance(tree, Tree) and tree.tiers == 1 and order.family == "rail-optimised"
-    return replace(order, leaf_ratio=1.0, pod_ratio=1.0, family="fat-tree" if one_tier else order.family)
+    return replace(order, leaf_ratio=1.0, pod_ratio=1.0, family="fat-tree" if one_tier else order.family), tree
 
 
 def _left_out(choices: OrderChoices, products: ProductsSpec, orders: list[Order], broken: _Reasons) -> Iterator[str]:
     """Yield the reason of each system, switch and family that a file names and no order has."""
     joined = any(order.switch for order in orders)
-    for name in _listed(choices.systems):
+    for name in listed(choices.systems):
         if not any(order.system == name for order in orders):
             missing = no_count(name, products.systems[name], choices.npus)
             yield _reason(name, broken, joined=joined) if name in broken else missing
-    for name in _listed(choices.fabric.switches or ()):
+    for name in listed(choices.fabric.switches or ()):
         if not any(order.switch == name for order in orders):
             yield _reason(name, broken, joined=joined)
-    for family in _listed(choices.fabric.families) if "families" in choices.fabric.model_fields_set else ():
+    for family in listed(choices.fabric.families) if "families" in choices.fabric.model_fields_set else ():
         if not any(order.family == family for order in orders):
             yield _reason(family, broken, joined=joined)
 

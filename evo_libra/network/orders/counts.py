@@ -40,11 +40,12 @@ class SystemCount:
 def counts_of(system: SystemSpec, npus: Npus) -> list[SystemCount]:
     """Return how many systems make up the NPUs that a file asks for, in each size and with each number in use.
 
-    If a domain divides a number, the number is met exactly. Otherwise every multiple within the share counts.
+    If a domain divides a number, the number is met exactly. Otherwise every multiple within the share counts. Sizes are
+    in descending order, so that of equal orders the one of fewest systems is on a front.
     """
     return [
         SystemCount(count, size, active)
-        for size in system.sizes
+        for size in sorted(system.sizes, reverse=True)
         for active in system.active or (size,)
         for count in _counts(active, npus)
     ]
@@ -64,7 +65,7 @@ def no_count(name: str, system: SystemSpec, npus: Npus) -> str:
 
     >>> from evo_libra.network.orders.catalog import load_products
     >>> no_count("gb300-nvl72", load_products("products-2026").systems["gb300-nvl72"], 10_000)
-    'gb300-nvl72: no domain of 72 or 64 divides 10,000; 9,984 = 156 x 64 is near'
+    'gb300-nvl72: no domain of 72 or 64 divides 10,000; 9,984 = 156 x 64 is near, 10,008 = 139 x 72 nearer'
     """
     domains = [active for size in system.sizes for active in system.active or (size,)]
     listed = " or ".join(f"{domain:,}" for domain in domains)
@@ -79,15 +80,32 @@ def no_count(name: str, system: SystemSpec, npus: Npus) -> str:
 
 
 def _near(domains: list[int], number: int) -> str:
-    """Return a number near it that a domain divides, with a count of many factors of 2, as plans need them."""
+    """Return a number near it that a domain divides, with a count of many factors of 2, as plans need them.
+
+    The nearest number comes next, where it is another one.
+
+    >>> _near([72], 8192), _near([8], 100)
+    ('8,064 = 112 x 72 is near, 8,208 = 114 x 72 nearer', '96 = 12 x 8 is near')
+    """
     near = AboutSpec(about=number)
+    nearest = min((_factors(domain, number) for domain in domains), key=lambda one: _distance(one, number))
     multiples = [(count, domain) for domain in domains for count in _counts(domain, near)]
-    nearest = [(max(round(number / domain), 1), domain) for domain in domains]
-    count, domain = min(
-        multiples or nearest,
-        key=lambda factors: (-(factors[0] & -factors[0]) * bool(multiples), abs(factors[0] * factors[1] - number)),
-    )
-    return f"{count * domain:,} = {count:,} x {domain:,} is near"
+    best = min(multiples or [nearest], key=lambda one: (-(one[0] & -one[0]), _distance(one, number)))
+    more = "" if _distance(best, number) == _distance(nearest, number) else f", {_product(nearest)} nearer"
+    return f"{_product(best)} is near{more}"
+
+
+def _factors(domain: int, number: int) -> tuple[int, int]:
+    """Return the number of domains, at least one, that come nearest to a number of NPUs, and the domain."""
+    return max(round(number / domain), 1), domain
+
+
+def _distance(factors: tuple[int, int], number: int) -> int:
+    return abs(factors[0] * factors[1] - number)
+
+
+def _product(factors: tuple[int, int]) -> str:
+    return f"{factors[0] * factors[1]:,} = {factors[0]:,} x {factors[1]:,}"
 
 
 def _numbers(npus: int | tuple[int, ...]) -> tuple[int, ...]:

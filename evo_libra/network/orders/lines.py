@@ -35,6 +35,7 @@ class Line:
     watts : power of a piece under load; None where no source gives it.
     source : where the price comes from, with its year.
     rule : the rule that the line follows from; none where the order itself has it.
+    lacks : why there is no price, where no figure of the product is missing.
     """
 
     section: Section
@@ -45,12 +46,15 @@ class Line:
     watts: float | None
     source: str
     rule: str = ""
+    lacks: str = ""
 
     def cents(self) -> tuple[int, int, int]:
         """Return the lowest price of the line, the one that counts, and the highest, in whole cents."""
         if self.usd is None:
             key = "usd" if self.product == self.rule else "price_usd"
-            raise InputError(f"{self.product} has no {key}, which the cost of an order needs ({self.what})")
+            raise InputError(
+                self.lacks or f"{self.product} has no {key}, which the cost of an order needs ({self.what})"
+            )
         each = self.pieces * _CENTS
         return round(self.usd.low * each), round(self.usd.value * each), round(self.usd.high * each)
 

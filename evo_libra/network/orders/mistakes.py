@@ -11,6 +11,7 @@ from evo_libra.network.catalog.accelerators import load_accelerator_specs
 from evo_libra.network.orders.products import (
     CableSpec,
     NicSpec,
+    OcsSpec,
     PriceSpec,
     ProductSpec,
     ProductsSpec,
@@ -23,6 +24,9 @@ Found = Iterator[tuple[KeyPath, str]]
 
 _GIGABYTE = 8
 _FIBRES = ("sr", "dr", "fr")
+_OF_PURCHASE, _OF_RENT = ("price_usd", "slots"), ("usd_per_npu_hour", "cubes", "data_center")
+"""Figures that rented systems, and that others do not have."""
+
 _UNPRICED = ("NPU", "rack", "liquid kW", "management port", "storage port")
 """Units of rules without a price of their own, or with one that a rule does not mean."""
 
@@ -37,7 +41,7 @@ def product_mistakes(spec: ProductsSpec) -> Found:
     if spec.room is not None:
         yield from _below(("room", "rack"), _sold(spec.room.rack))
     for name, system in spec.systems.items():
-        yield from _below(("systems", name), _system(system, spec.nics))
+        yield from _below(("systems", name), _system(system, spec.nics, spec.ocs))
     for name, nic in spec.nics.items():
         yield from _below(("nics", name), _nic(nic))
     for name, switch in spec.switches.items():
@@ -64,12 +68,13 @@ def _sold(product: ProductSpec) -> Found:
         yield ("until",), f"found {until}, before the first delivery in {since}"
 
 
-def _system(system: SystemSpec, nics: Mapping[str, NicSpec]) -> Found:
+def _system(system: SystemSpec, nics: Mapping[str, NicSpec], ocs: Mapping[str, OcsSpec]) -> Found:
     if system.npu not in load_accelerator_specs():
         yield ("npu",), unknown("accelerator", system.npu, load_accelerator_specs())
     if system.scale_up.block not in BLOCK_NAMES:
         yield ("scale_up", "block"), unknown("block", system.scale_up.block, BLOCK_NAMES)
     yield from _sizes(system)
+    yield from _rent(system, ocs)
     yield from _slots(system, nics)
     if not (system.height_U or system.is_rack or "rack" in system.includes):
         yield ("height_U",), "found 0 for a system that is no rack and includes none; rack units are needed"
@@ -84,6 +89,18 @@ def _sizes(system: SystemSpec) -> Found:
     for index, active in enumerate(system.active):
         if active > max(system.sizes):
             yield ("active", index), f"found {active}; it has {max(system.sizes)} NPUs"
+
+
+def _rent(system: SystemSpec, ocs: Mapping[str, OcsSpec]) -> Found:
+    yield from _price("usd_per_npu_hour", system.usd_per_npu_hour)
+    rented, cubes = system.order == "rent", system.cubes
+    for key in _OF_PURCHASE if rented else _OF_RENT:
+        if getattr(system, key) is not None:
+            yield (key,), f"found in a system with `order: {system.order}`; leave this key out"
+    if cubes is not None and any(size % cubes.side**3 for size in system.sizes):
+        yield ("cubes", "side"), f"found {cubes.side}, whose cubes do not divide its NPUs"
+    if cubes is not None and cubes.ocs is not None and cubes.ocs not in ocs:
+        yield ("cubes", "ocs"), unknown("optical circuit switch", cubes.ocs, ocs)
 
 
 def _slots(system: SystemSpec, nics: Mapping[str, NicSpec]) -> Found:

@@ -28,6 +28,8 @@ FAMILY_NAMES: dict[Family, str] = {
 """Families that have switches, as the notation writes them."""
 
 _EXAMPLE = "112 gb300-nvl72 / 2 x 400G / 2 planes / sn5600 rail-optimised 1:1"
+_LONGEST_EXAMPLE = "sn5600 rail-optimised 1:1 pods 7:1 uplinks 800G"
+_REST = re.compile(r"(pods|uplinks) ")
 _COUNT, _FIGURE = r"[1-9]\d{0,8}", r"\d[\d.e+-]*"
 _SYSTEM = re.compile(rf"({_COUNT}) (\S+)(?: \(({_COUNT}) active\))?")
 _MODE = re.compile(rf"(?:(\S+) )?({_COUNT}) x ({_FIGURE})([GT])")
@@ -101,6 +103,8 @@ def read_order(text: str, products: ProductsSpec) -> Order:
     order = _read_systems(parts[0], products)
     if len(parts) == 1:
         return order
+    if _REST.match(parts[-1]):
+        raise InputError(f"'{shortened(parts[-1])}' follows the ratio without a slash, such as '{_LONGEST_EXAMPLE}'")
     if len(parts) not in {3, 4}:
         raise _refusal(text, "an order", _EXAMPLE)
     planes = _matched(_PLANES, parts[2], "a number of planes", "2 planes") if len(parts[1:]) > 2 else None  # noqa: PLR2004 - mode, planes, switch

@@ -15,7 +15,7 @@ tor : leaves in the rack of their systems, which spines join.
 fat-tree : filled leaves of whole systems, which spines join.
 dragonfly : groups of switches, each linked to all others of its group; links between groups join these.
 hyperx : a grid of switches, each linked to all others of its line and of its column.
-slice : the scale-up network of a rented slice, and nothing else.
+slice : rented slices, which the network of the data centre joins where there are several.
 """
 
 Ratio = float

@@ -64,6 +64,20 @@ class SlotSpec(StrictModel):
     GBps: Rate = Field(description="bandwidth of a slot in one direction")
 
 
+class CubesSpec(StrictModel):
+    """The cubes of NPUs that a slice is made of; optical links and circuit switches join their faces."""
+
+    side: Count = Field(description="NPUs along a side of a cube, in which links are of copper")
+    ocs: Name | None = Field(None, description="optical circuit switch that joins faces; not published when left out")
+
+
+class DataCenterSpec(StrictModel):
+    """The network of the data centre that joins rented systems, which is in their price."""
+
+    Gbps: Rate = Field(description="rate of an NPU's part of the NICs of its host")
+    latency_ns: Amount = Field(description="from host to host")
+
+
 class PortsSpec(StrictModel):
     """Ports of a whole system that are not for its NPUs."""
 
@@ -85,6 +99,9 @@ class SystemSpec(ProductSpec):
     includes: tuple[Inclusion, ...] = Field(("scale-up", "host"), description="what its price and power have already")
     slots: SlotSpec | None = Field(None, description="slots for NICs; none of a slice that is rented whole")
     nics: tuple[Name, ...] = Field((), description="NICs that it takes, or carries on board")
+    usd_per_npu_hour: Price | None = Field(None, description="rent of an NPU; none is public when left out")
+    cubes: CubesSpec | None = Field(None, description="what slices are made of; none of other systems")
+    data_center: DataCenterSpec | None = Field(None, description="what joins rented systems; one alone when left out")
     kW: Amount | None = Field(None, description="power of one under load, with all that it includes")
     height_U: Amount = Field(0.0, description="rack units")
     is_rack: bool = Field(default=False, description="whether one is a rack of its own")
@@ -244,6 +261,9 @@ class ProductsSpec(StrictModel):
     ocs: dict[Name, OcsSpec] = Field(default_factory=dict, description="optical circuit switches, by name")
     room: RoomSpec | None = Field(None, description="the room")
     rules: dict[Name, RuleSpec] = Field(default_factory=dict, description="lines that follow from others, by name")
+    rent_years: Rate | None = Field(
+        None, description="years for which rented systems are paid; a problem that has them takes its `tco.years`"
+    )
 
     def __hash__(self) -> int:
         """Return the hash of the name, so that caches of what follows from a catalogue find it."""

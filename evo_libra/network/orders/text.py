@@ -3,8 +3,29 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 _ORDER = re.compile(r"\d+ +[A-Za-z]", re.ASCII)
+
+
+def split_options(text: str) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """Return an order without the options that follow it, which say how its collectives run, and the options.
+
+    >>> split_options("8 gb200-nvl72 / 1 x 400G / qm9700 tor 2:1 chunks=16")
+    ('8 gb200-nvl72 / 1 x 400G / qm9700 tor 2:1', (('chunks', '16'),))
+    """
+    words = text.split()
+    options = [(name, value) for name, equals, value in (word.partition("=") for word in words) if equals]
+    return " ".join(word for word in words if "=" not in word), tuple(options)
+
+
+def with_options(order: str, options: Iterable[tuple[str, str]]) -> str:
+    """Return an order with the options that follow it.
+
+    >>> with_options("1 gb200-nvl72", [("chunks", "16"), ("scheduler", "baseline")])
+    '1 gb200-nvl72 chunks=16 scheduler=baseline'
+    """
+    return " ".join([order, *(f"{name}={value}" for name, value in options)])
 
 
 def is_order(text: str) -> bool:

@@ -161,7 +161,7 @@ class _Loader:
             constraints=constraints, settings=orders.settings(),
             spec=self._identity(catalog) | orders.identity(), grown=None, optimal=False,
             sources=FigureSources(tco=tco, training=training, npu=npu, system=system, scenarios=scenarios),
-            notes=self._notes(catalog), book=book,
+            notes=(*self._notes(catalog), *orders.notes()), book=book,
         )  # fmt: skip
 
     def load_design(self) -> Problem:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -13,17 +14,23 @@ from evo_libra.files.source import Source, key_path, validate
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.network.orders.bill import bill_of
 from evo_libra.network.orders.catalog import load_products
-from evo_libra.network.orders.choices import OrdersOffered, offered_products, orders_of
+from evo_libra.network.orders.choices import OrdersOffered, listed, offered_products, orders_of
+from evo_libra.network.orders.counts import counts_of
 from evo_libra.network.orders.products import ProductsSpec
+from evo_libra.network.orders.slices import with_rents
 from evo_libra.network.orders.topology import topology_of
 from evo_libra.problem.file.mistakes import ProblemFile
 from evo_libra.problem.file.order_spec import OrderSpec
 from evo_libra.problem.file.workloads import WorkloadLoader
+from evo_libra.problem.objectives import MEASURES
 from evo_libra.problem.orders import FOLDED, OrderBook, Pool, name_of, only
 from evo_libra.problem.protocol import SearchSettings
+from evo_libra.timing.quirks import Quirk
 
 if TYPE_CHECKING:
     from evo_libra.network.catalog.accelerator import Accelerator
+
+_NAME = re.compile(r"[A-Za-z][\w.-]*")
 
 
 def order_file(source: Source, folder: Path) -> ProblemFile:
@@ -66,17 +73,27 @@ class OrderLoader:
     @cached_property
     def book(self) -> OrderBook:
         """The orders that the file allows; an `InputError` says why there is none."""
-        whole = load_products(self.spec.fabric.catalog, self.file.folder)
+        whole = self._rented(load_products(self.spec.fabric.catalog, self.file.folder))
         offered = self._offered(whole)
         products = offered_products(self.spec, whole)
         if not offered.orders:
-            raise self.file.fail(("systems",), "; ".join(offered.reasons) or "no order is allowed")
+            counted = any(counts_of(whole.systems[name], self.spec.npus) for name in listed(self.spec.systems))
+            raise self.file.fail(
+                ("systems",) if counted else ("npus",), "; ".join(offered.reasons) or "no order is allowed"
+            )
         without = frozenset(self.spec.without)
         bills = tuple(bill_of(order, products, without=without) for order in offered.orders)
         trees = tuple(topology_of(order, products) for order in offered.orders)
         return OrderBook(
             products, offered.orders, trees=trees, bills=bills, reasons=offered.reasons, limits=self.spec.limits
         )
+
+    def _rented(self, products: ProductsSpec) -> ProductsSpec:
+        """Return a catalogue with the rents of the file, for no years where it asks for what rented systems lack."""
+        limited = (name for text in self.spec.constraints for name in _NAME.findall(text))
+        asked = [MEASURES[name] for name in (*self.spec.objectives, *limited) if name in MEASURES]
+        tco = self.spec.tco if all(measure.of_rent for measure in asked) else None
+        return with_rents(products, self.spec.rent, None if tco is None else tco.years)
 
     def _offered(self, products: ProductsSpec) -> OrdersOffered:
         """Return the orders of a catalogue that the file allows; an `InputError` places names that are not there."""
@@ -97,6 +114,15 @@ class OrderLoader:
     def counts(self) -> tuple[int, ...]:
         """NPUs in use of each pool."""
         return tuple(count * active for _, count, active in self.book.pools)
+
+    def notes(self) -> tuple[Quirk, ...]:
+        """Return what costs of rented systems are, where there are any."""
+        systems, tco = self.book.products.systems, self.spec.tco
+        rented = dict.fromkeys(order.system for order in self.book.orders if systems[order.system].order == "rent")
+        if tco is None or not rented:
+            return ()
+        whose = f"the cost of {', '.join(rented)} is the rent for `tco.years`, {tco.years:g}"
+        return (Quirk("rent", f"{whose}; that of what is bought is its price, and the energy of these years"),)
 
     def settings(self) -> SearchSettings:
         """Return the settings of a search, where rows that differ by less than the error of times are one."""

@@ -24,13 +24,16 @@ if TYPE_CHECKING:
     from evo_libra.problem.file.hardware_spec import Npu, SystemSpec
     from evo_libra.problem.file.serving_spec import ServingSpec
     from evo_libra.problem.file.training_spec import Generator, TrainingSpec
+    from evo_libra.workload.models.generic import RoutedWeights, Weights
 else:
     Faults = Annotated[Any, Late("evo_libra.problem.faults", "Faults")]
     Generator = Annotated[Any, Late("evo_libra.problem.file.training_spec", "Generator")]
     Npu = Annotated[Any, Late("evo_libra.problem.file.hardware_spec", "Npu")]
+    RoutedWeights = Annotated[Any, Late("evo_libra.workload.models.generic", "RoutedWeights")]
     ServingSpec = Annotated[Any, Late("evo_libra.problem.file.serving_spec", "ServingSpec")]
     SystemSpec = Annotated[Any, Late("evo_libra.problem.file.hardware_spec", "SystemSpec")]
     TrainingSpec = Annotated[Any, Late("evo_libra.problem.file.training_spec", "TrainingSpec")]
+    Weights = Annotated[Any, Late("evo_libra.workload.models.generic", "Weights")]
 
 MAX_DIMENSIONS = 8
 
@@ -105,7 +108,7 @@ def _each_once(groups: Groups) -> Groups:
 
 
 class WorkloadSpec(StrictModel):
-    """One workload, which is defined by one of model, file, trace and generator.
+    """One workload, which is defined by one of model, dense, moe, file, trace and generator.
 
     The order of process groups says which of them is the innermost. Files may write them as a mapping. Stored and
     compared data have them as a list, since a mapping has no order.
@@ -113,6 +116,12 @@ class WorkloadSpec(StrictModel):
 
     name: str | None = Field(None, description="name in results; that of the model or file when left out")
     model: str | None = Field(None, description="a model of the catalogue, such as gpt-3-libra")
+    dense: Weights | None = Field(
+        None, description="a generic model by its number of weights, such as 1T, whose shape follows from rules"
+    )
+    moe: RoutedWeights | None = Field(
+        None, description="a generic model with experts by its numbers of weights, such as {total: 2T, active: 64B}"
+    )
     file: str | None = Field(
         None,
         description="an ASTRA-sim 1.0 text workload, or with `training` or `serving` a Hugging Face config.json, "

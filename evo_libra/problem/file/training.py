@@ -38,6 +38,7 @@ from evo_libra.problem.file.training_spec import DecoderGeneratorSpec, Recommend
 from evo_libra.problem.time_models.loops import WeightedLoop
 from evo_libra.workload.layers.generators import load_models
 from evo_libra.workload.models.decoder import Decoder, decoder_of, load_decoders
+from evo_libra.workload.models.generic import generic_model
 from evo_libra.workload.models.hugging_face import Configuration, read_configuration
 from evo_libra.workload.models.recommender import Recommender, load_recommenders, recommender_of, trainable_recommenders
 from evo_libra.workload.models.stacks import STACKS
@@ -83,6 +84,8 @@ class TrainingLoader:
         known = trained_models()
         named = [spec.model for spec in whole if spec.model in known]
         models = {name: known[name].figures() for name in named if name is not None}
+        generic = [generic_model(spec.dense, spec.moe) for spec in whole]
+        models |= {model.name: model.figures() for model in generic if model is not None}
         optimizers = [spec.training.optimizer for spec in whole if spec.training is not None]
         hosts = dict(named for optimizer in optimizers for named in named_hosts(optimizer, self.spec.system))
         more = {"trained_models": models, "hosts": hosts}
@@ -239,9 +242,13 @@ class TrainingLoader:
 
     def model(self, path: KeyPath, spec: WorkloadSpec) -> Decoder | Recommender:
         """Return the whole model of a workload."""
-        given = [key for key in ("model", "file", "generator") if getattr(spec, key) is not None]
+        keys = ("model", "dense", "moe", "file", "generator")
+        given = [key for key in keys if getattr(spec, key) is not None]
         if len(given) != 1:
-            raise self.fail(path, f"one of model, file and generator is needed, found {' and '.join(given) or 'none'}")
+            needed = f"one of {', '.join(keys[:-1])} and {keys[-1]} is needed"
+            raise self.fail(path, f"{needed}, found {' and '.join(given) or 'none'}")
+        if (generic := self._generic(path, spec)) is not None:
+            return generic
         if isinstance(spec.generator, DecoderGeneratorSpec):
             return decoder_of(spec.name or "decoder", spec.generator)
         if isinstance(spec.generator, RecommenderGeneratorSpec):
@@ -258,6 +265,12 @@ class TrainingLoader:
             message = f"'{name}' is a table of some layers; models that are trained as a whole: {', '.join(known)}"
             raise self.fail((*path, "model"), message)
         raise self.fail((*path, "model"), unknown("model", name, known))
+
+    def _generic(self, path: KeyPath, spec: WorkloadSpec) -> Decoder | None:
+        try:
+            return generic_model(spec.dense, spec.moe)
+        except InputError as error:
+            raise self.fail((*path, "moe"), str(error)) from None
 
     def _setup(self, model: Decoder, npu: Accelerator, training: TrainingSpec) -> Setup:
         found = _setup(model, npu, training, hosted(self.spec.system))

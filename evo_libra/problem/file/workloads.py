@@ -166,7 +166,7 @@ class WorkloadLoader:
         if spec.serving is not None or spec.training is not None:
             model = self._whole(path, spec)
             return model, partial(weighted_step, model)
-        if spec.trace is not None and not (spec.model or spec.file or spec.generator):
+        if spec.trace is not None and not (spec.model or spec.file or spec.generator or spec.dense or spec.moe):
             traces = self._traces(path, spec)
             return traces, partial(weighted_traces, traces, npus=self.spec.npus)
         degrees = {str(name): degree for name, degree in dict(spec.parallelism).items() if isinstance(degree, int)}
@@ -212,6 +212,8 @@ class WorkloadLoader:
 
     def _model(self, path: KeyPath, spec: WorkloadSpec) -> Model:
         """Return the model of a workload without a trace."""
+        if spec.dense is not None or spec.moe is not None:
+            raise self.fail(path, _WHOLE)
         given = [key for key in ("model", "file", "trace", "generator") if getattr(spec, key) is not None]
         if len(given) != 1:
             found = " and ".join(given) or "none of them"

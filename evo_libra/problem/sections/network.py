@@ -90,7 +90,7 @@ class SearchedBandwidths(BandwidthSection):
 
     def genes(self) -> Sequence[Gene]:
         choices = self.rules.choices
-        low = min(float(choice.low[choice.high > 0].min()) for choice in choices)
+        low = min(float(choice.low[choice.high > 0].min()) for choice in choices if choice.high.any())
         high = max(float(choice.high.max()) for choice in choices)
         spread = -float(np.log(max(high / low, 1.0)))
         level = Gene("level", float(np.log(low)), float(np.log(high * len(choices) * _OVERSHOOT)), whole=False)

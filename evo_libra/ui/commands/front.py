@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -112,21 +112,20 @@ def front(  # noqa: PLR0913 - options of a command
 def _show_systems(folder: RunFolder, *, as_json: bool) -> int:
     """Show the networks of each system of a result of orders; an `InputError` says that it has none."""
     from evo_libra.explain.as_json import as_json as plain
-    from evo_libra.explain.system_views import absent, system_rows
-    from evo_libra.ui.tables.named_runs import problem_file, problem_of_result
+    from evo_libra.explain.system_views import views_of
+    from evo_libra.ui.tables.named_runs import problem_of_result
     from evo_libra.ui.tables.output import print_folded
     from evo_libra.ui.tables.systems import show_systems
 
-    problem, found = problem_file(problem_of_result(folder, None, (), trust_code=False)[1]), folder.read_front()
-    if problem.book is None:
+    problem, found = problem_of_result(folder, None, (), trust_code=False)[1], folder.read_front()
+    views = views_of(problem, found)
+    if views is None:
         raise InputError(f"'{problem.name}' asks for a design; systems are listed of a file with `question: order`")
-    rows = system_rows(problem)
-    reasons = absent(problem, found, rows)
     if as_json:
-        print_json({"result": str(folder.path), "systems": plain(rows), "absent": reasons})
+        print_json({"result": str(folder.path), **plain(views)})
     else:
-        show_systems(rows, found.objectives[0])
-        print_folded(*reasons)
+        show_systems(views.systems, found.objectives[0])
+        print_folded(*views.absent)
     return 0
 
 
@@ -160,13 +159,14 @@ def result_json(front: Front, evaluations: int, wall: float, folder: Path) -> di
 
 
 def show_front(
-    front: Front, objectives: Sequence[Objective], name: str, rows: int, references: Sequence[ReferencePoint] = ()
-) -> None:
-    """Print a front as a plot, with reference designs, and some of it as a table."""
+    front: Front, objectives: Sequence[Objective], name: str, rows: int, references: Sequence[ReferencePoint] = (),
+    named: Collection[int] = (),
+) -> None:  # fmt: skip
+    """Print a front as a plot, with reference designs, and some of it as a table, the `named` ids among them."""
     from evo_libra.pictures.plots.scatter import terminal_plot_of
 
     print_styled(terminal_plot_of(front, objectives, new_console(), references))
-    shown = front.spread(rows)
+    shown = front.spread(rows, named)
     show_designs(front, shown, f"{name}: {shown.height} of {counted(len(front), front.noun)} on the front")
 
 

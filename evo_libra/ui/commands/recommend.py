@@ -166,12 +166,10 @@ def _prices(problem: Problem, front: Front) -> dict[str, Any]:
     return {"kept_share": kept.tolist(), "no_prices": "", "scenarios": _SCENARIOS, "seed": _SEED}
 
 
-def show_first(front: Front, name: str, advices: Sequence[Advice]) -> None:
-    """Print the recommended designs of a front, in a line or two each, and those that exceed their links."""
-    from evo_libra.explain.advice import short_advised
-
+def show_first(front: Front, name: str, advices: Sequence[Advice], sentences: Sequence[str]) -> None:
+    """Print the recommended designs of a front, whose sentences are `short_advised`."""
     print("\nwhich order?" if front.noun == "order" else "\nwhich one?")
-    print_folded(*short_advised(front, advices))
+    print_folded(*sentences)
     first = advices[0].recommended.id
     # A design of a problem in Python is no network that could be explained.
     more = f"   and   evo-libra explain {name}#{first}   say more" if advices[0].design is not None else "   says more"

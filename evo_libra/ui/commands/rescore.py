@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from evo_libra.errors import InputError, counted
-from evo_libra.explain.labels import label_of
+from evo_libra.explain.labels import label_of, noun, per_what
 from evo_libra.network.transport import approximation
 from evo_libra.quantities import number, time_unit
 from evo_libra.ui.commands.shared import (
@@ -56,12 +56,13 @@ def rescore(
         The other time model.
     """
     from evo_libra.explain.rescore import rescore as rescored
+    from evo_libra.front.front import time_of
     from evo_libra.problem.designs import warnings_of
     from evo_libra.problem.file.registry import with_time
     from evo_libra.timing.quirks import Warned
 
     folder, front, origin, searched = _searched(result, problem, trust_code=trust_code)
-    if "time_ms" not in front.objectives:
+    if not time_of(front.objectives):
         raise InputError(f"the front of {folder.path} has no time to compare with")
     other = _under(origin, with_time(searched, time), assignments, time)
     found = rescored(front, other)
@@ -161,10 +162,10 @@ def _under(origin: Origin, timed: Sequence[str], assignments: Sequence[str], mod
         raise InputError(message) from None
 
 
-def _plot(series: Sequence[Series], cost: str = "cost_usd") -> None:
+def _plot(series: Sequence[Series], time: str, cost: str = "cost_usd") -> None:
     from evo_libra.pictures.plots.scatter import terminal_scatter
 
-    print_styled(terminal_scatter(series, label_of(cost), "iteration time [ms]", new_console()))
+    print_styled(terminal_scatter(series, label_of(cost), label_of(time), new_console()))
 
 
 def _model(problem: Problem) -> str:
@@ -175,32 +176,32 @@ def _model(problem: Problem) -> str:
 def _show_times(found: Rescored, front: Front, problem: Problem, other: Problem, rows: int) -> None:
     import numpy as np
 
-    from evo_libra.front.front import Front
+    from evo_libra.front.front import Front, time_of
     from evo_libra.pictures.plots.series import Series
 
-    before, after = _model(problem), _model(other)
+    before, after, name = _model(problem), _model(other), noun(time_of(front.objectives))
     if before == after:
         before, after = f"{before} (run)", f"{after} (now)"
-    frame = found.frame
-    times = [frame[name].to_numpy() for name in ("time_ms", "time_ms_rescored")]
+    frame, column = found.frame, time_of(front.objectives)
+    times = [frame[name].to_numpy() for name in (column, f"{column}_rescored")]
     if "cost_usd" in front.objectives:
         cost = frame["cost_usd"].to_numpy()
-        _plot([Series(cost, time, label) for time, label in zip(times, (before, after), strict=True)])
+        _plot([Series(cost, time, label) for time, label in zip(times, (before, after), strict=True)], column)
     shown = Front(frame, front.objectives).spread(rows)
     unit, size = time_unit(float(np.median(times[1])))
     print_table(
         f"{len(shown)} of {counted(len(front), front.noun)}; rank 1 is the fastest",
-        ("id", *(f"{what}\n{model}" for what in (f"time [{unit}]", "rank") for model in (before, after)), "on\nfront",
-         "network"),
-        [_time_cells(row, size) for row in shown.to_dicts()],
+        ("id", *(f"{what}\n{model}" for what in (f"{name} [{unit}]", "rank") for model in (before, after)),
+         "on\nfront", "network"),
+        [_time_cells(row, column, size) for row in shown.to_dicts()],
         left=("network",), fold=("network",),
     )  # fmt: skip
     ratio = times[1] / times[0]
-    print(f"\ntime under {after} is {ratio.min():.4g} to {ratio.max():.4g} times that under {before}, median "
+    print(f"\n{name} under {after} is {ratio.min():.4g} to {ratio.max():.4g} times that under {before}, median "
           f"{np.median(ratio):.4g}")  # fmt: skip
     if found.agreement is not None:
         moved = int((frame["rank"] != frame["rank_rescored"]).sum())
-        print(f"order by time: Kendall's tau {found.agreement:.4f}; {moved:,} of {len(front):,} change their rank")
+        print(f"order by {name}: Kendall's tau {found.agreement:.4f}; {moved:,} of {len(front):,} change their rank")
     if np.allclose(ratio, 1, rtol=1e-12, atol=0):
         print("both times are the same: nothing can have changed")
     if found.dropped:
@@ -210,45 +211,47 @@ def _show_times(found: Rescored, front: Front, problem: Problem, other: Problem,
     print(f"on the front under {after}: {int(frame['on_front'].sum()):,} of {counted(len(front), front.noun)}")
 
 
-def _time_cells(row: Mapping[str, Any], size: float) -> list[str]:
+def _time_cells(row: Mapping[str, Any], column: str, size: float) -> list[str]:
     from evo_libra.front.families import short_network
 
     kept = "yes" if row["on_front"] else "no" if row["feasible"] else "infeasible"
-    times = [number(row[name] / size) for name in ("time_ms", "time_ms_rescored")]
+    times = [number(row[name] / size) for name in (column, f"{column}_rescored")]
     return [str(row["id"]), *times, str(row["rank"]), str(row["rank_rescored"]), kept, short_network(row["design"])]
 
 
 def _show_prices(found: Priced, score: Score, rows: int) -> None:
     import numpy as np
 
-    from evo_libra.front.front import Front
+    from evo_libra.front.front import Front, time_of
     from evo_libra.pictures.plots.series import Series
 
-    frame = found.frame
-    kept, time = frame["on_front"].to_numpy(), frame["time_ms"].to_numpy()
+    frame, time_column = found.frame, time_of(found.frame.columns)
+    kept, time = frame["on_front"].to_numpy(), frame[time_column].to_numpy()
     column = "cost_value_usd" if score == "regret" else f"{score}_usd"
     label = "least regret, stated prices" if score == "regret" else score
     bands = [Series(frame[f"cost_{end}_usd"].to_numpy(), time, end) for end in ("low", "high")]
     shares = "front_share" in frame.columns
-    _plot([*bands, Series(frame[column].to_numpy()[kept], time[kept], label)], _ORDER_COST if shares else "cost_usd")
-    shown = Front(frame, ("time_ms", "cost_value_usd")).spread(rows)
+    _plot([*bands, Series(frame[column].to_numpy()[kept], time[kept], label)], time_column, found.money)
+    shown = Front(frame, (time_column, "cost_value_usd")).spread(rows)
     unit, size = time_unit(float(np.median(time)))
-    last = ["as a\nfactor"] if score == "regret" else ["rank", f"rank by\n{score}"]
-    of = f"{counted(frame.height, 'order' if shares else 'design')}, million USD{' of the whole order' * shares}"
+    last = ["as a\nfactor"] if score == "regret" else ["rank", f"by\n{score}"]
+    whole = found.money in ("cost_usd", _ORDER_COST)
+    what = f"million USD{' of the whole order' * shares}" if whole else f"USD{per_what(found.money)}"
+    of = f"{counted(frame.height, 'order' if shares else 'design')}, {what}"
     print_table(
         f"{len(shown)} of {of}; rank 1 is the least",
         [
             "id",
-            f"time [{unit}]",
+            f"{noun(time_column)}\n[{unit}]",
             "low",
             "as\nstated",
             "high",
             score,
             *last,
             "on\nfront",
-            *(["% of\nscenarios"] if shares else []),
+            *(["draws\n[%]"] if shares else []),
         ],
-        [_price_cells(row, score, size) for row in shown.to_dicts()],
+        [_price_cells(row, score, row[time_column] / size, _MILLION if whole else 1.0) for row in shown.to_dicts()],
     )
 
 
@@ -257,14 +260,14 @@ def _show_changes(found: Priced, score: Score) -> None:
     if score != "regret":
         moved = int((frame["rank"] != frame["rank_scored"]).sum())
         print(f"order by cost: {moved:,} of {frame.height:,} change their rank")
-    noun = "order" if "front_share" in frame.columns else "design"
-    print(f"on the front by {score}: {int(frame['on_front'].sum()):,} of {counted(frame.height, noun)}")
+    name = "order" if "front_share" in frame.columns else "design"
+    print(f"on the front by {score}: {int(frame['on_front'].sum()):,} of {counted(frame.height, name)}")
 
 
-def _price_cells(row: Mapping[str, Any], score: Score, size: float) -> list[str]:
+def _price_cells(row: Mapping[str, Any], score: Score, time: float, usd: float) -> list[str]:
     names = ("cost_low_usd", "cost_value_usd", "cost_high_usd", f"{score}_usd")
-    costs = [f"{row[name] / _MILLION:.4g}" for name in names]
+    costs = [f"{row[name] / usd:.4g}" for name in names]
     share = [f"{100 * row['front_share']:.4g}"] if "front_share" in row else []
     factor = "" if row["regret_factor"] is None else f"{row['regret_factor']:.4f}"
     last = [factor] if score == "regret" else [str(row["rank"]), str(row["rank_scored"])]
-    return [str(row["id"]), number(row["time_ms"] / size), *costs, *last, "yes" if row["on_front"] else "no", *share]
+    return [str(row["id"]), number(time), *costs, *last, "yes" if row["on_front"] else "no", *share]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import io
 import math
+import re
 import sys
 import uuid
 from collections import Counter
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from evo_libra.experiment.execution.search_run import Outcome
     from evo_libra.experiment.store.folder import RunFolder
     from evo_libra.explain.references import ReferencePoint
+    from evo_libra.explain.system_views import SystemViews
     from evo_libra.explain.time_record import Size
     from evo_libra.front.front import Front
     from evo_libra.problem.protocol import SearchProblem
@@ -184,16 +186,16 @@ def _report(
 ) -> int:  # fmt: skip
     from evo_libra.experiment.run.record import ending_text
     from evo_libra.experiment.store.folder import DONE, MANIFEST
-    from evo_libra.explain.advice import advice
+    from evo_libra.explain.advice import advice, short_advised
     from evo_libra.explain.as_json import as_json as plain
     from evo_libra.explain.candidates import candidates_of
     from evo_libra.explain.references import reference_rows
+    from evo_libra.explain.system_views import views_of
     from evo_libra.problem.designs import warnings_of
     from evo_libra.searching.engine import EXHAUSTED
     from evo_libra.timing.quirks import Warned
-    from evo_libra.ui.commands.front import result_json, show_front
+    from evo_libra.ui.commands.front import result_json
     from evo_libra.ui.commands.recommend import show_first
-    from evo_libra.ui.tables.references import show_references
 
     folder, manifest = run.path, run.read_json(MANIFEST)
     failures, first_failures = int(manifest.get("failures", 0)), manifest.get("first_failures", [])
@@ -201,67 +203,66 @@ def _report(
     warnings = warnings_of(problem, designs)
     end = run.read_json(DONE) if run.done else {}
     advices = advice(front, candidates_of(front), problem) if len(front) else ()
-    workloads = _workloads(problem)
+    views = views_of(problem, front)
     if as_json:
         more: dict[str, Any] = {key: end[key] for key in ("ended", "restarts") if key in end}
         more |= {"claim": end["claim"]} if end.get("claim") else {}
         more |= {"engine_choice": choice} if choice else {}
         more |= {"failure_count": failures, "failures": first_failures} if failures else {}
-        more |= {"workloads": [{"name": name, **plain(size)} for name, size in workloads]} if workloads else {}
+        workloads = [{"name": name, **plain(size)} for name, size in _workloads(problem)]
+        more |= {"workloads": workloads} if workloads else {}
         more |= {"references": reference_rows(references, front)} if references else {}
-        more |= _orders_json(problem, front)
+        more |= {} if views is None else {"question": "order", **plain(views)}
         more |= {"recommended": plain([one.recommended for one in advices])} if advices else {}
         beyond = [{"id": one.recommended.id, **one.shares.json()} for one in advices if one.shares is not None]
         more |= {"shares": beyond} if beyond else {}
-        report_json = result_json(front, report.figures.evaluations, report.figures.wall_s, folder)
-        print_json({**report_json, "warnings": list(map(Warned.json, warnings)), **more})
+        head = result_json(front, report.figures.evaluations, report.figures.wall_s, folder)
+        print_json({**head, "warnings": list(map(Warned.json, warnings)), **more})
     elif len(front):
-        show_front(front, problem.objectives, problem.name, rows=12, references=references)
-        show_references(reference_rows(references, front), front.objectives)
-        print_folded(*_orders(problem, front))
-        for name, size in workloads:
-            print_folded(": ".join(filter(None, (f"{name} {groups_text(size)}".strip(), size_text(size)))))
+        _show_front(problem, front, references, views, sentences := list(short_advised(front, advices)))
         ending = f" ({words})" if (words := ending_text(end.get("ended", ""), end.get("restarts", 0))) else ""
         evaluated, found = counted(report.figures.evaluations, "evaluation"), counted(len(front), front.noun)
-        print(f"\n{evaluated} in {report.figures.wall_s:.2f} s{ending}; {found} on the front")
+        print()
+        print_folded(f"{evaluated} in {report.figures.wall_s:.2f} s{ending}; {found} on the front")
         print_folded(*filter(None, (choice, end.get("claim", ""))), *warnings)
         print_folded(*_faster(problem, report.figures.wall_s))
         print(f"front  {folder / 'front.parquet'}")
-        show_first(front, "last" if folder.parents[1] == DEFAULT else f"{folder.parents[1]}/last", advices)
+        show_first(front, "last" if folder.parents[1] == DEFAULT else f"{folder.parents[1]}/last", advices, sentences)
     if failures:
         _print_failures(failures, first_failures)
     if report.ending == "interrupt":
         print(f"evo-libra: interrupted; what was found is kept in {folder}; --resume continues", file=sys.stderr)
         return _INTERRUPTED
     if not len(front):
-        raise InfeasibleError(_infeasible(problem, report.figures.evaluations, whole=end.get("ended") == EXHAUSTED))
+        from evo_libra.explain.infeasible import infeasible_text
+
+        raise InfeasibleError(infeasible_text(problem, report.figures.evaluations, whole=end.get("ended") == EXHAUSTED))
     return 0
 
 
-def _orders(problem: SearchProblem, front: Front) -> list[str]:
-    """Print the networks of each system of a problem of orders; return why some products are in no row of a front."""
-    from evo_libra.problem.problem import Problem
-
-    if not isinstance(problem, Problem) or problem.book is None:
-        return []
-    from evo_libra.explain.system_views import absent, system_rows
+def _show_front(
+    problem: SearchProblem, front: Front, references: Sequence[ReferencePoint], views: SystemViews | None,
+    sentences: Sequence[str],
+) -> None:  # fmt: skip
+    """Print a front, with all rows that sentences name, its networks of systems, and the sizes of workloads."""
+    from evo_libra.explain.references import reference_rows
+    from evo_libra.ui.commands.front import show_front
+    from evo_libra.ui.tables.references import show_references
     from evo_libra.ui.tables.systems import MOST, show_systems
 
-    rows = system_rows(problem)
-    show_systems(rows, front.objectives[0], MOST)
-    return absent(problem, front, rows)
+    missing = () if views is None else views.absent
+    named = {int(number) for text in (*missing, *sentences) for number in _ID.findall(text)}
+    show_front(front, problem.objectives, problem.name, rows=12, references=references, named=named)
+    show_references(reference_rows(references, front), front.objectives)
+    if views is not None:
+        show_systems(views.systems, front.objectives[0], MOST)
+    print_folded(*missing)
+    for name, size in _workloads(problem):
+        print_folded(": ".join(filter(None, (f"{name} {groups_text(size)}".strip(), size_text(size)))))
 
 
-def _orders_json(problem: SearchProblem, front: Front) -> dict[str, Any]:
-    from evo_libra.problem.problem import Problem
-
-    if not isinstance(problem, Problem) or problem.book is None:
-        return {}
-    from evo_libra.explain.as_json import as_json as plain
-    from evo_libra.explain.system_views import absent, system_rows
-
-    rows = system_rows(problem)
-    return {"question": "order", "systems": plain(rows), "absent": absent(problem, front, rows)}
+_ID = re.compile(r"#(\d+)")
+"""The id of a design in a sentence."""
 
 
 def _workloads(problem: SearchProblem) -> list[tuple[str, Size]]:
@@ -301,25 +302,3 @@ def _faster(problem: SearchProblem, seconds: float) -> list[str]:
     if not simulated or seconds < _LONG_SECONDS or is_installed("numba"):
         return []
     return ["numba makes such a search several times as fast: pip install 'evo-libra[fast]'"]
-
-
-_DRAWN = 200
-"""Designs that are drawn to see what is wrong with the one that is nearest to the constraints."""
-
-
-def _infeasible(problem: SearchProblem, evaluations: int, *, whole: bool) -> str:
-    """Return that a search of some designs, or of the `whole` space, found none, and what the nearest one breaks."""
-    from numpy.random import default_rng
-
-    from evo_libra.problem.designs import violations
-    from evo_libra.problem.problem import Problem
-
-    looked = "" if whole else f" among {evaluations:,} evaluated ones"
-    advice = "loosen them" if whole else "loosen them, or give more --evaluations"
-    if not isinstance(problem, Problem):
-        return f"no design meets the constraints{looked}; {advice}"
-    drawn = problem.decode(problem.genome.sample(default_rng(0), _DRAWN))
-    nearest = drawn.select([int(problem.evaluate(drawn).violation.argmin())])
-    broken = violations(problem, nearest)
-    named = f"; the nearest of {_DRAWN} random designs, {problem.notation.written(nearest)[0]}: {'; '.join(broken)}"
-    return f"no design meets the constraints{looked}{named if broken else ''}; {advice}"

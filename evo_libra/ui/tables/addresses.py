@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from evo_libra.errors import InputError, unknown
+from evo_libra.network.orders.text import is_order
 from evo_libra.ui.tables.named_runs import folder_at, given_of, problem_of_result, run_folder
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ def _split(text: str) -> tuple[str, str | None]:
 
 
 def _is_notation(text: str) -> bool:
-    return "(" in text and MARK not in text
+    return ("(" in text or is_order(text)) and MARK not in text
 
 
 def written(design: str, origin: Origin) -> Addressed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from evo_libra.ui.tables.output import new_console, print, print_table
+from evo_libra.ui.tables.output import new_console, print, print_folded, print_table
 from evo_libra.ui.tables.parts import figure
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def products_json(spec: ProductsSpec) -> dict[str, Any]:
     if data["room"] is not None:
         entries.append(data["room"]["rack"])
     for entry in entries:
-        for key in entry.keys() & {"price_usd", "usd"}:
+        for key in entry.keys() & {"price_usd", "usd", "usd_per_npu_hour"}:
             entry[key] = _range(entry[key])
     return data
 
@@ -50,7 +50,10 @@ def show_products(name: str, catalog: Mapping[str, Any], *, sources: bool) -> No
     cable = {"kind": _text("kind"), "Gb/s": _plain("Gbps"), "links": _plain("links"), "m": _plain("reach_m"),
              "USD": _usd}  # fmt: skip
     _table("cables; modules at the ends of fibres are apart", catalog["cables"], cable)
-    print("~ is an estimate, - is not public. --sources shows where figures come from, --json all of them.")
+    print_folded(
+        "~ is an estimate, - is not public, /h is the rent of an NPU. "
+        "--sources shows where figures come from, --json all of them."
+    )
     rest = ", ".join(f"{len(catalog[group])} {group}" for group in ("modules", "ocs", "rules"))
     new_console().print(Text(f"Here, too: {rest}. {catalog['source']}"))
 
@@ -96,7 +99,9 @@ def _usd(entry: Mapping[str, Any], unit: int = 1) -> str:
 
 
 def _thousands(entry: Mapping[str, Any]) -> str:
-    return _usd(entry, _KILO)
+    """Return the price in thousands of USD, or USD per NPU and hour of a rented system."""
+    rent = entry.get("usd_per_npu_hour")
+    return _usd(entry, _KILO) if rent is None else f"{rent['value']:g}/h"
 
 
 def _show_sources(catalog: Mapping[str, Any]) -> None:

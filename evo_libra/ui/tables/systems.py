@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from evo_libra.errors import counted
 from evo_libra.quantities import number
 from evo_libra.ui.tables.design_table import unit_of
 from evo_libra.ui.tables.output import print_folded, print_table
@@ -29,7 +30,7 @@ def show_systems(rows: Sequence[SystemRow], column: str, most: int | None = None
     ]
     units = [unit_of(name, values) for _, name, values in columns]
     print_table(
-        f"networks of each system: {len(shown)} of {len(rows)} orders that no other of their system beats",
+        f"networks of each system: {len(shown)} of {counted(len(rows), 'order')} that no other of its system beats",
         (
             "systems and network", *(_head(head, unit) for (head, _, _), (unit, _) in zip(columns, units, strict=True)),
             _AGAINST,

@@ -2,114 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from functools import cached_property, lru_cache
+from dataclasses import asdict
+from functools import lru_cache
 from math import gcd
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from pydantic import InstanceOf, RootModel, ValidationError
 
-from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError, Mistake, unknown
 from evo_libra.files.source import read_source, validate
-from evo_libra.workload.models.decoder_spec import DecoderFields, DecoderSpec, Size, impossible
+from evo_libra.workload.models.decoder_spec import (
+    AliasSpec,
+    CatalogueSpec,
+    DecoderFields,
+    DecoderSpec,
+    Size,
+    impossible,
+)
+from evo_libra.workload.models.layer_stack import DecoderLayer, Stack
 from evo_libra.workload.models.layers.attention import GroupedAttention, MultiheadLatentAttention
 from evo_libra.workload.models.layers.ends import Embedding, Head, Predictor
 from evo_libra.workload.models.layers.feed_forward import FeedForward, RoutedFeedForward
 from evo_libra.workload.models.layers.registry import sublayer_of
-from evo_libra.workload.models.layers.sublayer import WHOLE, Cell, Sublayer
+from evo_libra.workload.models.layers.sublayer import Sublayer
 
-DecoderLayer = tuple[Sublayer, ...]
-"""Sequence of sublayers in a layer, each with a norm before it."""
-
-Counted = tuple[FloatArray, Sublayer]
-"""(n,) how many there are of a sublayer, and what it is."""
-
-_LONG, _CELL = 1e6, Cell(2.0, 0.0)
-"""Tokens of a context, and bytes of its cache, by which layers of as many weights are compared."""
+DECODERS_FOLDER = Path(__file__).parent / "decoders"
+_ALIASES = "aliases.yaml"
+"""Files of the catalogue, which are read in the order of their names; `aliases.yaml` has no layers of its own."""
 
 
-@dataclass(frozen=True)
-class Stack:
-    """Layers of a decoder.
-
-    Attributes
-    ----------
-    kinds : layers that differ, in order of appearance.
-    order : of each layer, the place of its kind.
-    """
-
-    kinds: tuple[DecoderLayer, ...]
-    order: tuple[int, ...]
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    @cached_property
-    def _hash(self) -> int:
-        return hash((self.kinds, self.order))
-
-    @classmethod
-    def of(cls, layers: Sequence[DecoderLayer]) -> Stack:
-        """Return the stack of some layers."""
-        places = {layer: place for place, layer in enumerate(dict.fromkeys(layers))}
-        return cls(tuple(places), tuple(places[layer] for layer in layers))
-
-    def counts(self, layers: Sequence[int]) -> tuple[FloatArray, ...]:
-        """Return for each kind how many of some layers, given by their places, are of it, as (1,) arrays."""
-        chosen = np.asarray(self.order)[np.asarray(layers, dtype=np.int64)]
-        return tuple(np.bincount(chosen, minlength=len(self.kinds)).astype(float)[:, None])
-
-    def parts(self, layers: Sequence[FloatArray]) -> list[Counted]:
-        """Return the sublayers of (n,) layers of each kind, each with the (n,) layers that have it."""
-        found: dict[Sublayer, FloatArray] = {}
-        for count, kind in zip(layers, self.kinds, strict=True):
-            for part in kind if count.any() else ():
-                found[part] = found[part] + count if part in found else count
-        return [(count, part) for part, count in found.items()]
-
-    def largest(self, lengths: FloatArray) -> tuple[FloatArray, ...]:
-        """Return for each kind its (n,) layers in stages of some (n,) lengths; see `_stage`."""
-        if len(self.kinds) == 1:
-            return (lengths,)
-        places, table = lengths.astype(np.int64), self._stages
-        for length in np.unique(places[np.isnan(table[0][places])]):
-            table[:, length] = self._stage(int(length))
-        return tuple(counts[places] for counts in table)
-
-    @cached_property
-    def _stages(self) -> FloatArray:
-        """(kinds, layers + 1) layers of each kind in a stage, by its length; nan for a length of no stage so far."""
-        return np.full((len(self.kinds), len(self.order) + 1), np.nan)
-
-    def _stage(self, length: int) -> FloatArray:
-        """Return the kinds of the adjacent layers with the most weights, then the most cache; of equal ones the last.
-
-        A pipeline has such a stage, or is as long as one that has.
-        """
-        kinds = np.eye(len(self.kinds))[np.asarray(self.order)]
-        sums = np.concatenate([np.zeros((1, len(self.kinds))), kinds.cumsum(axis=0)])
-        stages = np.asarray(sums[length:] - sums[:-length])
-        weights = [sum(part.parameters() for part in kind) for kind in self.kinds]
-        cache = [sum(float(part.cache(WHOLE, _LONG, _CELL)) for part in kind) for kind in self.kinds]
-        return np.asarray(stages[np.lexsort((np.arange(len(stages)), stages @ cache, stages @ weights))[-1]])
+class _Decoders(RootModel[dict[str, CatalogueSpec]]):
+    pass
 
 
-DECODERS_FILE = Path(__file__).parent / "decoders.yaml"
-
-
-class _Decoders(RootModel[dict[str, DecoderSpec]]):
+class _Aliases(RootModel[dict[str, AliasSpec]]):
     pass
 
 
 class Decoder(DecoderFields):
     """A decoder: layers of attention and a feed-forward block or experts, unless it is mixed of other layers.
 
-    Decoders that are not gated are of GPT's kind: linear layers and norms have biases, positions are learned. Gated
-    ones are of Llama's kind: no biases, rotary positions. Norms of single heads and biases of routers, which some
+    Biased decoders are of GPT's kind: linear layers and norms have biases, positions are learned. Others are of Llama's
+    kind: no biases, rotary positions. Norms of single heads and biases of routers, which some
     models have, are left out; they are less than a millionth of the weights. Layers that are others than those of the
     fields are `mixed`, and `predictors` are none of `layers`.
     """
@@ -118,12 +53,18 @@ class Decoder(DecoderFields):
     kv_heads: Size
     head_width: Size
     source: str = ""
+    year: int | None = None
     mixed: InstanceOf[Stack] | None = None
+
+    @property
+    def has_biases(self) -> bool:
+        """Whether it is of GPT's kind."""
+        return not self.gated if self.biased is None else self.biased
 
     @property
     def embedding(self) -> Embedding:
         """Its first layer."""
-        return Embedding(self.hidden, self.vocabulary, 0 if self.gated else self.sequence or 0)
+        return Embedding(self.hidden, self.vocabulary, self.sequence or 0 if self.has_biases else 0)
 
     @property
     def head(self) -> Head:
@@ -147,7 +88,8 @@ class Decoder(DecoderFields):
 
     def figures(self) -> dict[str, Any]:
         """Return its figures by the names of the fields; those that few models have only where it has them."""
-        found = self.model_dump(exclude={"mixed"} if self.predictors else {"mixed", "predictors"})
+        rare = {"predictors": self.predictors == 0, "biased": self.biased is None}
+        found = self.model_dump(exclude={"mixed", "year", *(key for key, is_usual in rare.items() if is_usual)})
         return found if self.mixed is None else {**found, "mixed": asdict(self.mixed)}
 
     @property
@@ -178,7 +120,7 @@ class Decoder(DecoderFields):
 
     @property
     def _norm(self) -> int:
-        return self.hidden if self.gated else 2 * self.hidden
+        return 2 * self.hidden if self.has_biases else self.hidden
 
     def layer_parameters(self, layer: DecoderLayer, *, active: bool = False) -> int:
         """Return the weights of a layer, all of them or those that a token passes, with the norm before each part."""
@@ -196,19 +138,19 @@ def _stack(model: Decoder) -> Stack:
 def _parts(model: Decoder) -> dict[str, Sublayer]:
     """Return the parts of layers by the names that rules of stacks use."""
     attention: Sublayer = GroupedAttention(
-        model.hidden, model.heads, model.kv_heads, model.head_width, biased=not model.gated
+        model.hidden, model.heads, model.kv_heads, model.head_width, biased=model.has_biases
     )
     if model.latent is not None:
         attention = MultiheadLatentAttention(model.hidden, model.heads, **dict(model.latent))
     found = {
         "attention": attention,
-        "feed-forward": FeedForward(model.hidden, model.feed_forward, gated=model.gated, biased=not model.gated),
+        "feed-forward": FeedForward(model.hidden, model.feed_forward, gated=model.gated, biased=model.has_biases),
     }
     if model.experts is not None:
         experts = model.experts
         found["experts"] = RoutedFeedForward(
             model.hidden, experts.feed_forward, experts.count, experts.per_token, experts.shared_feed_forward,
-            gated=model.gated, biased=not model.gated,
+            gated=model.gated, biased=model.has_biases,
         )  # fmt: skip
     return found
 
@@ -275,5 +217,14 @@ def _mixed(model: Decoder, spec: DecoderSpec, file: str) -> Stack:
 
 @lru_cache(maxsize=1)
 def _catalogue() -> dict[str, Decoder]:
-    specs = validate(_Decoders, read_source(DECODERS_FILE)).root
-    return {name: decoder_of(name, spec) for name, spec in specs.items()}
+    files = [path for path in sorted(DECODERS_FOLDER.glob("*.yaml")) if path.name != _ALIASES]
+    specs = [spec for path in files for spec in validate(_Decoders, read_source(path)).root.items()]
+    found = {name: decoder_of(name, spec) for name, spec in specs}
+    aliases = validate(_Aliases, read_source(DECODERS_FOLDER / _ALIASES)).root
+    return found | {name: _alias(name, spec, found[spec.same_as]) for name, spec in aliases.items()}
+
+
+def _alias(name: str, spec: AliasSpec, model: Decoder) -> Decoder:
+    """Return a model that has the layers of another one."""
+    sequence = spec.sequence or model.sequence
+    return model.model_copy(update={"name": name, "sequence": sequence, "year": spec.year, "source": spec.source})

@@ -69,6 +69,11 @@ class DecoderFields(StrictModel):
     head_width: Size | None = Field(None, description="width of a head; hidden / heads when left out")
     feed_forward: Size = Field(description="width between the matrices of a feed-forward block")
     gated: bool = Field(description="whether a feed-forward block has a third matrix, as SwiGLU has")
+    biased: bool | None = Field(
+        None,
+        description="whether linear layers and norms have biases and positions are learned, as in GPT; those that are "
+        "not gated when left out",
+    )
     vocabulary: Size = Field(description="rows of the embedding")
     sequence: Size | None = Field(None, description="tokens of a training sequence, or the longest context")
     experts: Experts | None = Field(None, description="experts in place of feed-forward blocks")
@@ -87,6 +92,21 @@ class DecoderSpec(DecoderFields):
     stack: list[StackRule] = Field(
         [], description="layers that consist of other parts; a later rule counts before an earlier one"
     )
+
+
+class CatalogueSpec(DecoderSpec):
+    """A model of the catalogue."""
+
+    year: int = Field(description="year of the newest source")
+
+
+class AliasSpec(StrictModel):
+    """A model of the catalogue that has the layers of another one."""
+
+    same_as: str = Field(description="name of the other one")
+    sequence: Size | None = Field(None, description="longest context; that of the other one when left out")
+    year: int = Field(description="year of the newest source")
+    source: str = Field(min_length=1, description="where it is said that the layers are the same")
 
 
 def impossible(spec: DecoderSpec) -> list[tuple[str, str]]:

@@ -109,6 +109,7 @@ _PLAIN_MODELS = (
     "bloom",
     "falcon",
     "mpt",
+    "nemotron",
     "phi",
     "gpt_bigcode",
     "starcoder2",
@@ -124,6 +125,7 @@ _GATED_MODELS = (
     "gemma3_text",
     "glm",
     "glm4",
+    "glm4_moe",
     "gpt_oss",
     "granite",
     "granitemoe",
@@ -153,6 +155,8 @@ _GATED_MODELS = (
     "stablelm",
 )
 """Models whose layers are those of Llama, with experts or narrow attention where their keys say so."""
+_KEYS_OF_BIASES = {"falcon": "bias", "nemotron": "mlp_bias"}
+"""Keys of the biases of models that are not gated and have rotary positions."""
 _NOT_DECODERS = ("bert", "roberta", "t5", "bart", "vit", "whisper", "mamba", "mamba2", "rwkv", "dbrx")
 _TIED_MODELS = (
     "gpt2",
@@ -174,7 +178,7 @@ def _spec_of(file: ModelFile) -> DecoderSpec:
     _refuse_unsupported(file)
     hidden = file.needed("the width of the model", "hidden_size", "n_embd", "n_embed", "d_model")
     heads = file.needed("the number of heads of queries", "num_attention_heads", "n_head", "n_heads", "num_heads")
-    gated, inner = _is_gated(file), file.size("intermediate_size", "n_inner", "ffn_dim")
+    gated, inner = _is_gated(file), file.size("intermediate_size_mlp", "intermediate_size", "n_inner", "ffn_dim")
     if inner is None and gated:
         inner = file.needed("the width of a feed-forward block", "intermediate_size", "ffn_dim")
     experts, deep = _experts_of(file), ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
@@ -186,9 +190,10 @@ def _spec_of(file: ModelFile) -> DecoderSpec:
         "hidden": hidden,
         "heads": heads,
         "kv_heads": _kv_heads(file, heads),
-        "head_width": file.size("head_dim"),
+        "head_width": file.size("head_dim", "attention_head_dim"),
         "feed_forward": inner or 4 * hidden,
         "gated": gated,
+        "biased": _is_biased(file),
         "vocabulary": file.needed("the number of tokens of the vocabulary", "vocab_size"),
         "sequence": file.size("max_position_embeddings", "n_positions", "n_ctx", "max_seq_len"),
         "tied": bool(file.value("tie_word_embeddings", file.value("model_type") in _TIED_MODELS)),
@@ -213,9 +218,6 @@ def _refuse_unsupported(file: ModelFile) -> None:
         rest = "write that of a model with the same layers, such as llama, or a generator of kind decoder"
         known = unknown("model_type", kind, (*_GATED_MODELS, *_PLAIN_MODELS))
         raise file.mistake("model_type", f"{known}; {rest}")
-    key = "interleave_moe_layer_step"
-    if file.value(key, 1) != 1:
-        raise file.mistake(key, f"found {file.data[key]!r}; only 1, experts in every layer, is supported")
 
 
 def _is_gated(file: ModelFile) -> bool:
@@ -224,6 +226,12 @@ def _is_gated(file: ModelFile) -> bool:
         return False
     activation = file.find("hidden_act", "hidden_activation", "activation_function")
     return activation is None or file.data[activation] in _GATED_ACTIVATIONS
+
+
+def _is_biased(file: ModelFile) -> bool | None:
+    """Return whether a model has biases and learned positions; None where that follows from its gates."""
+    key = _KEYS_OF_BIASES.get(str(file.value("model_type")))
+    return None if key is None else bool(file.value(key))
 
 
 def _kv_heads(file: ModelFile, heads: int) -> int:
@@ -239,6 +247,8 @@ def _experts_of(file: ModelFile) -> Experts | None:
         return None
     width = file.needed("the width of an expert", "moe_intermediate_size", "intermediate_size")
     shared = file.size("shared_expert_intermediate_size", least=0)
+    if file.value("model_type") == "llama4_text":
+        shared = width
     return Experts(
         count=count,
         per_token=file.needed(

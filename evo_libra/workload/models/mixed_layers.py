@@ -58,7 +58,7 @@ def _range(layers: Sequence[int]) -> dict[str, Any]:
 
 def _blocks(file: ModelFile, usual: list[str]) -> list[str]:
     """Return the block of each layer: a dense one where keys say that experts are in every n-th layer alone."""
-    step, freq = file.size("decoder_sparse_step") or 1, file.size("moe_layer_freq") or 1
+    step, freq = file.size("decoder_sparse_step", "interleave_moe_layer_step") or 1, file.size("moe_layer_freq") or 1
     period, offset = file.size("expert_layer_period") or 1, file.size("expert_layer_offset", least=0) or 0
     dense = file.value("mlp_only_layers") or []
     if not isinstance(dense, list) or not all(isinstance(layer, int) for layer in dense):
@@ -142,6 +142,7 @@ def _of_nemotron_h(found: _Layers, file: ModelFile, sizes: Sizes) -> None:
     }  # fmt: skip
     unused = (
         "mamba_hidden_act",
+        "mlp_hidden_act",
         "mamba_proj_bias",
         "mamba_ssm_cache_dtype",
         "use_conv_bias",

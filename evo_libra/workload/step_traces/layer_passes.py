@@ -9,7 +9,7 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.collective import Collective
-from evo_libra.workload.models.decoder import DecoderLayer
+from evo_libra.workload.models.layer_stack import DecoderLayer
 from evo_libra.workload.plans.plans import FULL, Plans
 from evo_libra.workload.training.layer_time import (
     PartTraffic,

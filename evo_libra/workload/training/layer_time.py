@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from evo_libra.arrays import FloatArray
-from evo_libra.workload.models.decoder import Counted, DecoderLayer
 from evo_libra.workload.models.kernels import Array, Kernels, Product, scaled
+from evo_libra.workload.models.layer_stack import Counted, DecoderLayer
 from evo_libra.workload.models.layers.sublayer import Matrix, Share, Sublayer
 from evo_libra.workload.plans.plans import FULL, SELECTIVE, Plans
 from evo_libra.workload.training.training_setup import Setup

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evo_libra.arrays import FloatArray
-from evo_libra.workload.models.decoder import Counted, Decoder, DecoderLayer
+from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.models.kernels import Array
+from evo_libra.workload.models.layer_stack import Counted, DecoderLayer
 from evo_libra.workload.plans.plans import FULL, NONE, Plans
 from evo_libra.workload.training.expansion import expansions_of, spilled
 from evo_libra.workload.training.layer_time import one_layer, share_of

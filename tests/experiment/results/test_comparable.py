@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from command import call
+from designs import design_file
 
 from evo_libra.errors import InputError
 from evo_libra.experiment.execution.job import Job
@@ -39,6 +40,9 @@ def kept(folder: Path, problem: str, *assignments: str) -> Subject:
     return Subject.of_run(found)
 
 
+DENSE_4K, DENSE_32K, MIXTRAL = map(design_file, ("dense-4k", "dense-32k", "mixtral-8x7b-256"))
+
+
 @pytest.mark.parametrize(
     ("one", "other", "ranked"),
     [
@@ -46,15 +50,15 @@ def kept(folder: Path, problem: str, *assignments: str) -> Subject:
         (("gpt3-4k", TP4), ("gpt3-4k", TP64), True),
         (("gpt3-4k", "npus=1024"), ("gpt3-4k",), True),
         (("gpt3-4k", "fabric.max_dimensions=3"), ("gpt3-4k", "fabric.max_dimensions=2"), True),
-        (("dense-4k", "fabric.technologies=[nvlink4, optics-400g]"), ("dense-4k",), True),
+        ((DENSE_4K, "fabric.technologies=[nvlink4, optics-400g]"), (DENSE_4K,), True),
         (("gpt3-4k", "constraints=['cost <= 5e6 USD']"), ("gpt3-4k",), True),
-        (("dense-32k", "npu=[tpu-v4, h100-80gb]"), ("dense-32k",), True),
-        (("mixtral-8x7b-256", "npu=h200-141gb"), ("mixtral-8x7b-256",), True),
+        ((DENSE_32K, "npu=[tpu-v4, h100-80gb]"), (DENSE_32K,), True),
+        ((MIXTRAL, "npu=h200-141gb"), (MIXTRAL,), True),
         (("gpt3-4k",), ("moe-4k",), False),
         (("gpt3-4k",), ("msft-1t-4k",), False),
         (("gpt3-4k", "time={model: astra, latency_ns: 500}"), ("gpt3-4k",), False),
         (("gpt3-4k", "workloads=[{model: dlrm-libra, compute_TFLOPS: 234}]"), ("gpt3-4k",), False),
-        (("dense-4k", "objectives=[time, cost, power]"), ("dense-4k",), False),
+        ((DENSE_4K, "objectives=[time, cost, power]"), (DENSE_4K,), False),
     ],
 )
 def test_only_runs_of_one_problem_are_ranked(one: tuple[str, ...], other: tuple[str, ...], *, ranked: bool) -> None:

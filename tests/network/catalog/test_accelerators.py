@@ -201,7 +201,7 @@ def asked(it: Accelerator, what: str) -> str:
     [
         ("gaudi3", "gemm_constants fp8", "gaudi3 has no kernel constants for fp8; it has bf16"),
         ("a100-80gb", "peak_rate fp8", "a100-80gb has no peak rate for fp8; it has bf16, int8"),
-        ("tpu-v4", "gemm_constants bf16", "tpu-v4 has no kernel constants for bf16; none are known"),
+        ("tpu-v4", "gemm_constants fp8", "tpu-v4 has no kernel constants for fp8; it has bf16"),
         ("mi300x", "bus_constants xgmi", "mi300x has no measured collectives for xgmi; none are known"),
         ("mi300x", "attention_constants", "mi300x has no kernel constants for fused attention, as no source gives it"),
         ("mi300x", "decode_constants", "mi300x has no kernel constants for decoding, as no source gives it"),

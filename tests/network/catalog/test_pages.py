@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from designs import design_file
 
 from evo_libra import load_problem, search
 from evo_libra.files.source import read_source
@@ -31,7 +32,7 @@ def test_the_catalogue_of_the_example_loads(tmp_path: Path) -> None:
     assert catalog.technologies[-1] == "board"
     (tmp_path / "asked.yaml").write_text(asked)
     fabric = json.dumps(read_source(tmp_path / "asked.yaml").data["fabric"])
-    larger = load_problem("mixed-models-4k", [f"fabric={fabric}"])
+    larger = load_problem(design_file("mixed-models-4k"), [f"fabric={fabric}"])
     assert isinstance(larger, Problem)
     assert {kit.domains for kit in larger.pricing.kits if kit.technology == "nvlink4"} == {(8, 256)}
     assert {kit.switch.price.value for kit in catalog.kits if kit.switch and kit.switch.ports == 64} >= {33000}

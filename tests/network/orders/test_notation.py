@@ -110,6 +110,8 @@ def test_other_forms_are_read(text: str, same: str) -> None:
          "found 'sn5600', a switch with a family is needed, such as 'sn5600 rail-optimised 1:1'"),
         ("2 hgx-b200 / cx7 1 x 400G / sn5600 tor 0:1", "found '0', a number above 0 is needed"),
         ("2 hgx-b200 / cx7 1 x 4.0.0G / sn5600 tor 1:1", "found '4.0.0', a number above 0 is needed"),
+        ("2 hgx-b200 / cx7 1 x 400G / sn5600 tor 1:1 / pods 7:1",
+         "'pods 7:1' follows the ratio without a slash, such as 'sn5600 rail-optimised 1:1 pods 7:1 uplinks 800G'"),
         ("2 hgx-b200 / cx7 1 x 400G", ("found '2 hgx-b200 / cx7 1 x 400G', an order is needed, such as "
          "'112 gb300-nvl72 / 2 x 400G / 2 planes / sn5600 rail-optimised 1:1'")),
     ],

@@ -84,7 +84,7 @@ def test_a_switch_has_the_figures_of_its_sources(row: tuple[Any, ...]) -> None:
 
 def test_systems_that_cannot_be_bought_say_so() -> None:
     orders = {name: it.order for name, it in PRODUCTS.systems.items() if it.order != "buy"}
-    rented = dict.fromkeys(("tpu-v5p-slice", "tpu-v6e-slice", "tpu7x-slice"), "rent")
+    rented = dict.fromkeys(("tpu-v4-slice", "tpu-v5p-slice", "tpu-v6e-slice", "tpu7x-slice"), "rent")
     assert orders == {"vr200-nvl72": "roadmap", **rented}
     assert [name for name, it in PRODUCTS.systems.items() if it.price_usd is None] == ["mi355x-8", *rented]
 
@@ -135,7 +135,7 @@ def test_what_is_on_board_is_sold_with_its_system_alone() -> None:
         assert not unpriced & set(it.nics) or "nics" in it.includes
 
 
-@pytest.mark.parametrize("name", ["tpu-v5p-slice", "tpu-v6e-slice", "tpu7x-slice"])
+@pytest.mark.parametrize("name", ["tpu-v4-slice", "tpu-v5p-slice", "tpu-v6e-slice", "tpu7x-slice"])
 def test_a_slice_has_all_in_it(name: str) -> None:
     it = PRODUCTS.systems[name]
     assert set(it.includes) == {"nics", "scale-up", "host", "rack", "cooling", "scale-out", "optics"}

@@ -9,6 +9,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
+from designs import design_file
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,7 +31,7 @@ DESIGN = "SW(8)@nvlink4:450_CL(2048)@optics-400g:100 | tp16 dp1024 mb2 zero3 ove
 
 @pytest.fixture(scope="module")
 def llama() -> Problem:
-    return load_problem("llama3-405b-16k")
+    return load_problem(design_file("llama3-405b-16k"))
 
 
 def test_switches_of_a_plane_are_those_of_the_bill(llama: Problem) -> None:
@@ -46,7 +47,7 @@ def test_switches_of_a_plane_are_those_of_the_bill(llama: Problem) -> None:
 
 @cache
 def kit_of(radix: int) -> Kit:
-    kit = next(kit for kit in load_problem("llama3-405b-16k").pricing.kits if kit.switch is not None)
+    kit = next(kit for kit in load_problem(design_file("llama3-405b-16k")).pricing.kits if kit.switch is not None)
     assert kit.switch is not None
     return replace(kit, switch=replace(kit.switch, ports=radix))
 

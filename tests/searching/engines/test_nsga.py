@@ -7,6 +7,7 @@ import itertools
 import moocore
 import numpy as np
 import pytest
+from designs import design_file
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pymoo.algorithms.moo.nsga3 import HyperplaneNormalization
@@ -104,7 +105,7 @@ def test_no_repeat_survives_where_another_design_is_left_out(
 
 @pytest.mark.parametrize("engine", ["nsga2", "nsga3"])
 def test_a_problem_of_parts_does_not_fill_the_population_with_clones(engine: str) -> None:
-    problem = load_problem("dense-32k")
+    problem = load_problem(design_file("dense-32k"))
     *_, last = generations(problem, load_engine(engine, problem), population=100, seed=3, evaluations=3000)
     held = last.engine.arrays["objectives"]
     assert len(np.unique(held, axis=1).T) == held.shape[1] == 100
@@ -375,7 +376,7 @@ def test_a_population_stops_to_grow(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("engine", "steps"), [("nsga2", False), ("smsemoa", True)])
 def test_some_children_of_a_small_population_are_a_parent_with_another_topology(engine: str, steps: bool) -> None:  # noqa: FBT001 - a case
-    problem = load_problem("mixed-models-4k")
+    problem = load_problem(design_file("mixed-models-4k"))
     found = list(generations(problem, load_engine(engine, problem), population=100, seed=0, evaluations=700))
     before, asked = found[-2].engine.arrays["genes"], load_engine(engine, problem)
     asked.start(problem.genome, 2, 100, 0)
@@ -386,7 +387,7 @@ def test_some_children_of_a_small_population_are_a_parent_with_another_topology(
 
 @pytest.mark.slow
 def test_a_small_population_finds_the_cheapest_network_by_steps() -> None:
-    problem = load_problem("mixed-models-4k")
+    problem = load_problem(design_file("mixed-models-4k"))
     fronts = (
         search(problem, engine="smsemoa", evaluations=5000, population=100, seed=seed).frame for seed in range(20)
     )

@@ -74,6 +74,16 @@ def test_a_message_alone_takes_its_bytes_and_its_delay() -> None:
     assert run(network, LineRate().controller(network, 1e-6), np.array([250e3]), 1e-6) == pytest.approx(15e-6)
 
 
+def test_a_source_sends_at_the_rate_of_its_controller() -> None:
+    # At half the rate of its NIC, 250 kB take 20 steps of 1 us, and the last one 2 + 3 us more.
+    network = Network(
+        np.full(2, 25e9), np.array([2e-6, 3e-6]), np.array([-1, 0]), np.ones(2), np.array([[0, 1]]), np.ones((1, 2))
+    )
+    controller = LineRate().controller(network, 1e-6)
+    controller.rate = controller.rate / 2
+    assert run(network, controller, np.array([250e3]), 1e-6) == pytest.approx(25e-6)
+
+
 def test_headers_are_on_the_wire() -> None:
     # A halving-doubling of 16 MB under PFC. Inside the leaf, messages of 8, 4, 2 and 1 MB; outside, two NPUs share an
     # uplink: 0.5, 0.25 and 0.125 MB at half the rate. Twice 16.75 MB x 1.062 / 25 GB/s = 1423.08 us, and the delays:

@@ -16,7 +16,7 @@ from evo_libra.exchange.conformance import structural_mutations
 from evo_libra.exchange.hugging_face import READERS
 from evo_libra.files.source import parse_source
 from evo_libra.network.catalog.accelerators import accelerator
-from evo_libra.workload.models.decoder import Decoder, decoder_of
+from evo_libra.workload.models.decoder import Decoder, decoder, decoder_of
 from evo_libra.workload.models.decoder_spec import DecoderSpec
 from evo_libra.workload.models.hugging_face import Configuration, configuration_of
 from evo_libra.workload.models.layers.attention import GroupedAttention, attended
@@ -221,13 +221,29 @@ PUBLISHED = json.loads((Path(__file__).parents[2] / "golden" / "model_configurat
 
 
 @pytest.mark.parametrize("row", [pytest.param(row, id=row["name"]) for row in PUBLISHED])
-def test_models_of_other_layers_have_the_weights_that_were_published(row: dict[str, Any]) -> None:
+def test_models_have_the_weights_that_were_published(row: dict[str, Any]) -> None:
+    """Within 0.5 %, or within half of the last digit that is printed.
+
+    `elsewhere` are weights that a publisher counts and the language model does not have, `less` those the other way
+    round.
+    """
     found = read(row["config"])
-    assert found.omissions() == []
-    assert found.model.parameters == pytest.approx(row["parameters"], rel=0.005)
+    assert [row["omits"] in one for one in found.omissions()] == [True] * ("omits" in row)
+    weights = found.model.parameters + row.get("elsewhere", 0) - row.get("less", 0)
+    assert abs(weights - row["parameters"]) <= max(0.005 * row["parameters"], row.get("tolerance", 0))
     if "active" in row:
         embedding = found.model.embedding.parameters() if row.get("active_without_embedding") else 0
-        assert abs(found.model.active_parameters - embedding - row["active"]) <= row["active_tolerance"]
+        active = found.model.active_parameters - embedding - row.get("active_less", 0)
+        assert abs(active - row["active"]) <= max(0.005 * row["active"], row["active_tolerance"])
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, id=row["name"]) for row in PUBLISHED])
+def test_a_configuration_is_the_model_of_the_catalogue(row: dict[str, Any]) -> None:
+    """But for layers of multi-token prediction, which no model of the catalogue has."""
+    own = {"name", "source", "year"}
+    read_one, known = read(row["config"]).model.without_predictors, decoder(row["name"])
+    assert read_one.model_dump(exclude=own) == known.model_dump(exclude=own)
+    assert read_one.stack == known.stack
 
 
 def kinds_of(name: str) -> list[tuple[str, ...]]:
@@ -249,6 +265,25 @@ def test_layers_are_in_the_order_of_the_configuration() -> None:
     assert kimi[0] == ("GatedDelta", "FeedForward")
     assert [at + 1 for at, one in enumerate(kimi) if one[0] != "GatedDelta"] == [4, 8, 12, 16, 20, 24, 27]
     assert {one[0] for one in kinds_of("deepseek-v3.2")} == {"SparseLatentAttention"}
+    assert [one[1] for one in kinds_of("llama-4-maverick")] == ["FeedForward", "RoutedFeedForward"] * 24
+
+
+def test_every_fourth_layer_of_llama_4_attends_to_the_whole_sequence() -> None:
+    """Rotary positions and chunks of 8,192 tokens are in the three layers before it."""
+    (row,) = [row for row in PUBLISHED if row["name"] == "llama-4-maverick"]
+    model = read(row["config"]).model
+    parts = [model.stack.kinds[kind][0] for kind in model.stack.order]
+    assert [isinstance(one, GroupedAttention) and one.chunked for one in parts] == [True, True, True, False] * 12
+
+
+def test_llama_4_maverick_has_the_weights_by_hand() -> None:
+    """48 layers of attention, 24 dense blocks, 24 layers of 128 experts and a shared one, a router, norms, two ends."""
+    attention = 5120 * 128 * (2 * 40 + 2 * 8)
+    dense, expert = 3 * 5120 * 16384, 3 * 5120 * 8192
+    layers = 48 * (attention + 2 * 5120) + 24 * (dense + 129 * expert + 128 * 5120)
+    assert decoder("llama-4-maverick").parameters == layers + 5120 + 2 * 202048 * 5120
+    active = layers - 24 * 127 * expert + 5120 + 2 * 202048 * 5120
+    assert decoder("llama-4-maverick").active_parameters == active
 
 
 @pytest.mark.parametrize(("changes", "blocks"), [

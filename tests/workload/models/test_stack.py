@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evo_libra.workload.models.decoder import Stack
+from evo_libra.workload.models.layer_stack import Stack
 from evo_libra.workload.models.layers.attention import GroupedAttention
 from evo_libra.workload.models.layers.feed_forward import FeedForward, RoutedFeedForward
 
@@ -30,3 +30,9 @@ def test_the_longest_stage_has_the_adjacent_layers_of_most_weights() -> None:
 def test_equal_sublayers_of_several_kinds_are_counted_together() -> None:
     parts = Stack.of([SMALL, LARGE, LARGE]).parts((np.array([1.0]), np.array([2.0])))
     assert [(float(count[0]), part) for count, part in parts] == [(3, ATTENTION), (1, SMALL[1]), (2, LARGE[1])]
+
+
+def test_kinds_have_names_and_numbers_of_layers() -> None:
+    assert Stack.of([SMALL, LARGE, SMALL]).texts() == {
+        "grouped-attention + feed-forward": 2, "grouped-attention + experts": 1,
+    }  # fmt: skip

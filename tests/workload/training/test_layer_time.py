@@ -12,18 +12,19 @@ from evo_libra.workload.plans.plans import FULL, one_plan
 from evo_libra.workload.serving.decoding import part_step
 from evo_libra.workload.serving.serving_setup import ServingSetup
 from evo_libra.workload.training.layer_time import layer_time, one_layer, part_traffic, reduced_bytes, share_of
+from evo_libra.workload.training.memory import predictor_parts
 from evo_libra.workload.training.stage import stage_of
 from evo_libra.workload.training.step_time import head_time
 from evo_libra.workload.training.training_setup import Setup
 
-MODEL = decoder_of(
-    "small",
-    DecoderSpec.model_validate({
+SPEC = DecoderSpec.model_validate(
+    {
         "layers": 8, "hidden": 1024, "heads": 8, "kv_heads": 4, "feed_forward": 3072, "gated": True,
         "vocabulary": 32000, "source": "made up", "predictors": 1,
         "experts": {"count": 16, "per_token": 2, "feed_forward": 512, "dense_layers": 2},
-    }),
+    }
 )  # fmt: skip
+MODEL = decoder_of("small", SPEC)
 NPU = accelerator("h100-80gb")
 SETUP = Setup(MODEL, NPU, 2048, 64, half_message=1000.0)
 DENSE, ROUTED = MODEL.stack.kinds
@@ -81,6 +82,12 @@ def test_the_longest_stage_has_the_predictor_too() -> None:
     stage = stage_of(SETUP, one_plan(pp=4, tp=2))
     assert number(stage.layers) == 2
     assert number(stage.forward.reduced) == 2 * 1 + 2
+    # One predictor, not two: its time is what a model without it lacks.
+    bare = decoder_of("bare", SPEC.model_copy(update={"predictors": 0}))
+    without = Setup(bare, NPU, 2048, 64, half_message=1000.0)
+    plan = one_plan(pp=4, tp=2)
+    one = layer_time(SETUP, plan, predictor_parts(MODEL, np.ones(1)))
+    assert number(stage.forward.compute - stage_of(without, plan).forward.compute) == pytest.approx(number(one.forward))
 
 
 def test_time_of_the_head_and_the_loss() -> None:

@@ -34,6 +34,17 @@ def sublayer_kinds() -> dict[str, type[Sublayer]]:
     return {**KINDS, **{point.name: point.load() for point in entry_points_of(ENTRY_POINTS) if point.name not in KINDS}}
 
 
+def part_text(part: Sublayer) -> str:
+    """Return the kind of a sublayer, with its window if it has one.
+
+    >>> part_text(GroupedAttention(64, 8, 2, 16, window=1024))
+    'grouped-attention of 1,024 tokens'
+    """
+    name = next((name for name, kind in sublayer_kinds().items() if type(part) is kind), type(part).__name__)
+    window = getattr(part, "window", None)
+    return name if window is None else f"{name} of {window:,} tokens"
+
+
 def sublayer_of(values: Mapping[str, Any], hidden: int) -> Sublayer:
     """Return the sublayer that a mapping describes, in a model of some width.
 
