@@ -21,6 +21,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
+from generated_ages import ages, gaps, orders
 from key_tables import key_tables
 from layout import either, table
 
@@ -495,6 +496,7 @@ def help_of(words: Sequence[str]) -> str:
 GENERATORS: Mapping[str, Callable[..., str]] = {
     one.__name__: one
     for one in (
+        ages,
         blocks,
         choices,
         commands,
@@ -502,10 +504,12 @@ GENERATORS: Mapping[str, Callable[..., str]] = {
         engines,
         failures,
         formats,
+        gaps,
         hosts,
         keys,
         models,
         objectives,
+        orders,
         parts,
         prices,
         options,

@@ -109,7 +109,8 @@ def price_front(front: Front, problem: Problem, drawn: int, seed: int, score: Sc
         "design": front.frame["design"],
     })  # fmt: skip
     whole = "cost_usd" if problem.book is None else "order_cost_usd"
-    return Priced(frame, parts, prices, counts, cost, whole if money is None else money.column)
+    paid = whole if money is None else money.column
+    return Priced(frame=frame, parts=parts, prices=prices, pieces=counts, cost=cost, money=paid)
 
 
 def _of_tokens(front: Front, problem: Problem) -> Objective | None:

@@ -8,9 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from evo_libra.arrays import Population
-from evo_libra.optimality.whole_designs import Designs, count_designs, networks_of
+from evo_libra.optimality.whole_designs import Designs, effort_of, kept_by_faster, networks_of
 from evo_libra.optimality.whole_front import Enumeration
+from evo_libra.problem.constraints import Constraint
 from evo_libra.problem.problem import Problem
+
+_MAX_EFFORT = 1_000_000
+"""Designs, or groups of them that a bound stands for, up to which the nearest one is found: some seconds."""
+
+_BATCH = 4096
+_ROUNDING = 1e-9
 
 
 def nearest_design(problem: Problem) -> Population | None:
@@ -18,7 +25,8 @@ def nearest_design(problem: Problem) -> Population | None:
 
     Designs are those of whole ports. The first objective stands for how fast they are.
     """
-    if count_designs(problem) is None:
+    effort = effort_of(problem)
+    if effort is None or effort > _MAX_EFFORT:
         return None
     work = _Nearest(problem, np.empty((len(problem.objectives), 0)), None)
     for structure, bandwidth in networks_of(problem):
@@ -28,13 +36,30 @@ def nearest_design(problem: Problem) -> Population | None:
 
 @dataclass
 class _Nearest(Enumeration):
-    """All designs, without bounds that leave some out, and the nearest of those that were evaluated."""
+    """Designs whose bounds do not say that another one is nearer, and the nearest of those that were evaluated."""
 
     nearest: Designs | None = None
     distance: tuple[float, float] = (math.inf, math.inf)
 
-    stages = []  # noqa: RUF012 - a constant of the class
-    """No bound: it would leave out designs that break constraints."""
+    @property
+    def limits(self) -> tuple[Constraint, ...]:
+        """All limits, if a shorter time never breaks one further; else those of any bound."""
+        constraints = self.problem.constraints
+        return constraints if all(map(kept_by_faster, constraints)) else super().limits
+
+    def pass_on(self, some: Designs, place: int) -> None:
+        """Bound the violations of designs, and pass on those that may be nearer, the lowest bounds first."""
+        if place == len(self.stages):
+            self.evaluate(some)
+            return
+        stage = self.stages[place]
+        bound = some.evaluated(stage.problem).violation * (1.0 - _ROUNDING)
+        order = np.argsort(bound, kind="stable")
+        for start in range(0, len(order), _BATCH):
+            mine = order[start : start + _BATCH]
+            left = mine[bound[mine] <= self.distance[0]]
+            if len(left):
+                self.pass_on(stage.expand(some.select(left)), place + 1)
 
     def evaluate(self, some: Designs) -> None:
         """Evaluate designs and keep the nearest one so far."""

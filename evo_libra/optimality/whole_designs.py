@@ -198,19 +198,6 @@ def _effort(problem: Problem) -> int | None:
     return looked * schedules if looked * schedules <= most else None
 
 
-def count_designs(problem: Problem) -> int | None:
-    """Return how many designs of whole ports there are without those of useless plans; None where they are too many."""
-    networks = count_networks(problem)
-    if networks is None:
-        return None
-    try:
-        pairs = _pairs(problem, grouped=False) if problem.time.tables else networks
-    except InputError:  # too many plans to evaluate each, or none that fits
-        return None
-    count = pairs * len(spares_of(problem)) * count_schedules(problem)
-    return count if count <= (MAX_SERVED if problem.time.exact else MAX_TIMED) else None
-
-
 def bound_of(problem: Problem) -> TimeModel | None:
     """Return an exact time that is nowhere slower than a problem's; None where there is none.
 
@@ -245,7 +232,7 @@ def plans_of(problem: Problem) -> UsefulPlans:
 def _plans(problem: Problem) -> UsefulPlans:
     measures = [MEASURES[objective.name] for objective in problem.objectives]
     faster_wins = all(measure.timed or TRAINING not in measure.needs for measure in measures)
-    kept = faster_wins and all(map(_kept_by_faster, problem.constraints))
+    kept = faster_wins and all(map(kept_by_faster, problem.constraints))
     if not (problem.time.exact and kept) or problem.time.serves:
         return all_plans(bound_of(problem) or problem.time, problem.constraints)
     return _fastest_together(problem) or useful_plans(problem.time, problem.constraints)
@@ -267,7 +254,7 @@ def _fastest_together(problem: Problem) -> UsefulPlans | None:
     return replace(grouped_plans(problem.time, found), timed=timed) if found.size else None
 
 
-def _kept_by_faster(constraint: Constraint) -> bool:
+def kept_by_faster(constraint: Constraint) -> bool:
     """Return whether a plan that is faster and fits the memory meets a limit that a slower one meets."""
     measure = constraint.measure
     if measure is None:

@@ -27,7 +27,7 @@ from evo_libra.optimality.whole_designs import (
     spares_of,
 )
 from evo_libra.problem.allocate import TrafficTable
-from evo_libra.problem.constraints import BANDWIDTH
+from evo_libra.problem.constraints import BANDWIDTH, Constraint
 from evo_libra.problem.objectives import MEASURES, values
 from evo_libra.problem.plans import Members, UsefulPlans
 from evo_libra.problem.problem import Problem
@@ -129,7 +129,7 @@ class Enumeration:
             elif self._late:
                 self._leave(some, self._without_traffic(some))
             else:
-                self._pass(some, 0)
+                self.pass_on(some, 0)
 
     def _designs(self, structure: IntArray, bandwidth: FloatArray) -> Designs:
         """Return networks with each number of spares, and the first choice of all else that is open."""
@@ -181,10 +181,15 @@ class Enumeration:
             found.append(_Stage(self._under(bound), self._with_schedules))
         return found
 
+    @property
+    def limits(self) -> tuple[Constraint, ...]:
+        """The limits that bounds are under: those that a longer time does not keep."""
+        kept = (c for c in self.problem.constraints if c.quantity == BANDWIDTH or not MEASURES[c.quantity].timed)
+        return tuple(kept)
+
     def _under(self, time: TimeModel) -> Problem:
-        """Return the problem under an exact time, without limits that a longer time may keep."""
-        kept = [c for c in self.problem.constraints if c.quantity == BANDWIDTH or not MEASURES[c.quantity].timed]
-        found = replace(self.problem, time=time, constraints=tuple(kept))
+        """Return the problem under an exact time, with the limits of bounds."""
+        found = replace(self.problem, time=time, constraints=self.limits)
         # The same for all of them, and long to make.
         vars(found).update({"pricing": self.problem.pricing, "traffic": self._traffic})
         return found
@@ -213,7 +218,7 @@ class Enumeration:
         found = some.select(np.repeat(np.arange(len(some)), count))
         return replace(found, collectives=np.tile(self._schedules, len(some)))
 
-    def _pass(self, some: Designs, place: int) -> None:
+    def pass_on(self, some: Designs, place: int) -> None:
         """Bound designs, and pass on those that may not be beaten, the lowest bounds first."""
         if place == len(self.stages):
             self.evaluate(some)
@@ -228,7 +233,7 @@ class Enumeration:
             if self._late:
                 self._leave(some.select(left), bound[:, left])
             elif len(left):
-                self._pass(stage.expand(some.select(left)), place + 1)
+                self.pass_on(stage.expand(some.select(left)), place + 1)
 
     @property
     def _late(self) -> bool:

@@ -98,7 +98,7 @@ def test_catalogues_of_parts_are_listed_with_their_figures_and_sources(tmp_path:
     assert own["parts"]["dac-400g"]["price_usd"] == {"low": 1, "value": 2.5, "high": 4}
     assert own["parts"]["optics-400g"] == everything["parts_catalogs"]["parts-2024"]["parts"]["optics-400g"]
     assert own["technologies"]["optics-400g"]["blocks"] == ["ring", "switch", "fat-tree", "ocs-rail"]
-    shown = run(tmp_path, "catalog", "ours.yaml").stdout
+    shown = run(tmp_path, "catalog", "ours.yaml", "--sources").stdout
     assert "dac-400g (2026): quotation of May" in shown
     assert max(map(len, shown.splitlines())) <= 80
     assert "did you mean 'parts-2024'?" in run(tmp_path, "catalog", "parts-2025", code=2).stderr

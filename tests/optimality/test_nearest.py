@@ -11,10 +11,15 @@ from evo_libra.explain.infeasible import infeasible_text
 from evo_libra.optimality.nearest import nearest_design
 from evo_libra.problem.problem import Problem
 
+CONSTRAINTS = (
+    ("order-cost <= 10 MUSD",), ("time <= 1 ms",), ("network-cost <= 1 USD",),
+    ("order-cost <= 30 MUSD", "time <= 0.1 s"),
+)  # fmt: skip
 
-@pytest.mark.parametrize("constraint", ["order-cost <= 10 MUSD", "time <= 1 ms", "network-cost <= 1 USD"])
-def test_no_order_that_is_drawn_is_nearer(constraint: str) -> None:
-    problem = order_problem(constraints=[constraint])
+
+@pytest.mark.parametrize("constraints", CONSTRAINTS)
+def test_no_order_that_is_drawn_is_nearer(constraints: tuple[str, ...]) -> None:
+    problem = order_problem(constraints=list(constraints))
     nearest = nearest_design(problem)
     assert nearest is not None
     violation = float(problem.evaluate(nearest).violation[0])

@@ -413,7 +413,7 @@ def test_an_npu_of_ones_own_replaces_figures_and_is_part_of_the_problem(tmp_path
         ({"workloads": [{"model": "llama-3-8b"}]}, "the key 'training' or 'serving' is needed"),
         (
             {"workloads": [{"model": "gpt-3-libra", "training": TRAINING}]},
-            "'gpt-3-libra' is a table of some layers; models that are trained as a whole: gpt-3-175b",
+            "'gpt-3-libra' is a table of some layers; models that are trained as a whole: deepseek-v3",
         ),
         ({"workloads": [{"model": "llama-8b", "training": TRAINING}]}, "unknown model 'llama-8b'; allowed: "),
         (

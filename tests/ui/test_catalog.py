@@ -11,6 +11,7 @@ from evo_libra.errors import InputError
 from evo_libra.network.catalog.accelerators import load_accelerators
 from evo_libra.problem.file.training import trained_models
 from evo_libra.ui.commands.catalog import catalog
+from evo_libra.ui.tables.ages import dated_entries, newest_year
 from evo_libra.workload.models.decoder import load_decoders
 
 
@@ -20,6 +21,9 @@ def test_accelerator_shows_its_figures_and_their_sources(capsys: pytest.CaptureF
     assert any("kernels.bf16.plateau" in line and "0.742" in line for line in lines)
     assert any("memory.bandwidth_GBps" in line and "3,350" in line for line in lines)
     assert any("price_usd" in line and "25,000 to 30,678" in line for line in lines)
+    assert lines[0].startswith("accelerator h100-80gb, newest source of 202")
+    assert catalog("h100-80gb", sources=True) == 0
+    lines = capsys.readouterr().out.splitlines()
     assert any(line.startswith("  power_W: NVIDIA H100 data sheet, 2022") for line in lines)
 
 
@@ -65,6 +69,70 @@ def test_the_list_names_them(capsys: pytest.CaptureFixture[str]) -> None:
     assert "recommendation models: dlrm-mlperf" in out
 
 
+NAMES = [
+    None, "libra", "libra-cosearch", "parts-2024", "products-2025", "luwu-2024", "wafer", "products-2026", "designs",
+    "hosts", "failures", "h100-80gb", "tpu-v4", "llama-4-maverick", "dlrm-mlperf",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sources", [False, True])
+@pytest.mark.parametrize("name", NAMES)
+def test_everything_fits_a_screen(name: str | None, sources: bool, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: FBT001 - drawn
+    """Sources may have words that are longer than a line, such as addresses."""
+    assert catalog(name, sources=sources) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert all(len(line) <= 80 for line in lines if "/" not in line)
+    assert all("http" not in line for line in lines) or sources
+
+
+def test_the_year_of_every_host_is_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    assert catalog("hosts") == 0
+    rows = {cells[0]: cells for line in capsys.readouterr().out.splitlines() if len(cells := line.split()) > 9}
+    assert rows["luwu-server"] == [
+        "luwu-server", "-", "17,000", "-", "-", "-", "375", "1,830", "12", "2.1667", "310", "2024",
+    ]  # fmt: skip
+
+
+def test_stale_entries_are_those_whose_newest_source_is_older(capsys: pytest.CaptureFixture[str]) -> None:
+    """Llama 2 is of 2023; Llama 3 and `hgx-h100`, whose price is of 2026, are not older than 2024."""
+    assert catalog(stale=2024) == 0
+    rows = [line.split("│") for line in capsys.readouterr().out.splitlines() if line.startswith("│")]
+    found = {cells[2].strip(): int(cells[4]) for cells in rows}
+    assert found["llama-2-7b"] == 2023
+    assert found["gpt-3-175b"] == 2020
+    assert not found.keys() & {"llama-3-8b", "kimi-k2", "deepseek-v3", "sn5600", "connectx-7"}
+    assert all(1990 < year < 2024 for year in found.values())
+    assert list(found.values()) == sorted(found.values())
+
+
+def test_stale_entries_are_one_list_of_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert catalog(stale=2024, as_json=True) == 0
+    found = {one["name"]: one for one in json.loads(capsys.readouterr().out)["stale"]}
+    assert found["llama-2-7b"] == {
+        "kind": "language model", "name": "llama-2-7b", "year": 2023, "order": "", "missing": [],
+    }  # fmt: skip
+    assert found["palomar-136"]["order"] == "own"
+    assert found["palomar-136"]["missing"] == ["price_usd"]
+
+
+def test_stale_is_about_all_catalogues() -> None:
+    with pytest.raises(InputError, match="--stale is about all catalogues; leave out 'hosts'"):
+        catalog("hosts", stale=2024)
+
+
+def test_every_entry_has_a_year() -> None:
+    entries = dated_entries()
+    assert all(1990 < entry.year <= 2100 for entry in entries)
+    kinds = {entry.kind for entry in entries}
+    assert {"accelerator", "system", "switch", "part", "link technology", "language model", "host"} <= kinds
+    assert len({(entry.kind, entry.name) for entry in entries}) == len(entries)
+
+
+def test_the_years_of_a_source_are_no_numbers_of_papers() -> None:
+    assert newest_year(["Brown et al., 2020 (arXiv 2005.14165)", None, "2,025 W in 2019"]) == 2020
+    assert newest_year(["no year"]) == 0
+
+
 def test_unknown_name_suggests_an_accelerator() -> None:
     with pytest.raises(InputError, match=r"did you mean 'h100-80gb'\?"):
         catalog("h100")
@@ -90,6 +158,7 @@ def test_products_show_their_sources(capsys: pytest.CaptureFixture[str]) -> None
     out = " ".join(capsys.readouterr().out.split())
     assert "sn5600 (2025): SN5000 user manual (docs.nvidia.com)" in out
     assert "price_usd: About 4 million USD (Morgan Stanley, May 2026)" in out
+    assert "sources of switches of products-2026" in out
     assert "cooling-units (2026): No list price was found" in out
     assert "rack (2025): Racks of 600 mm" in out
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from evo_libra.errors import InputError, suggestion
 from evo_libra.files.kinds import ENDINGS
 from evo_libra.ui.commands.shared import Json, app
+from evo_libra.ui.tables.ages import show_stale, stale_entries
 from evo_libra.ui.tables.catalogues import LISTS, show_catalog
 from evo_libra.ui.tables.output import print_json
 from evo_libra.ui.tables.products import products_json
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @app.command
-def catalog(name: str | None = None, *, sources: bool = False, as_json: Json = False) -> int:
+def catalog(name: str | None = None, *, sources: bool = False, stale: int | None = None, as_json: Json = False) -> int:
     """List what problem files can name: catalogues with prices, accelerators, models, blocks, problems, engines.
 
     Parameters
@@ -28,13 +29,28 @@ def catalog(name: str | None = None, *, sources: bool = False, as_json: Json = F
     name:
         Show only this catalogue (a name, or a .yaml file), accelerator or model, the designs, hosts or failures.
     sources:
-        Show the source of each product, and of each of its figures from elsewhere.
+        Show where the figures come from, in place of the figures.
+    stale:
+        List the entries of all catalogues whose newest source is older than this year.
     """
+    if stale is not None:
+        return _stale(name, stale, as_json=as_json)
     data = _everything() if name is None else _one(name)
     if as_json:
         print_json(data)
     else:
         show_catalog(data, sources=sources)
+    return 0
+
+
+def _stale(name: str | None, year: int, *, as_json: bool) -> int:
+    """Print the entries whose newest source is older than a year."""
+    if name is not None:
+        raise InputError(f"--stale is about all catalogues; leave out '{name}'")
+    if as_json:
+        print_json({"stale": [vars(entry) for entry in stale_entries(year)]})
+    else:
+        show_stale(year)
     return 0
 
 

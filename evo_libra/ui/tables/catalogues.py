@@ -2,57 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from evo_libra.ui.tables.output import new_console, print, print_table
-from evo_libra.ui.tables.parts import figure, show_parts
-from evo_libra.ui.tables.products import show_products
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from evo_libra.ui.tables.ages import newest_year
+from evo_libra.ui.tables.output import new_console, print, print_narrow, print_table
+from evo_libra.ui.tables.parts import figure, show_part_sources, show_parts
+from evo_libra.ui.tables.products import show_product_sources, show_products
 
 LISTS = ("designs", "hosts", "failures")
 """Lists by name: reference designs, nodes around accelerators, and how often parts fail."""
 
 
 def show_catalog(data: Mapping[str, Any], *, sources: bool) -> None:
-    """Print the data of the command `catalog`."""
-    for name, catalog in data.get("catalogs", {}).items():
-        _show_linear(name, catalog)
+    """Print the data of the command `catalog`: names of all, or one entry with its figures or their sources."""
     # Alone a catalogue is shown with all its figures; in the list it is one of many.
-    if len(data) == 1:
-        _show_alone(data, sources=sources)
-    else:
+    if len(data) > 1:
         _show_names(data)
-
-
-def _show_alone(data: Mapping[str, Any], *, sources: bool) -> None:
-    console = new_console()
-    for name, catalog in data.get("parts_catalogs", {}).items():
-        show_parts(name, catalog)
-    for name, catalog in data.get("product_catalogs", {}).items():
-        show_products(name, catalog, sources=sources)
-    shows = {"accelerators": _show_accelerator, "language_models": _show_model, "recommendation_models": _show_model}
-    for key, show in shows.items():
-        for name, found in data.get(key, {}).items():
-            show(name, found, console)
-    tables = dict(zip(LISTS, (_show_designs, _show_hosts, _show_failures), strict=True))
-    for key in data.keys() & tables.keys():
-        tables[key](data[key], console)
+        return
+    ((key, found),) = data.items()
+    show = (_SOURCES if sources else _FIGURES)[key]
+    if key in LISTS:
+        show("", found)
+    else:
+        for name, entry in found.items():
+            show(name, entry)
+    if not sources and key not in ("catalogs", "product_catalogs"):
+        print("--sources shows where figures come from, --json all of them.")
 
 
 def _show_names(data: Mapping[str, Any]) -> None:
-    from rich.text import Text
-
-    console = new_console()
-    for key, kind, listed in (("parts_catalogs", "parts", "technologies"), ("product_catalogs", "products", "systems")):
+    kinds = (("catalogs", "prices per GB/s", "technologies"), ("parts_catalogs", "parts", "technologies"),
+             ("product_catalogs", "products", "systems"))  # fmt: skip
+    for key, kind, listed in kinds:
         for name, catalog in data[key].items():
-            print(f"catalogue {name}, of {kind}; evo-libra catalog {name} shows them")
-            console.print(Text(", ".join(catalog[listed])))
+            print(f"catalogue {name}, of {kind}")
+            _print_text(", ".join(catalog[listed]))
     lists = ("models", "language_models", "recommendation_models", "accelerators", *LISTS)
     for key in ("blocks", *lists, "problems", "engines"):
-        console.print(Text(f"{key.replace('_', ' ')}: {', '.join(data[key])}"))
+        _print_text(f"{key.replace('_', ' ')}: {', '.join(data[key])}")
+
+
+def _print_text(text: str) -> None:
+    """Print a text that folds at the width of the terminal."""
+    from rich.text import Text
+
+    new_console().print(Text(text), soft_wrap=False)
+
+
+def _print_sources(sources: Mapping[str, str]) -> None:
+    for key, source in sources.items():
+        _print_text(f"  {key}: {' '.join(source.split())}")
 
 
 def _show_linear(name: str, catalog: Mapping[str, Any]) -> None:
@@ -72,41 +72,44 @@ def _show_linear(name: str, catalog: Mapping[str, Any]) -> None:
     )
 
 
-def _show_designs(designs: Mapping[str, Any], console: Console) -> None:
-    from rich.text import Text
-
+def _show_designs(_: str, designs: Mapping[str, Any]) -> None:
     rows = [(name, one["design"], _sizes(one["npus"]), str(one["year"])) for name, one in designs.items()]
     columns = ("name", "design", "NPUs", "year")
     print_table("reference designs; N is the dimension that grows", columns, rows, fold=columns[:3])
-    for name, one in designs.items():
-        console.print(Text(f"  {name}, {one['title']}: {' '.join(one['source'].split())}"), soft_wrap=False)
 
 
-def _show_hosts(hosts: Mapping[str, Any], console: Console) -> None:
-    from rich.text import Text
+def _design_sources(_: str, designs: Mapping[str, Any]) -> None:
+    _print_sources({f"{name}, {one['title']}": one["source"] for name, one in designs.items()})
 
+
+def _show_hosts(_: str, hosts: Mapping[str, Any]) -> None:
     columns = {
-        "accelerators": "npus", "price\n[USD]": "price_usd", "power\n[W]": "power_W", "link\n[GB/s]": "link_GBps",
-        "memory\n[GB]": "memory_GB", "memory\n[GB/s]": "memory_GBps", "GFLOP/s": "GFLOPS", "SSDs": "ssds",
-        "SSD\n[GB/s]": "ssd_GBps", "SSD\n[USD]": "ssd_price_usd",
+        "NPUs": "npus", "USD": "price_usd", "W": "power_W", "link\nGB/s": "link_GBps", "memory\nGB": "memory_GB",
+        "memory\nGB/s": "memory_GBps", "GFLOP\nper s": "GFLOPS", "SSDs": "ssds", "SSD\nGB/s": "ssd_GBps",
+        "SSD\nUSD": "ssd_price_usd",
     }  # fmt: skip
-    rows = [(name, *(str(one.get(key, "-")) for key in columns.values())) for name, one in hosts.items()]
-    print_table("hosts, without their accelerators", ("host", *columns), rows, left=("host",))
+    rows = [
+        (name, *(figure(one.get(key)) for key in columns.values()), str(newest_year(one["sources"])))
+        for name, one in hosts.items()
+    ]
+    print_narrow("hosts, without their accelerators", ("host", *columns, "year"), rows, left=("host",))
+
+
+def _host_sources(_: str, hosts: Mapping[str, Any]) -> None:
     for name, one in hosts.items():
-        for key, source in one["sources"].items():
-            console.print(Text(f"  {name}, {key}: {' '.join(source.split())}"), soft_wrap=False)
+        _print_sources({f"{name}, {key}": source for key, source in one["sources"].items()})
 
 
-def _show_failures(failures: Mapping[str, Any], console: Console) -> None:
-    from rich.text import Text
-
+def _show_failures(_: str, failures: Mapping[str, Any]) -> None:
     rows = [
         (name, *(f"{one[key]:g}" for key in ("per_year", "repair_h")), str(one["year"]))
         for name, one in failures.items()
     ]
     print_table("failures of a piece", ("kind or part", "per year", "repair [h]", "year"), rows, left=("kind or part",))
-    for name, one in failures.items():
-        console.print(Text(f"  {name}: {' '.join(one['source'].split())}"), soft_wrap=False)
+
+
+def _failure_sources(_: str, failures: Mapping[str, Any]) -> None:
+    _print_sources({name: one["source"] for name, one in failures.items()})
 
 
 def _sizes(npus: Any) -> str:  # noqa: ANN401 - JSON
@@ -115,23 +118,33 @@ def _sizes(npus: Any) -> str:  # noqa: ANN401 - JSON
     return f"multiples of {npus['multiple_of']} up to {npus['at_most']}"
 
 
-def _show_accelerator(name: str, entry: Mapping[str, Any], console: Console) -> None:
-    from rich.text import Text
-
-    _print_figures(f"accelerator {name}", {key: entry[key] for key in entry if key != "sources"})
-    print("sources of the figures")
-    for key, source in entry["sources"].items():
-        console.print(Text(f"  {key}: {' '.join(source.split())}"), soft_wrap=False)
+def _show_accelerator(name: str, entry: Mapping[str, Any]) -> None:
+    figures = {key: entry[key] for key in entry if key not in ("source", "sources")}
+    _print_figures(f"accelerator {name}, newest source of {newest_year(_given(entry))}", figures)
 
 
-def _show_model(name: str, model: Mapping[str, Any], console: Console) -> None:
-    from rich.text import Text
+def _accelerator_sources(name: str, entry: Mapping[str, Any]) -> None:
+    print(f"sources of accelerator {name}")
+    _print_sources(_given(entry))
 
+
+def _given(entry: Mapping[str, Any]) -> Mapping[str, str]:
+    """Return the sources of an accelerator by key."""
+    of_all: dict[str, str] = {"all": entry["source"]} if "source" in entry else {}
+    apart: dict[str, str] = entry.get("sources", {})
+    return of_all | apart
+
+
+def _show_model(name: str, model: Mapping[str, Any]) -> None:
     kind = "recommendation" if "tables" in model else "language"
     own = {f"layers of {kind}": count for kind, count in model.get("layer_kinds", {}).items()}
     figures = {key: model[key] for key in model if key not in ("source", "year", "layer_kinds")}
-    _print_figures(f"{kind} model {name}", figures | own)
-    console.print(Text(model["source"] + (f" ({model['year']})" if "year" in model else "")))
+    year = model.get("year") or newest_year([model["source"]])
+    _print_figures(f"{kind} model {name}, newest source of {year}", figures | own)
+
+
+def _model_sources(name: str, model: Mapping[str, Any]) -> None:
+    _print_sources({name: model["source"]})
 
 
 def _print_figures(title: str, data: Mapping[str, Any]) -> None:
@@ -151,3 +164,19 @@ def _plain(value: Any) -> str:  # noqa: ANN401 - a value of JSON
 
 def _linear_figure(value: float | None) -> str:
     return "-" if value is None else f"{value:.7g}"
+
+
+def _linear_sources(name: str, catalog: Mapping[str, Any]) -> None:
+    _print_sources({name: catalog["source"]})
+
+
+_FIGURES: Mapping[str, Callable[[str, Any], None]] = {
+    "catalogs": _show_linear, "parts_catalogs": show_parts, "product_catalogs": show_products,
+    "accelerators": _show_accelerator, "language_models": _show_model, "recommendation_models": _show_model,
+    "designs": _show_designs, "hosts": _show_hosts, "failures": _show_failures,
+}  # fmt: skip
+_SOURCES: Mapping[str, Callable[[str, Any], None]] = {
+    "catalogs": _linear_sources, "parts_catalogs": show_part_sources, "product_catalogs": show_product_sources,
+    "accelerators": _accelerator_sources, "language_models": _model_sources, "recommendation_models": _model_sources,
+    "designs": _design_sources, "hosts": _host_sources, "failures": _failure_sources,
+}  # fmt: skip

@@ -118,6 +118,18 @@ def print_styled(text: str) -> None:
     builtins.print(text)  # noqa: T201 - the one place that prints
 
 
+def print_narrow(
+    title: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str | Text] | None],
+    **options: Any,  # noqa: ANN401 - those of `print_table`
+) -> None:
+    """Print a table of figures without lines between its columns, for many columns on a screen of 80."""
+    from rich import box
+
+    print_table(title, columns, rows, box=box.SIMPLE_HEAD, padding=0, **options)
+
+
 def print_table(
     title: str,
     columns: Sequence[str],

@@ -5,32 +5,42 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evo_libra.ui.tables.output import new_console, print, print_table
+from evo_libra.ui.tables.output import new_console, print, print_narrow, print_table
 
 
 def show_parts(name: str, catalog: Mapping[str, Any]) -> None:
-    """Print all figures of a catalogue of parts, and their sources."""
-    from rich.text import Text
-
+    """Print all figures of a catalogue of parts."""
     from evo_libra.network.blocks import KINDS
 
     keys = {
-        "GB/s of\na port": "port_GBps", "ports": "ports", "domain size": "domain_size", "ns": "latency_ns",
+        "GB/s of\na port": "port_GBps", "ports": "ports", "domain\nsize": "domain_size", "ns": "latency_ns",
         "pJ/bit": "energy_pJ_per_bit",
     }  # fmt: skip
     rows = [
-        (technology, *(figure(row[key]) for key in keys.values()), _domains(row["domains"]), ", ".join(row["blocks"]))
+        (
+            technology,
+            *(figure(row[key]) for key in keys.values()),
+            _domains(row["domains"]),
+            ", ".join(row["blocks"]),
+            str(row["year"]),
+        )
         for technology, row in catalog["technologies"].items()
     ]
-    columns = ("name", *keys, "sold", "blocks")
-    print_table(f"catalogue {name}: technologies", columns, rows, fold=("name", "sold", "blocks"))
+    columns = ("name", *keys, "sold", "blocks", "year")
+    print_narrow(f"catalogue {name}: technologies", columns, rows, fold=("name", "sold", "blocks"))
     for kind in KINDS:
         rows = [_part_cells(part, row) for part, row in catalog["parts"].items() if row["kind"] == kind]
         if rows:
             columns = ("name", "low USD", "USD", "high USD", "W", "idle W", "ports", "ns", "year")
             print_table(f"parts: {kind}", columns, rows, fold=("name",))
+
+
+def show_part_sources(name: str, catalog: Mapping[str, Any]) -> None:
+    """Print the source and year of each entry."""
+    from rich.text import Text
+
     console = new_console()
-    print("sources of the figures")
+    print(f"sources of {name}")
     for kind in ("technologies", "parts"):
         for each, row in catalog[kind].items():
             console.print(Text(f"  {each} ({row['year']}): {' '.join(row['source'].split())}"), soft_wrap=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from evo_libra.ui.tables.output import new_console, print, print_folded, print_table
+from evo_libra.ui.tables.output import new_console, print, print_folded, print_narrow
 from evo_libra.ui.tables.parts import figure
 
 if TYPE_CHECKING:
@@ -34,13 +34,10 @@ def _range(price: Any) -> Any:  # noqa: ANN401 - JSON
     return {"low": price, "value": price, "high": price, "basis": "public"}
 
 
-def show_products(name: str, catalog: Mapping[str, Any], *, sources: bool) -> None:
-    """Print the tables of a catalogue as `products_json` returns it, or the sources of its figures."""
+def show_products(name: str, catalog: Mapping[str, Any]) -> None:
+    """Print the tables of a catalogue as `products_json` returns it."""
     from rich.text import Text
 
-    if sources:
-        _show_sources(catalog)
-        return
     nics, ports = catalog["nics"], {"ports x Gb/s": lambda entry: _modes(entry["modes"])}
     system = {"NPUs": _npus, "GB/s": _scale_up, "kW": _plain("kW"), "kUSD": _thousands}
     system["NIC ports\nx Gb/s"] = lambda entry: _modes([mode for nic in entry["nics"] for mode in nics[nic]["modes"]])
@@ -59,15 +56,13 @@ def show_products(name: str, catalog: Mapping[str, Any], *, sources: bool) -> No
 
 
 def _table(title: str, products: Mapping[str, Any], columns: Mapping[str, Any]) -> None:
-    """Print products with their order state and year, in narrow columns."""
-    from rich import box
-
+    """Print products with their order state and year."""
     rows = [
         (name, entry["order"], str(entry["year"]), *(show(entry) for show in columns.values()))
         for name, entry in products.items()
     ]
     names, ports = ("name", "order", "year", *columns), tuple(name for name in columns if "ports" in name)
-    print_table(title, names, rows, left=("name", "order", "kind"), fold=ports, box=box.SIMPLE_HEAD, padding=0)
+    print_narrow(title, names, rows, left=("name", "order", "kind"), fold=ports)
 
 
 def _plain(key: str) -> Any:  # noqa: ANN401 - a function of an entry
@@ -104,7 +99,7 @@ def _thousands(entry: Mapping[str, Any]) -> str:
     return _usd(entry, _KILO) if rent is None else f"{rent['value']:g}/h"
 
 
-def _show_sources(catalog: Mapping[str, Any]) -> None:
+def show_product_sources(name: str, catalog: Mapping[str, Any]) -> None:
     """Print the source and year of each entry, and below it those of its figures from elsewhere."""
     from rich.text import Text
 
@@ -112,8 +107,8 @@ def _show_sources(catalog: Mapping[str, Any]) -> None:
     room = catalog["room"]
     rooms = {} if room is None else {"room": {"room": room, "rack": room["rack"]}}
     for group, entries in ({group: catalog[group] for group in GROUPS} | rooms).items():
-        print(f"sources of {group}")
-        for name, entry in entries.items():
-            console.print(Text(f"  {name} ({entry['year']}): {' '.join(entry['source'].split())}"), soft_wrap=False)
+        print(f"sources of {group} of {name}")
+        for each, entry in entries.items():
+            console.print(Text(f"  {each} ({entry['year']}): {' '.join(entry['source'].split())}"), soft_wrap=False)
             for key, text in entry.get("sources", {}).items():
                 console.print(Text(f"    {key}: {' '.join(text.split())}"), soft_wrap=False)

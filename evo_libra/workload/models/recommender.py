@@ -33,6 +33,7 @@ class RecommenderSpec(StrictModel):
     pooling: float | None = Field(None, gt=0, le=_MAX, description="look-ups of a sample in a table, on average")
     element_bytes: Size = Field(4, description="bytes of an element of an embedding table")
     source: str = Field(min_length=1, description="where the figures come from")
+    year: int | None = Field(None, ge=1990, le=2100, description="of the newest source")
 
 
 class _Recommenders(RootModel[dict[str, RecommenderSpec]]):
@@ -46,8 +47,8 @@ class Recommender(RecommenderSpec):
     source: str = ""
 
     def figures(self) -> dict[str, Any]:
-        """Return its figures by the names of the fields."""
-        return self.model_dump(mode="json")
+        """Return its figures by the names of the fields, without the year of their source."""
+        return self.model_dump(mode="json", exclude={"year"})
 
     @property
     def bottom_weights(self) -> int:

@@ -1,0 +1,47 @@
+"""Tables of the page about the years of the catalogues' sources, and about what no source gives."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from layout import table
+
+from evo_libra.ui.tables.ages import Entry, dated_entries
+
+
+def ages() -> str:
+    """Return a table of the kinds of entries, with the years of their newest sources."""
+    rows = []
+    for kind in dict.fromkeys(entry.kind for entry in dated_entries()):
+        years = Counter(entry.year for entry in _of(kind))
+        counts = [sum(count for year, count in years.items() if low <= year <= high) for low, high in _SPANS]
+        rows.append([kind, str(years.total()), *map(str, counts), str(max(years))])
+    return table(["kind", "entries", "until 2021", "2022 and 2023", "2024", "2025 and later", "newest"], rows)
+
+
+_SPANS = ((0, 2021), (2022, 2023), (2024, 2024), (2025, 9999))
+_STATES = {"buy": "", "rent": "only rented", "own": "only its maker has it", "roadmap": "announced, not sold yet"}
+
+
+def orders() -> str:
+    """Return a table of the products that cannot be bought today."""
+    rows = [
+        [f"`{entry.name}`", entry.kind, _STATES[entry.order], str(entry.year)]
+        for entry in dated_entries()
+        if _STATES.get(entry.order)
+    ]
+    return table(["product", "kind", "state", "newest source"], rows)
+
+
+def gaps() -> str:
+    """Return a table of the figures for which no source was found, by the entries that lack them."""
+    rows = [
+        [f"`{entry.name}`", entry.kind, ", ".join(f"`{key}`" for key in entry.missing)]
+        for entry in dated_entries()
+        if entry.missing
+    ]
+    return table(["entry", "kind", "without a source"], rows)
+
+
+def _of(kind: str) -> list[Entry]:
+    return [entry for entry in dated_entries() if entry.kind == kind]
