@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from evo_libra.errors import InputError, unknown
 from evo_libra.network.blocks import Range
-from evo_libra.network.orders.layout import Layout, Place, Run, Tier, layout_of
+from evo_libra.network.orders.direct_layout import topology_layout
+from evo_libra.network.orders.layout import Layout, Place, Run, Tier
 from evo_libra.network.orders.lines import Group, Line, offer_of, range_of, usd_of
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import CableSpec, ProductsSpec
@@ -61,7 +62,7 @@ def bill_of(order: Order, products: ProductsSpec, *, without: frozenset[str] = f
     if system_of(order.system, products).order == "rent":
         return OrderBill(tuple(slice_lines(order, products)))
     tree = topology_of(order, products)
-    layout = layout_of(order, tree, products)
+    layout = topology_layout(order, tree, products)
     lines = (*_systems(order, products), *_Network(order, tree, layout, products).lines())
     counted = Counted(order, tree, layout, lines, products)
     rules = ((name, rule) for name, rule in products.rules.items() if name not in without)

@@ -9,7 +9,7 @@ from evo_libra.errors import InputError, counted
 from evo_libra.network.orders.bill import bill_of
 from evo_libra.network.orders.check_products import WITHOUT_SWITCHES, product_violations, unknown_products
 from evo_libra.network.orders.direct import Direct
-from evo_libra.network.orders.layout import layout_of
+from evo_libra.network.orders.direct_layout import topology_layout
 from evo_libra.network.orders.limits import NO_LIMITS, Limits, limited_products
 from evo_libra.network.orders.lines import Line
 from evo_libra.network.orders.modes import Modes, modes_of
@@ -146,7 +146,7 @@ def _room(
 ) -> Iterator[str]:
     """Yield links that no cable reaches, products without a price, and power that the room does not have."""
     if tree.switches:
-        layout_of(order, tree, products)
+        topology_layout(order, tree, products)
     if not priced and limits.room_MW is None:
         return
     bill = bill_of(order, products, without=without)

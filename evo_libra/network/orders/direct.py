@@ -75,14 +75,10 @@ class Direct:
         return self.planes * self.unit * self.units
 
     @property
-    def leaves(self) -> int:
-        """Switches that NPUs are plugged into: all."""
-        return self.switches
-
-    @property
     def stages(self) -> tuple[tuple[str, int], ...]:
-        """The switches by their role, of which there is one."""
-        return ((f"{self.family} switches", self.switches),)
+        """The switches, which have one role, with their groups or their grid in each plane."""
+        shape = f"{self.units} groups of {self.unit}" if self.family == "dragonfly" else f"{self.unit} x {self.units}"
+        return ((f"{self.family} switches, {shape}", self.switches),)
 
     @property
     def unit_links(self) -> int:
@@ -180,7 +176,8 @@ def _dragonfly(needs: _Needs) -> Direct:
     if not pair:
         raise needs.refusal(f"a group has {int(unit * far / needs.far_ratio):,} links to {groups - 1:,} others")
     leaf = _npus(needs, switch)
-    share = group_share(leaf, unit, groups, pair=pair / needs.lines, links=near / needs.lines) / _TWO
+    filled = needs.count * needs.active / (leaf * unit)
+    share = group_share(leaf, unit, filled, pair=pair / needs.lines, links=near / needs.lines) / _TWO
     return _built(
         needs, switch, unit=unit, units=groups, links=(near, pair), far=ceil(pair * (groups - 1) / unit),
         shares=(share, share),

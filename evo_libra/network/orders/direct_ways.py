@@ -80,18 +80,19 @@ def _between_groups(found: Direct) -> IntArray:
 
 
 def _ways(joined: Joined, together: int, ends: IntArray, racks: IntArray, rows: Rows) -> Ways:
-    """Return (2, n) switches, with some links between the two each, by length."""
-    between, case = np.unique(racks[ends], axis=1, return_inverse=True)
-    each = [sold(rows.metres(int(one), int(other))) for one, other in between.T]
-    metres, place = np.unique(each, return_inverse=True)
-    of_link = place[case.ravel()]
-    at = np.bincount((ends * len(metres) + of_link).ravel(), minlength=len(racks) * len(metres))
-    alike, switches = np.unique(at.reshape(len(racks), -1) * together, axis=0, return_counts=True)
-    links = np.bincount(of_link, minlength=len(metres)) * together
+    """Return the links between (2, n) switches, some between each two, by length."""
+    row, column = np.divmod(racks, rows.racks)
+    apart = np.abs(row[ends[0]] - row[ends[1]]) * rows.racks + np.abs(column[ends[0]] - column[ends[1]])
+    metres = np.array([sold(rows.metres(0, other)) for other in range(int(apart.max()) + 1)])[apart]
+    wide = int(metres.max()) + 1
+    at = np.bincount((ends * wide + metres).ravel(), minlength=len(racks) * wide).reshape(-1, wide) * together
+    alike, switches = np.unique(at, axis=0, return_counts=True)
     return Ways(
-        joined, together, tuple(zip(metres.tolist(), links.tolist(), strict=True)),
-        tuple(
-            (tuple((m, n) for m, n in zip(metres.tolist(), row, strict=True) if n), some)
-            for row, some in zip(alike.tolist(), switches.tolist(), strict=True)
-        ),
+        joined, together, _counted(np.bincount(metres) * together),
+        tuple((_counted(some), number) for some, number in zip(alike, switches.tolist(), strict=True)),
     )  # fmt: skip
+
+
+def _counted(links: IntArray) -> tuple[tuple[int, int], ...]:
+    """Return the lengths that some links have, with their number."""
+    return tuple((metres, int(links[metres])) for metres in np.flatnonzero(links).tolist())

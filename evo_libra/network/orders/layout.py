@@ -1,8 +1,7 @@
 """Places of the systems and switches of an order, and the cables and modules that join them.
 
 Systems stand in racks in their order, and racks in rows. A leaf of `tor` is in the rack of its systems. Other leaves
-are in the middle of the systems that they join, and spines and cores in the middle of the room. The switches of a
-dragonfly or a HyperX are in the middle of their systems, too.
+are in the middle of the systems that they join, and spines and cores in the middle of the room.
 """
 
 from __future__ import annotations
@@ -13,20 +12,17 @@ from dataclasses import dataclass
 from typing import Literal
 
 from evo_libra.errors import InputError
-from evo_libra.network.orders.cables import Choice, Ends, Plug, cheapest
-from evo_libra.network.orders.direct import Direct
-from evo_libra.network.orders.direct_ways import Ways, ways_of
+from evo_libra.network.orders.cables import Choice, Ends, cheapest
 from evo_libra.network.orders.lengths import Rows, groups_to_middle, rows_of, to_middle
 from evo_libra.network.orders.modes import Modes, modes_of, switch_of
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import ProductsSpec
 from evo_libra.network.orders.racks import per_rack, room_of
-from evo_libra.network.orders.topology import Topology
 from evo_libra.network.orders.tor_racks import systems_of_rack
 from evo_libra.network.orders.tree import Tree
 
 Tier = Literal["leaf", "spine", "core", "switch", "group", "groups", "line", "column"]
-"""The upper end of a cable; of links between the switches of a dragonfly or a HyperX, what they join."""
+"""The upper end of a cable; of links between switches of one tier, what they join."""
 
 Place = Literal["NICs", "leaves", "spines", "cores", "switches"]
 """The place of a module."""
@@ -69,31 +65,24 @@ class Layout:
     nics: int = 0
 
 
-def layout_of(order: Order, tree: Topology, products: ProductsSpec) -> Layout:
+def layout_of(order: Order, tree: Tree, products: ProductsSpec) -> Layout:
     """Return where all of an order stands; an InputError where no cable reaches, or the room is not known."""
     if order.family == "slice":
         return Layout(0, 0)
     held = systems_of_rack(order, products)
     racks = -(-order.count // held)
-    if not tree.switches:
+    if not tree.tiers:
         return Layout(racks, 0)
     room, switch = room_of(products), switch_of(order, products)
     cabling = _Cabling(
         order, tree, products, modes=modes_of(order, products), held=held, rows=rows_of(room),
         co_packaged=switch.co_packaged,
     )  # fmt: skip
-    leaf, modules = cabling.leaf(room.in_rack_m), tuple[Modules, ...]()
-    if isinstance(tree, Tree):
-        spine = cabling.spine(tree)
-        in_rack = switches_per_rack(order, products, (*leaf, *spine))
-        laid = (*leaf, *spine, *cabling.core(tree, in_rack))
-    else:
-        between, modules = cabling.between(tree)
-        laid = (*leaf, *between)
-        in_rack = switches_per_rack(order, products, laid)
+    leaf, spine = cabling.leaf(room.in_rack_m), cabling.spine()
+    in_rack = switches_per_rack(order, products, (*leaf, *spine))
+    laid = (*leaf, *spine, *cabling.core(in_rack))
     apart = tree.switches - (tree.leaves if cabling.in_racks else 0)
-    modules = (*cabling.modules(laid), *modules)
-    runs = tuple(one.run for one in laid)
+    runs, modules = tuple(one.run for one in laid), tuple(cabling.modules(laid))
     return Layout(racks, -(-apart // in_rack), runs, modules, order.bought_npus * cabling.modes.nics)
 
 
@@ -122,7 +111,7 @@ class _Cabling:
     """An order whose cables are laid; held: systems of a rack."""
 
     order: Order
-    tree: Topology
+    tree: Tree
     products: ProductsSpec
     modes: Modes
     held: int
@@ -132,12 +121,10 @@ class _Cabling:
     @property
     def in_racks(self) -> bool:
         """Whether leaves are in the racks of their systems."""
-        if self.order.family != "tor" or not isinstance(self.tree, Tree):
-            return False
-        return self.tree.tiers > 1 or self.order.count <= self.held
+        return self.order.family == "tor" and (self.tree.tiers > 1 or self.order.count <= self.held)
 
     def leaf(self, in_rack_m: float) -> list[Laid]:
-        """Return the cables to leaves or switches: in the rack, or from a group of systems to its middle."""
+        """Return the cables to leaves: in the rack, or from a group of systems to its middle."""
         nic, down = self.modes.nic.per_cage, self.modes.down
         parted = self.order.planes > 1
         ends = Ends(down.Gbps, down.lane_Gbps, nic, down.per_cage, parted=parted, co_packaged=self.co_packaged)
@@ -148,82 +135,53 @@ class _Cabling:
         for systems, times in ((self.tree.leaf_systems, groups), (rest, 1)):
             for metres, some in to_middle(systems, self.held, self.rows):
                 ways[metres] += some * times * self.order.npus * self.order.ports
-        return self._laid("leaf" if isinstance(self.tree, Tree) else "switch", ends, ways)
+        return self._laid("leaf", ends, ways)
 
-    def between(self, found: Direct) -> tuple[list[Laid], tuple[Modules, ...]]:
-        """Return the cables between switches that are linked to each other, and the modules at both ends."""
-        laid, modules = list[Laid](), list[Modules]()
-        for ways in ways_of(found, self.order.count, self.held, self.rows):
-            links: dict[float, int] = {metres: some * found.planes for metres, some in ways.links}
-            laid += (some := self._laid(ways.joined, self._between(), links, together=ways.together))
-            modules += _plugged(ways, {round(one.run.metres): one.choice for one in some}, found.planes)
-        return laid, tuple(modules)
-
-    def spine(self, tree: Tree) -> list[Laid]:
+    def spine(self) -> list[Laid]:
         """Return the cables to spines: from the middle of groups to the middle of the room."""
-        group = min(self.held, self.order.count) if self.in_racks else tree.leaf_systems
+        group = min(self.held, self.order.count) if self.in_racks else self.tree.leaf_systems
         ways = groups_to_middle(self.order.count, group, self.held, self.rows)
-        return self._laid("spine", self._between(), _shared(tree.uplinks, ways))
+        return self._laid("spine", self._between(), _shared(self.tree.uplinks, ways))
 
-    def core(self, tree: Tree, in_rack: int) -> list[Laid]:
+    def core(self, in_rack: int) -> list[Laid]:
         """Return the cables to cores: from the racks of spines to the middle of them."""
-        ways = to_middle(tree.spines, in_rack, self.rows)
-        return self._laid("core", self._between(), _shared(tree.core_links, ways))
+        ways = to_middle(self.tree.spines, in_rack, self.rows)
+        return self._laid("core", self._between(), _shared(self.tree.core_links, ways))
 
     def _between(self) -> Ends:
         up = self.modes.up
         return Ends(up.Gbps, up.lane_Gbps, None, up.per_cage, parted=False, co_packaged=self.co_packaged)
 
-    def _laid(self, tier: Tier, ends: Ends, ways: Mapping[float, int], *, together: int = 0) -> list[Laid]:
+    def _laid(self, tier: Tier, ends: Ends, ways: Mapping[float, int]) -> list[Laid]:
         found = []
         for metres, links in sorted(ways.items()):
             if links:
-                choice = cheapest(ends, metres, self.products, together=together)
+                choice = cheapest(ends, metres, self.products)
                 found.append(Laid(Run(tier, choice.name, metres, links, -(-links // choice.links)), choice))
         return found
 
     def modules(self, laid: Sequence[Laid]) -> Iterator[Modules]:
-        """Yield the modules at each end: links up from a NIC or a switch are alike, those down are of all kinds.
-
-        Those of links between the switches of a dragonfly or a HyperX are counted with these links.
-        """
+        """Yield the modules at each end: links up from a NIC or a switch are alike, those down are of all kinds."""
         links: Counter[tuple[Tier, str]] = Counter()
         for one in laid:
-            if one.run.tier not in _LINKED:
-                links[one.run.tier, one.run.cable] += one.run.links
+            links[one.run.tier, one.run.cable] += one.run.links
         choices = {(one.run.tier, one.run.cable): one.choice for one in laid}
         for (tier, cable), some in links.items():
             choice = choices[tier, cable]
             (lower, alike), (upper, switches) = self._ends(tier)
             if choice.lower is not None:
-                yield Modules(tier, lower, choice.lower.module, _alike(some, alike, choice.lower.links))
+                yield Modules(tier, lower, choice.lower.module, modules_alike(some, alike, choice.lower.links))
             if choice.upper is not None:
-                yield Modules(tier, upper, choice.upper.module, _spread(some, switches, choice.upper.links))
+                yield Modules(tier, upper, choice.upper.module, modules_spread(some, switches, choice.upper.links))
 
     def _ends(self, tier: Tier) -> tuple[tuple[Place, int], tuple[Place, int]]:
         """Return the places below a tier with the links up that are alike, and in it with the switches there."""
         tree = self.tree
-        nics: tuple[Place, int] = ("NICs", self.modes.nic.per_cage)
-        if not isinstance(tree, Tree):
-            return nics, ("switches", tree.switches)
         if tier == "leaf":
-            return nics, ("leaves", tree.leaves)
+            return ("NICs", self.modes.nic.per_cage), ("leaves", tree.leaves)
         if tier == "spine":
             return ("leaves", tree.up), ("spines", tree.spines)
         return ("spines", tree.core_links // tree.spines), ("cores", tree.cores)
-
-
-def _plugged(ways: Ways, choices: Mapping[int, Choice], planes: int) -> Iterator[Modules]:
-    """Yield the modules of links between switches, which serve links of one kind of cable at one switch."""
-    pieces: Counter[str] = Counter()
-    for ends, switches in ways.ends:
-        links: Counter[Plug] = Counter()
-        for metres, some in ends:
-            if (plug := choices[metres].upper) is not None:
-                links[plug] += some
-        for plug, some in links.items():
-            pieces[plug.module] += -(-some // plug.links) * switches * planes
-    yield from (Modules(ways.joined, "switches", module, some) for module, some in pieces.items())
 
 
 def _shared(links: int, ways: tuple[tuple[int, int], ...]) -> dict[float, int]:
@@ -237,17 +195,15 @@ def _shared(links: int, ways: tuple[tuple[int, int], ...]) -> dict[float, int]:
     return found
 
 
-def _alike(links: int, alike: int, served: int) -> int:
+def modules_alike(links: int, alike: int, served: int) -> int:
     """Return the modules, each for some links, of cages whose links are alike."""
     return links // alike * -(-alike // served) + -(-(links % alike) // served)
 
 
-def _spread(links: int, switches: int, served: int) -> int:
+def modules_spread(links: int, switches: int, served: int) -> int:
     """Return the modules, each for some links, of switches over which links are spread evenly."""
     each, rest = divmod(links, switches)
     return (switches - rest) * -(-each // served) + rest * -(-(each + 1) // served)
 
 
 _KILO = 1000.0
-_LINKED = ("group", "groups", "line", "column")
-"""Tiers of links between the switches of a dragonfly or a HyperX."""

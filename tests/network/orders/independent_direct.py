@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
+from itertools import product
 from math import ceil
 from typing import Any
 
 Shape = dict[str, int]
+Racks = set[tuple[int, int]]
 Metres = Callable[[int, int], float]
 
 
@@ -74,27 +77,35 @@ def _far_pairs(family: str, shape: Shape, one: int, other: int) -> set[tuple[int
     }
 
 
-def is_out_of_reach(
-    order: dict[str, Any], shape: Shape, racked: int, metres: Metres, cables: list[dict[str, Any]]
-) -> bool:
-    """Return whether a link between two switches is longer than each cable of some that fits it."""
-    systems, count = shape["unit"] // shape["parts"] * shape["held"], order["count"]
-    racks = []
+@cache
+def _joined_racks(family: str, count: int, racked: int, figures: tuple[tuple[str, int], ...]) -> tuple[Racks, Racks]:
+    """Return the racks that links within units join, and those that links between units join."""
+    shape = dict(figures)
+    systems, racks = shape["unit"] // shape["parts"] * shape["held"], []
     for unit in range(shape["units"]):
         for place in range(shape["unit"]):
             first = min(unit * min(systems, count) + place // shape["parts"] * shape["held"], count - 1)
             racks.append((first + min(shape["held"], count - first) // 2) // racked)
     unit, units = shape["unit"], range(shape["units"])
-    near = max(metres(racks[u * unit + a], racks[u * unit + b]) for u in units for a in range(unit) for b in range(a))
-    far = max(
-        metres(racks[one * unit + a], racks[other * unit + b])
+    near = {(one, other) for u in units for one, other in product(set(racks[u * unit : (u + 1) * unit]), repeat=2)}
+    far = {
+        (racks[one * unit + a], racks[other * unit + b])
         for other in units
         for one in range(other)
-        for a, b in _far_pairs(order["family"], shape, one, other)
-    )
+        for a, b in _far_pairs(family, shape, one, other)
+    }
+    return near, far
+
+
+def is_out_of_reach(
+    order: dict[str, Any], shape: Shape, racked: int, metres: Metres, cables: list[dict[str, Any]]
+) -> bool:
+    """Return whether a link between two switches is longer than each cable of some that fits it."""
     together = 1 if order["family"] == "dragonfly" else shape["far"]
     reaches = [
         max((cable["reach_m"] for cable in cables if links % cable.get("links", 1) == 0), default=0)
         for links in (shape["near"], together)
     ]
-    return near > reaches[0] or far > reaches[1]
+    joined = _joined_racks(order["family"], order["count"], racked, tuple(shape.items()))
+    longest = (max(metres(*pair) for pair in pairs) for pairs in joined)
+    return any(way > reach for way, reach in zip(longest, reaches, strict=True))

@@ -70,8 +70,11 @@ def test_a_ratio_leaves_more_ports_down() -> None:
     found = direct(1024, family="dragonfly", leaf_ratio=2.0)
     # 15 groups of 69 systems: 23 switches with 3 each. 23 x 12 links over 14 others: 19.
     assert shape(found) == (24, 23, 15, 1, 19)
-    # Straight, of 15 x 552 NPUs: 19 x 8,279 / 552^2 of the links between groups; links in one have 8,279 / (24^2 x 29).
-    assert found.leaf_share == pytest.approx(8279 / (24**2 * 29) / 2)
+    # The last group has 58 of 69 systems. Links between groups have 19 x 8,191 / 552^2 = 51 %. A link in a group has
+    # 24 x 24 for its own NPUs, and 2 x 24 x (8,192 - 552) / 23 for those of other groups, over 8,191: 50 %.
+    near = 8191 / (24 * 24 + 2 * 24 * (8192 - 552) / 23)
+    assert found.leaf_share == pytest.approx(near / 2)
+    assert near == pytest.approx(0.4959, abs=1e-4)
 
 
 def test_small_groups_have_parallel_links() -> None:
@@ -187,5 +190,5 @@ def test_topology_of_a_family() -> None:
     orders: list[Order] = [order_of(products, 512, family=family) for family in ("fat-tree", "hyperx")]
     assert [topology_of(order, products).stages for order in orders] == [
         (("leaf switches", 128), ("spine switches", 128), ("core switches", 64)),
-        (("hyperx switches", 256),),
+        (("hyperx switches, 16 x 16", 256),),
     ]
