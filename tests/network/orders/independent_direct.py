@@ -70,7 +70,7 @@ def _far_pairs(family: str, shape: Shape, one: int, other: int) -> set[tuple[int
     """Return the switches of a unit that are linked to those of a later one: its ports are dealt out in turn."""
     if family == "hyperx":
         return {(place, place) for place in range(shape["unit"])}
-    links = range(shape["far"])
+    links = range(min(shape["far"], shape["unit"]))
     return {
         (((other - 1) * shape["far"] + link) % shape["unit"], (one * shape["far"] + link) % shape["unit"])
         for link in links
