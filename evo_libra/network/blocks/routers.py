@@ -77,9 +77,9 @@ def group_share(leaf: float, routers: int, groups: float, *, pair: float, links:
     """Return the share of an all-to-all of all NPUs that goes straight in a dragonfly.
 
     Each router has `leaf` NPUs, and some links to each other one of its group; each two groups have `pair` links. The
-    last group may be a part of one. With n NPUs of which m are in a group, m^2 / (n - 1) of an NPU's bandwidth goes
-    from a group to another one. A link between two routers has what their own NPUs exchange, and an equal part of what
-    goes out of their group and into it: leaf^2 (2 g - 1) / (n - 1).
+    last group may be a part of one. If m of n NPUs are in a group, m^2 / (n - 1) of an NPU's bandwidth goes from a
+    group to another one. A link between two routers has the traffic of their own NPUs, and an equal part of what goes
+    out of their group and into it: leaf^2 (2 g - 1) / (n - 1).
 
     >>> round(group_share(2, 4, 9, pair=1), 4), round(group_share(16, 32, 74, pair=4), 4)
     (0.9861, 0.5781)

@@ -1,20 +1,20 @@
 """The switches, links and groups of a dragonfly or a HyperX of an order.
 
-Whole systems are under a switch where its ports for NPUs take one, as in the systems of the vendor of Slingshot; the
-ports of larger systems are spread evenly over as few switches as take them. Each plane has a network of its own.
+A switch holds whole systems if its ports for NPUs take one, as switches of HPE Slingshot do. The ports of larger
+systems are spread evenly over as few switches as take them. Each plane has a network of its own.
 
-* Dragonfly (Kim, Dally, Scott and Abts, ISCA 2008). With a ratio r, p ports for NPUs go with h = ceil(p / r) ports to
-  other groups and with 2 h switches of a group at most: at 1:1 it is balanced, a = 2 p = 2 h. Groups are as few as take
-  the systems, at least two, and as equal as can be. Where they are smaller, two switches have as many links as their
-  ports allow, up to those of a full group. Each two groups have as many links as their ports are for, over the ratio of
-  groups.
-* HyperX (Ahn, Binkert, Davis, McLaren and Schreiber, SC 2009) of two dimensions, with T ports for NPUs at each switch
-  and K links to each other one of its line of L: K L >= T / r, in lines and in columns. The grid has as few switches as
-  take the systems, its sides are as equal as can be, and one is at most twice the other.
+* Dragonfly (Kim, Dally, Scott and Abts, ISCA 2008). With a ratio r, a switch has p ports for NPUs, h = ceil(p / r)
+  ports to other groups, and 2 h - 1 to the other switches of its group. At 1:1 it is balanced: a = 2 p = 2 h. Groups
+  are as few as take the systems, two at least, and of equal size. If they have fewer than 2 h switches, two of these
+  have several links: as many as there are ports for, up to the links of a full group. Each two groups have as many
+  links as their ports allow, over the ratio of groups.
+* HyperX (Ahn, Binkert, Davis, McLaren and Schreiber, SC 2009) of two dimensions. A switch has T ports for NPUs, and K
+  links to each other switch of its line of L, so that K L >= T / r; likewise in columns. The grid is the smallest that
+  takes the systems. Its sides are as equal as can be, and none is more than twice the other.
 
-A switch has as many ports for NPUs as these rules leave room for. The part of its bandwidth that an NPU has beyond its
-switch is that of the blocks `dragonfly` and `hyperx`, see `evo_libra.network.blocks.routers`: messages go by way of
-third groups or switches, so that 1:1 leaves them a half.
+A switch has as many ports for NPUs as these rules leave room for. Beyond its switch, an NPU has the part of its
+bandwidth that the blocks `dragonfly` and `hyperx` give it, see `evo_libra.network.blocks.routers`: messages go by way
+of third groups or switches, so that 1:1 leaves them half.
 """
 
 from __future__ import annotations
