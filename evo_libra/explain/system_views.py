@@ -12,9 +12,8 @@ from evo_libra.arrays import FloatArray
 from evo_libra.explain.labels import change, noun
 from evo_libra.front.front import SYSTEM, Front
 from evo_libra.optimality.order_fronts import SystemFront, system_fronts
-from evo_libra.problem.orders import FOLDED
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.protocol import SearchProblem
+from evo_libra.problem.protocol import FOLDED, SearchProblem
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,9 +27,6 @@ from evo_libra.problem.space import Structures
 from evo_libra.problem.system import SystemRow
 from evo_libra.units import seconds
 
-FOLDED = 0.01
-"""Relative difference of designs that share one place on a front: less than the error of times and prices."""
-
 Pool = tuple[str, int, int]
 """Systems that are bought together: product, how many, and NPUs of each in use."""
 

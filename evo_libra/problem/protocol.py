@@ -151,6 +151,10 @@ class Evaluation:
         )
 
 
+FOLDED = 0.01
+"""Relative difference of designs that share one place on a front: less than the error of times and prices."""
+
+
 @dataclass(frozen=True)
 class SearchSettings:
     """Default settings of a search, as for `evo_libra.searching.generations.search`.

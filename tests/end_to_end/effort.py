@@ -16,7 +16,7 @@ from hypothesis import settings
 
 Test = TypeVar("Test", bound=Callable[..., object])
 THOROUGH = "EVO_LIBRA_THOROUGH" in os.environ
-PART = 5
+PART = 10
 LITTLE_SECONDS = 5.0
 
 
@@ -29,7 +29,7 @@ def little_work() -> Iterator[None]:
 
 
 def costly(examples: int, **options: Any) -> Callable[[Test], Test]:
-    """Try a property that takes seconds on a fifth of its examples; with EVO_LIBRA_THOROUGH=1, on all of them."""
+    """Try a property that takes seconds on a tenth of its examples; with EVO_LIBRA_THOROUGH=1, on all of them."""
     tried = settings(max_examples=examples if THOROUGH else max(examples // PART, 2), **options)
 
     def marked(test: Test) -> Test:

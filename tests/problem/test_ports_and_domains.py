@@ -143,6 +143,7 @@ SHIPPED = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_no_problem_of_parts_is_left_out() -> None:
     assert sorted(shipped()) == sorted(SHIPPED)
 

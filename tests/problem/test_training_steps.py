@@ -41,6 +41,13 @@ TRAINING, SAMPLES = {"sequence": 4096, "global_batch": 128}, {"global_batch": 65
 TABLES = [{"model": "gpt-3-libra", "compute_TFLOPS": 200, "parallelism": {"tp": 8}}]
 
 
+PRODUCTS_ALONE = {
+    "peak_TFLOPS": {"bf16": 500}, "memory": {"capacity_GB": 80, "bandwidth_GBps": 2000}, "ports": {"nvlink4": 18},
+    "kernels": {"bf16": {"plateau": 0.7, "fixed_us": 3}}, "source": "own measurement, 2026",
+}  # fmt: skip
+"""An accelerator of which products of matrices alone were measured."""
+
+
 def data_of(**changes: Any) -> dict[str, Any]:
     workload = {"name": "small", "generator": SMALL, "training": TRAINING, "parallelism": PLAN}
     fabric = {
@@ -404,7 +411,7 @@ def test_an_npu_of_ones_own_replaces_figures_and_is_part_of_the_problem(tmp_path
         ),
         ({"workloads": workload_of(trace="trace")}, "trace: a trace has its own times; a training step has"),
         ({"npu": None, "memory": {"reserve": 0.2}, "workloads": TABLES}, "memory: this is part of the memory of the"),
-        ({"npu": "mi300x"}, "for fused attention, as no source gives them; unfused does without"),
+        ({"npu": PRODUCTS_ALONE}, "for fused attention, as no source gives them; unfused does without"),
         (
             {"objectives": ["time", "tokens-per-s"], "workloads": [{"model": "dlrm-mlperf", "training": SAMPLES}]},
             "tokens-per-s is of training and serving language models: a recommendation model has no tokens",

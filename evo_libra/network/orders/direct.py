@@ -207,7 +207,7 @@ def _hyperx(needs: _Needs) -> Direct:
                 needs, switch, unit=line, units=lines, links=(near, far), far=far * (lines - 1),
                 shares=(shares[0], min(shares)),
             )  # fmt: skip
-    raise needs.refusal("its switches have too few ports for two dimensions")
+    raise needs.refusal("no grid of two dimensions has enough ports")
 
 
 def _grids(switches: int, spread: int) -> list[tuple[int, int]]:
@@ -217,8 +217,8 @@ def _grids(switches: int, spread: int) -> list[tuple[int, int]]:
     ((8, 16), (3, 5), (21, 16))
     """
     most = isqrt(2 * switches) + 2
-    grids = [(line, max(ceil(switches / line), 2)) for line in range(2, most + 1) if line % spread == 0]
-    alike = [grid for grid in grids if max(grid) <= _TWO * min(grid)]
+    grids = [(line, ceil(switches / line)) for line in range(2, most + 1) if line % spread == 0]
+    alike = [grid for grid in grids if min(grid) >= _TWO and max(grid) <= _TWO * min(grid)]
     return sorted(alike, key=lambda grid: (grid[0] * grid[1], abs(grid[0] - grid[1]), grid))
 
 

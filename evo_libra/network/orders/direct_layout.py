@@ -1,27 +1,18 @@
-"""The cables and modules of a dragonfly or a HyperX, whose switches are in the middle of their systems."""
+"""The cables and modules of a dragonfly or a HyperX."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from evo_libra.network.orders.cables import Ends, Plug, cheapest
+from evo_libra.network.orders.cables import Plug, cheapest
 from evo_libra.network.orders.direct import Direct
-from evo_libra.network.orders.direct_ways import Ways, ways_of
-from evo_libra.network.orders.layout import (
-    Laid,
-    Layout,
-    Modules,
-    Run,
-    Tier,
-    layout_of,
-    modules_alike,
-    modules_spread,
-    switches_per_rack,
-)
-from evo_libra.network.orders.lengths import rows_of, to_middle
-from evo_libra.network.orders.modes import modes_of, switch_of
+from evo_libra.network.orders.direct_ways import Placed, Ways, ways_of
+from evo_libra.network.orders.ends import ends_between, ends_down, switch_kilowatts, switches_per_rack
+from evo_libra.network.orders.layout import Laid, Layout, Modules, Run, layout_of, modules_alike
+from evo_libra.network.orders.lengths import rows_of
+from evo_libra.network.orders.modes import modes_of
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import ProductsSpec
 from evo_libra.network.orders.racks import room_of
@@ -47,71 +38,47 @@ class _Cabling:
 
     def layout(self) -> Layout:
         """Return the racks, the cables and the modules."""
-        down, between = self._down(), self._between()
-        laid = (*down, *(one for _, links in between for one in links))
-        in_rack = switches_per_rack(self.order, self.products, laid)
-        modules = *self._down_modules(down), *(each for ways, links in between for each in self._plugged(ways, links))
-        nics = self.order.bought_npus * modes_of(self.order, self.products).nics
-        racks = -(-self.order.count // self._held)
-        return Layout(racks, -(-self.found.switches // in_rack), tuple(one.run for one in laid), modules, nics)
+        order, products = self.order, self.products
+        placed = Placed(
+            self.found, order.count, systems_of_rack(order, products), switches_per_rack(order, products),
+            rows_of(room_of(products)),
+        )  # fmt: skip
+        laid = [(ways, self._laid(ways)) for ways in ways_of(placed)]
+        modules = *self._in_nics(laid[0][1]), *(some for ways, links in laid for some in _in_switches(ways, links))
+        return Layout(
+            system_racks=placed.floor.system_racks, racks_of_switches=placed.floor.switch_racks(),
+            switch_kW=switch_kilowatts(order, products), runs=tuple(one.run for _, links in laid for one in links),
+            modules=modules, nics=order.bought_npus * modes_of(order, products).nics,
+        )  # fmt: skip
 
-    @property
-    def _held(self) -> int:
-        return systems_of_rack(self.order, self.products)
-
-    def _down(self) -> list[Laid]:
-        """Return the cables to switches: from systems to the middle of those of a switch."""
-        rows, systems = rows_of(room_of(self.products)), self.found.leaf_systems
-        ways: Counter[int] = Counter()
-        for some, times in ((systems, self.order.count // systems), (self.order.count % systems, 1)):
-            for metres, held in to_middle(some, self._held, rows):
-                ways[metres] += held * times * self.order.npus * self.order.ports
-        return self._laid("switch", ways, between=False)
-
-    def _between(self) -> list[tuple[Ways, list[Laid]]]:
-        """Return the cables between switches."""
-        rows, found = rows_of(room_of(self.products)), list[tuple[Ways, list[Laid]]]()
-        for ways in ways_of(self.found, self.order.count, self._held, rows):
-            links = {metres: some * self.found.planes for metres, some in ways.links}
-            found.append((ways, self._laid(ways.joined, links, between=True, together=ways.together)))
+    def _laid(self, ways: Ways) -> list[Laid]:
+        """Return the cables of each length."""
+        ends, found = (ends_down if ways.tier == "switch" else ends_between)(self.order, self.products), list[Laid]()
+        for metres, links in ways.links:
+            choice = cheapest(ends, metres, self.products, together=ways.together)
+            found.append(Laid(Run(ways.tier, choice.name, metres, links, -(-links // choice.links)), choice))
         return found
 
-    def _ends(self, *, between: bool) -> Ends:
-        modes, inside = modes_of(self.order, self.products), switch_of(self.order, self.products).co_packaged
-        mode, nic = modes.down, None if between else modes.nic.per_cage
-        parted = not between and self.order.planes > 1
-        return Ends(mode.Gbps, mode.lane_Gbps, nic, mode.per_cage, parted=parted, co_packaged=inside)
-
-    def _laid(self, tier: Tier, links: Mapping[int, int], *, between: bool, together: int = 0) -> list[Laid]:
-        found = []
-        for metres, some in sorted(links.items()):
-            choice = cheapest(self._ends(between=between), metres, self.products, together=together)
-            found.append(Laid(Run(tier, choice.name, metres, some, -(-some // choice.links)), choice))
-        return found
-
-    def _down_modules(self, laid: list[Laid]) -> Iterator[Modules]:
-        """Yield the modules of links to NPUs: those of a NIC are alike, and switches have as many."""
-        links: Counter[str] = Counter()
+    def _in_nics(self, laid: list[Laid]) -> Iterator[Modules]:
+        """Yield the modules of NICs, whose cages are alike."""
+        links: Counter[Plug | None] = Counter()
         for one in laid:
-            links[one.run.cable] += one.run.links
+            links[one.choice.lower] += one.run.links
         cage = modes_of(self.order, self.products).nic.per_cage
-        for choice in {one.choice.name: one.choice for one in laid}.values():
-            some, lower, upper = links[choice.name], choice.lower, choice.upper
-            if lower is not None:
-                yield Modules("switch", "NICs", lower.module, modules_alike(some, cage, lower.links))
-            if upper is not None:
-                pieces = modules_spread(some, self.found.switches, upper.links)
-                yield Modules("switch", "switches", upper.module, pieces)
+        for plug, some in links.items():
+            if plug is not None:
+                yield Modules("switch", "NICs", plug.module, modules_alike(some, cage, plug.links))
 
-    def _plugged(self, ways: Ways, laid: list[Laid]) -> Iterator[Modules]:
-        """Yield the modules of links between switches, which serve links of one kind of module at one switch."""
-        plugs = {one.run.metres: one.choice.upper for one in laid}
-        pieces: Counter[str] = Counter()
-        for ends, switches in ways.ends:
-            links: Counter[Plug] = Counter()
-            for metres, some in ends:
-                if (plug := plugs[metres]) is not None:
-                    links[plug] += some
-            for plug, some in links.items():
-                pieces[plug.module] += -(-some // plug.links) * switches * self.found.planes
-        yield from (Modules(ways.joined, "switches", module, some) for module, some in pieces.items())
+
+def _in_switches(ways: Ways, laid: list[Laid]) -> Iterator[Modules]:
+    """Yield the modules of switches, which serve links of one kind of module at one switch."""
+    plugs = {one.run.metres: one.choice.upper for one in laid}
+    pieces: Counter[str] = Counter()
+    for ends, switches in ways.ends:
+        links: Counter[Plug | None] = Counter()
+        for metres, some in ends:
+            links[plugs[metres]] += some
+        for plug, some in links.items():
+            if plug is not None:
+                pieces[plug.module] += -(-some // plug.links) * switches
+    yield from (Modules(ways.tier, "switches", module, some) for module, some in pieces.items())

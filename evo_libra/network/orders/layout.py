@@ -1,23 +1,24 @@
 """Places of the systems and switches of an order, and the cables and modules that join them.
 
-Systems stand in racks in their order, and racks in rows. A leaf of `tor` is in the rack of its systems. Other leaves
-are in the middle of the systems that they join, and spines and cores in the middle of the room.
+A leaf of `tor` is in the rack of its systems. Other leaves are in racks in the middle of their systems. Spines and
+cores are in racks in the middle of the room.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from evo_libra.errors import InputError
 from evo_libra.network.orders.cables import Choice, Ends, cheapest
-from evo_libra.network.orders.lengths import Rows, groups_to_middle, rows_of, to_middle
-from evo_libra.network.orders.modes import Modes, modes_of, switch_of
+from evo_libra.network.orders.ends import ends_between, ends_down, switch_kilowatts, switches_per_rack
+from evo_libra.network.orders.floor import Block, Floor, Stock, lengths_of
+from evo_libra.network.orders.lengths import rows_of
+from evo_libra.network.orders.modes import Modes, modes_of
 from evo_libra.network.orders.order import Order
-from evo_libra.network.orders.products import ProductsSpec
-from evo_libra.network.orders.racks import per_rack, room_of
+from evo_libra.network.orders.products import ProductsSpec, RoomSpec
+from evo_libra.network.orders.racks import room_of
 from evo_libra.network.orders.tor_racks import systems_of_rack
 from evo_libra.network.orders.tree import Tree
 
@@ -55,47 +56,62 @@ class Layout:
 
     Attributes
     ----------
-    system_racks, switch_racks : racks with systems, and racks with switches alone.
+    system_racks : racks with systems.
+    racks_of_switches : how many racks have how many switches alone, by switches.
+    switch_kW : power of a switch with its modules, at most; None where it is not known.
     """
 
     system_racks: int
-    switch_racks: int
+    racks_of_switches: tuple[tuple[int, int], ...] = ()
+    switch_kW: float | None = None
     runs: tuple[Run, ...] = ()
     modules: tuple[Modules, ...] = ()
     nics: int = 0
+
+    @property
+    def switch_racks(self) -> int:
+        """Racks with switches alone."""
+        return sum(racks for _, racks in self.racks_of_switches)
 
 
 def layout_of(order: Order, tree: Tree, products: ProductsSpec) -> Layout:
     """Return where all of an order stands; an InputError where no cable reaches, or the room is not known."""
     if order.family == "slice":
-        return Layout(0, 0)
+        return Layout(0)
     held = systems_of_rack(order, products)
-    racks = -(-order.count // held)
     if not tree.tiers:
-        return Layout(racks, 0)
-    room, switch = room_of(products), switch_of(order, products)
-    cabling = _Cabling(
-        order, tree, products, modes=modes_of(order, products), held=held, rows=rows_of(room),
-        co_packaged=switch.co_packaged,
-    )  # fmt: skip
-    leaf, spine = cabling.leaf(room.in_rack_m), cabling.spine()
-    in_rack = switches_per_rack(order, products, (*leaf, *spine))
-    laid = (*leaf, *spine, *cabling.core(in_rack))
-    apart = tree.switches - (tree.leaves if cabling.in_racks else 0)
+        return Layout(-(-order.count // held))
+    room, cabling = room_of(products), _Cabling(order, tree, products, modes_of(order, products))
+    floor = _floor(order, tree, room, held, switches_per_rack(order, products))
+    metres = lengths_of(floor)
+    to_leaves = ((room.in_rack_m, 1),) if floor.block.inside else metres.leaf
+    laid = (*cabling.leaf(to_leaves), *cabling.spine(metres.spine), *cabling.core(metres.core))
     runs, modules = tuple(one.run for one in laid), tuple(cabling.modules(laid))
-    return Layout(racks, -(-apart // in_rack), runs, modules, order.bought_npus * cabling.modes.nics)
+    return Layout(
+        system_racks=floor.system_racks, racks_of_switches=floor.switch_racks(),
+        switch_kW=switch_kilowatts(order, products), runs=runs, modules=modules,
+        nics=order.bought_npus * cabling.modes.nics,
+    )  # fmt: skip
 
 
-def switches_per_rack(order: Order, products: ProductsSpec, laid: Sequence[Laid]) -> int:
-    """Return the switches of an order that a rack takes, with the largest module of some cables in each cage."""
-    switch, name, room = switch_of(order, products), order.switch or "", room_of(products)
-    if switch.cooling == "liquid":
-        return per_rack(name, units=switch.height_U, kilowatts=0.0, room=room)
-    if switch.power_W is None:
-        raise InputError(f"{name} has no power_W, which its place in racks needs")
-    largest = max((one.choice.upper.watts for one in laid if one.choice.upper), default=0.0)
-    kilowatts = (switch.power_W + switch.cages * largest) / _KILO
-    return per_rack(name, units=switch.height_U, kilowatts=kilowatts, room=room)
+def _floor(order: Order, tree: Tree, room: RoomSpec, held: int, in_rack: int) -> Floor:
+    """Return the racks of an order; a block has a rack of leaves and up to half a row, or one group if that has more.
+
+    A block of `tor` is a rack.
+    """
+    inside = order.family == "tor" and (tree.tiers > 1 or order.count <= held)
+    group = min(held if inside else tree.leaf_systems, order.count)
+    leaves = tree.leaves // -(-order.count // group)
+    groups = 1 if inside else max(min(in_rack // leaves, (room.racks_per_row // 2 - 1) * held // group), 1)
+    size = min(groups * group, order.count)
+    blocks, rest = divmod(order.count, size)
+
+    def block(systems: int) -> Block:
+        some = -(-systems // group)
+        return Block(Stock(systems, held), some, Stock(some * leaves, in_rack), inside)
+
+    last, spines, cores = block(rest) if rest else None, Stock(tree.spines, in_rack), Stock(tree.cores, in_rack)
+    return Floor(rows_of(room), block(size), blocks, last, spines, cores)
 
 
 @dataclass(frozen=True)
@@ -108,59 +124,34 @@ class Laid:
 
 @dataclass(frozen=True)
 class _Cabling:
-    """An order whose cables are laid; held: systems of a rack."""
+    """An order whose cables are laid."""
 
     order: Order
     tree: Tree
     products: ProductsSpec
     modes: Modes
-    held: int
-    rows: Rows
-    co_packaged: bool
 
-    @property
-    def in_racks(self) -> bool:
-        """Whether leaves are in the racks of their systems."""
-        return self.order.family == "tor" and (self.tree.tiers > 1 or self.order.count <= self.held)
+    def leaf(self, ways: _Ways) -> list[Laid]:
+        """Return the cables to leaves."""
+        return self._laid("leaf", ends_down(self.order, self.products), self.tree.links, ways)
 
-    def leaf(self, in_rack_m: float) -> list[Laid]:
-        """Return the cables to leaves: in the rack, or from a group of systems to its middle."""
-        nic, down = self.modes.nic.per_cage, self.modes.down
-        parted = self.order.planes > 1
-        ends = Ends(down.Gbps, down.lane_Gbps, nic, down.per_cage, parted=parted, co_packaged=self.co_packaged)
-        if self.in_racks:
-            return self._laid("leaf", ends, {in_rack_m: self.tree.links})
-        groups, rest = divmod(self.order.count, self.tree.leaf_systems)
-        ways: Counter[float] = Counter()
-        for systems, times in ((self.tree.leaf_systems, groups), (rest, 1)):
-            for metres, some in to_middle(systems, self.held, self.rows):
-                ways[metres] += some * times * self.order.npus * self.order.ports
-        return self._laid("leaf", ends, ways)
+    def spine(self, ways: _Ways) -> list[Laid]:
+        """Return the cables to spines."""
+        return self._laid("spine", ends_between(self.order, self.products), self.tree.uplinks, ways)
 
-    def spine(self) -> list[Laid]:
-        """Return the cables to spines: from the middle of groups to the middle of the room."""
-        group = min(self.held, self.order.count) if self.in_racks else self.tree.leaf_systems
-        ways = groups_to_middle(self.order.count, group, self.held, self.rows)
-        return self._laid("spine", self._between(), _shared(self.tree.uplinks, ways))
+    def core(self, ways: _Ways) -> list[Laid]:
+        """Return the cables to cores."""
+        return self._laid("core", ends_between(self.order, self.products), self.tree.core_links, ways)
 
-    def core(self, in_rack: int) -> list[Laid]:
-        """Return the cables to cores: from the racks of spines to the middle of them."""
-        ways = to_middle(self.tree.spines, in_rack, self.rows)
-        return self._laid("core", self._between(), _shared(self.tree.core_links, ways))
-
-    def _between(self) -> Ends:
-        up = self.modes.up
-        return Ends(up.Gbps, up.lane_Gbps, None, up.per_cage, parted=False, co_packaged=self.co_packaged)
-
-    def _laid(self, tier: Tier, ends: Ends, ways: Mapping[float, int]) -> list[Laid]:
+    def _laid(self, tier: Tier, ends: Ends, links: int, ways: _Ways) -> list[Laid]:
         found = []
-        for metres, links in sorted(ways.items()):
-            if links:
-                choice = cheapest(ends, metres, self.products)
-                found.append(Laid(Run(tier, choice.name, metres, links, -(-links // choice.links)), choice))
+        step = ends.switch_ports if ends.nic_ports is None else 1
+        for metres, some in _shared(links, ways, step):
+            choice = cheapest(ends, metres, self.products)
+            found.append(Laid(Run(tier, choice.name, metres, some, -(-some // choice.links)), choice))
         return found
 
-    def modules(self, laid: Sequence[Laid]) -> Iterator[Modules]:
+    def modules(self, laid: tuple[Laid, ...]) -> Iterator[Modules]:
         """Yield the modules at each end: links up from a NIC or a switch are alike, those down are of all kinds."""
         links: Counter[tuple[Tier, str]] = Counter()
         for one in laid:
@@ -184,15 +175,15 @@ class _Cabling:
         return ("spines", tree.core_links // tree.spines), ("cores", tree.cores)
 
 
-def _shared(links: int, ways: tuple[tuple[int, int], ...]) -> dict[float, int]:
-    """Return links by their length, as many for each thing that is so far away; the first have what does not divide."""
-    things = sum(some for _, some in ways)
-    each, rest = divmod(links, things) if things else (0, 0)
-    found: dict[float, int] = {}
+def _shared(links: int, ways: _Ways, step: int) -> Iterator[tuple[float, int]]:
+    """Yield the links of each length, in proportion to the ways; all but the last are a multiple of a step."""
+    whole, before, given = sum(some for _, some in ways), 0, 0
     for metres, some in ways:
-        more = min(rest, some)
-        found[metres], rest = some * each + more, rest - more
-    return found
+        before += some
+        until = links if before == whole else links * before // whole // step * step
+        if until > given:
+            yield metres, until - given
+        given = until
 
 
 def modules_alike(links: int, alike: int, served: int) -> int:
@@ -206,4 +197,5 @@ def modules_spread(links: int, switches: int, served: int) -> int:
     return (switches - rest) * -(-each // served) + rest * -(-(each + 1) // served)
 
 
-_KILO = 1000.0
+_Ways = Sequence[tuple[float, int]]
+"""Lengths of cables, the shortest first, each with its part of the links."""

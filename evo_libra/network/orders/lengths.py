@@ -1,12 +1,12 @@
-"""Lengths of cables: racks stand in rows, and what joins systems is in the middle of them."""
+"""Lengths of cables: the ways between racks, which stand in rows, and the lengths that are sold."""
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from dataclasses import dataclass
-from functools import lru_cache
 
+import numpy as np
+
+from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.network.orders.products import RoomSpec
 
 _ROUNDING = 1e-9
@@ -22,42 +22,17 @@ class Rows:
     pitch: float
     slack: float
 
-    def metres(self, one: int, other: int) -> float:
-        """Return the way between two racks, which are counted row by row."""
-        (row, column), (row2, column2) = divmod(one, self.racks), divmod(other, self.racks)
-        return self.slack + self.width * abs(column - column2) + self.pitch * abs(row - row2)
-
-    def middle(self, racks: int) -> int:
-        """Return the rack in the middle of some."""
-        rows = -(-racks // self.racks)
-        return (rows // 2) * self.racks + min(racks, self.racks) // 2 if rows > 1 else racks // 2
+    def metres(self, down: IntArray, along: IntArray) -> FloatArray:
+        """Return the ways between racks that are some rows and some racks of a row apart."""
+        return self.slack + self.width * along + self.pitch * down
 
 
-def sold(metres: float) -> int:
-    """Return the length of a cable for a way: whole metres up to ten, and multiples of five above."""
-    whole = math.ceil(metres - _ROUNDING)
-    return whole if whole <= _SHORT else -(-whole // _STEP) * _STEP
+def sold(metres: FloatArray) -> IntArray:
+    """Return the lengths of cables for some ways: whole metres up to ten, and multiples of five above."""
+    whole = np.ceil(metres - _ROUNDING).astype(np.int64)
+    return np.where(whole <= _SHORT, whole, -(-whole // _STEP) * _STEP)
 
 
 def rows_of(room: RoomSpec) -> Rows:
     """Return the rows of a room."""
     return Rows(room.racks_per_row, room.rack.width_m, room.row_pitch_m, room.slack_m)
-
-
-@lru_cache(maxsize=65536)
-def to_middle(things: int, per_rack: int, rows: Rows) -> tuple[tuple[int, int], ...]:
-    """Return how many of some things, which fill racks, are how far from the middle of their racks."""
-    middle, found = rows.middle(-(-things // per_rack)), Counter[int]()
-    for rack in range(-(-things // per_rack)):
-        found[sold(rows.metres(rack, middle))] += min(per_rack, things - rack * per_rack)
-    return tuple(sorted(found.items()))
-
-
-@lru_cache(maxsize=65536)
-def groups_to_middle(things: int, group: int, per_rack: int, rows: Rows) -> tuple[tuple[int, int], ...]:
-    """Return how many groups of things, each at the middle of its own, are how far from the middle of all."""
-    middle, found = rows.middle(-(-things // per_rack)), Counter[int]()
-    for first in range(0, things, group):
-        rack = (first + min(group, things - first) // 2) // per_rack
-        found[sold(rows.metres(rack, middle))] += 1
-    return tuple(sorted(found.items()))

@@ -104,6 +104,7 @@ class SystemSpec(ProductSpec):
     data_center: DataCenterSpec | None = Field(None, description="what joins rented systems; one alone when left out")
     kW: Amount | None = Field(None, description="power of one under load, with all that it includes")
     height_U: Amount = Field(0.0, description="rack units")
+    per_rack: Count | None = Field(None, description="most systems of a rack in the maker's reference architecture")
     is_rack: bool = Field(default=False, description="whether one is a rack of its own")
     free_U: Amount = Field(0.0, description="units that such a rack has left for leaves")
     cooling: Literal["air", "liquid"] = Field("air", description="how it is cooled")
@@ -208,6 +209,7 @@ class RackSpec(ProductSpec):
     kW: Amount = Field(description="power that can be cooled in it by air")
     width_m: Rate = Field(description="width")
     pdus: Count = Field(2, description="PDUs in it, with a management port each")
+    pdu_kW: Amount | None = Field(None, description="power of a PDU; a rack of more power has more PDUs")
 
 
 class RoomSpec(StrictModel):
@@ -217,6 +219,7 @@ class RoomSpec(StrictModel):
     racks_per_row: Count = Field(20, description="racks of a row")
     row_pitch_m: Rate = Field(3.0, description="from row to row")
     slack_m: Amount = Field(5.0, description="of a cable, up, down and coiled, both ends together")
+    cdu_kW: Rate | None = Field(None, description="heat that a CDU takes; it has a management port")
     in_rack_m: Rate = Field(2.0, description="of a cable between a system and a leaf in its rack")
     source: str = Field(min_length=1, description="where the figures come from")
     year: int = Field(ge=1990, le=2100, description="of the figures")

@@ -25,11 +25,12 @@ def room_of(products: ProductsSpec) -> RoomSpec:
 
 
 def systems_per_rack(name: str, products: ProductsSpec) -> int:
-    """Return how many systems a rack takes by units and by the air that cools it; 1 where a system is a rack."""
+    """Return how many systems a rack takes by units, air and the reference of their maker; 1 where one is a rack."""
     system = system_of(name, products)
     if system.is_rack:
         return 1
-    return per_rack(name, units=system.height_U, kilowatts=_kilowatts(name, system), room=room_of(products))
+    fitting = per_rack(name, units=system.height_U, kilowatts=_kilowatts(name, system), room=room_of(products))
+    return min(fitting, system.per_rack or fitting)
 
 
 def _kilowatts(name: str, system: SystemSpec) -> float:

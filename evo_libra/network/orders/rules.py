@@ -15,6 +15,7 @@ from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import ProductsSpec, RuleSpec
 from evo_libra.network.orders.racks import room_of, system_of
 from evo_libra.network.orders.topology import Topology
+from evo_libra.network.orders.tor_racks import systems_of_rack
 
 _GROUPS: dict[str, Group] = {
     "switch": "switches", "module": "modules", "cable": "cables", "server": "systems", "system": "systems",
@@ -102,22 +103,43 @@ class Counted:
             return self._liquid()
         if rule.per == "storage port":
             return order.count * system.storage_ports.count if system.storage_ports else 0
-        pdus = self.racks() * room_of(self.products).rack.pdus
-        return order.count * system.management_ports + self.tree.switches + pdus
+        return order.count * system.management_ports + self.tree.switches + self._pdus() + self._cdus()
+
+    def _pdus(self) -> int:
+        """Return the PDUs of racks that are bought; more in a rack that draws much."""
+        order, layout, found = self.order, self.layout, 0
+        for switches, racks in layout.racks_of_switches:
+            found += racks * self._pdus_of_rack(order.switch or "", "power_W", switches, layout.switch_kW)
+        if racks := self.racks() - layout.switch_racks:
+            held, kilowatts = systems_of_rack(order, self.products), system_of(order.system, self.products).kW
+            found += racks * self._pdus_of_rack(order.system, "kW", held, kilowatts)
+        return found
+
+    def _pdus_of_rack(self, product: str, key: str, pieces: int, kilowatts: float | None) -> int:
+        rack = room_of(self.products).rack
+        if rack.pdu_kW is None:
+            return rack.pdus
+        power = pieces * _known(product, key, kilowatts, "the number of PDUs")
+        return max(rack.pdus, math.ceil(power / rack.pdu_kW - _ROUNDING))
+
+    def _cdus(self) -> int:
+        """Return the CDUs of what liquid cools."""
+        heat = room_of(self.products).cdu_kW
+        return math.ceil(self._liquid() / heat - _ROUNDING) if heat else 0
 
     def _liquid(self) -> float:
         """Return the kW that liquid cools and nothing that is bought cools already."""
         order, system = self.order, system_of(self.order.system, self.products)
         found = 0.0
         if system.cooling == "liquid" and "cooling" not in system.includes:
-            found += order.count * _known(order.system, "kW", system.kW)
+            found += order.count * _known(order.system, "kW", system.kW, "its cooling")
         if order.switch is not None and self.products.switches[order.switch].cooling == "liquid":
             switch = self.products.switches[order.switch]
-            found += self.tree.switches * _known(order.switch, "power_W", switch.power_W) / _KILO
+            found += self.tree.switches * _known(order.switch, "power_W", switch.power_W, "its cooling") / _KILO
         return found
 
 
-def _known(product: str, key: str, figure: float | None) -> float:
+def _known(product: str, key: str, figure: float | None, need: str) -> float:
     if figure is None:
-        raise InputError(f"{product} has no {key}, which its cooling needs")
+        raise InputError(f"{product} has no {key}, which {need} needs")
     return figure

@@ -23,8 +23,8 @@ from evo_libra.problem.file.mistakes import ProblemFile
 from evo_libra.problem.file.order_spec import OrderSpec
 from evo_libra.problem.file.workloads import WorkloadLoader
 from evo_libra.problem.objectives import MEASURES
-from evo_libra.problem.orders import FOLDED, OrderBook, Pool, name_of, only
-from evo_libra.problem.protocol import SearchSettings
+from evo_libra.problem.orders import OrderBook, Pool, name_of, only
+from evo_libra.problem.protocol import FOLDED, SearchSettings
 from evo_libra.timing.quirks import Quirk
 
 if TYPE_CHECKING:

@@ -203,7 +203,7 @@ def _report(
     warnings = warnings_of(problem, designs)
     end = run.read_json(DONE) if run.done else {}
     advices = advice(front, candidates_of(front), problem) if len(front) else ()
-    views = views_of(problem, front)
+    views = views_of(problem, front) if front.noun == "order" or not len(front) else None
     if as_json:
         more: dict[str, Any] = {key: end[key] for key in ("ended", "restarts") if key in end}
         more |= {"claim": end["claim"]} if end.get("claim") else {}

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from functools import partial
 from math import ceil
 from typing import Any
 
-from independent_direct import is_out_of_reach, shape_of
+from independent_direct import longest_links, shape_of
+from independent_lengths import longest_ways
 
 Catalogue = dict[str, Any]
 MONTH = "2026-11"
@@ -23,6 +23,14 @@ def broken_rules(text: str, catalogue: Catalogue) -> set[str]:
     order = parsed(text, catalogue)
     broken = _products(order, catalogue)
     return broken or (_network(order, catalogue) if order["switch"] else set())
+
+
+def longest_cables(text: str, catalogue: Catalogue) -> list[float]:
+    """Return the longest ways of an order that breaks no rule: to leaves, spines and cores, as far as there are any."""
+    order = parsed(text, catalogue)
+    _network(order, catalogue)
+    ways: list[float] = order["ways"]
+    return ways
 
 
 def parsed(text: str, catalogue: Catalogue) -> dict[str, Any]:
@@ -130,40 +138,37 @@ def _network(order: dict[str, Any], catalogue: Catalogue) -> set[str]:
         return {"mode"}
     if order["family"] in {"dragonfly", "hyperx"}:
         return _direct(order, nic, down, catalogue)
-    ports = _down(Fraction(order["leaf"]).limit_denominator(1000), down, up, switch)
+    ratios = [Fraction(order[key]).limit_denominator(1000) for key in ("leaf", "pod")]
+    ports = _down(ratios[0], down, up, switch)
     if not ports:
         return {"cages"}
     tree = _tree(order, ports, down, catalogue)
     if not tree["leaves"]:
         return {"rack"}
+    groups = tree["groups"]
     if tree["tiers"] > 1 and tree["groups"] * tree["leaves"] > up["ports"]:
         tree["tiers"] = 3
-        groups = _down(Fraction(order["pod"]).limit_denominator(1000), up, up, switch) // tree["leaves"]
+        groups = _down(ratios[1], up, up, switch) // tree["leaves"]
         if not groups or ceil(tree["groups"] / groups) > up["ports"]:
             return {"leaf"}
+    ups = ceil(tree["plugged"] / (ratios[0] * Fraction(up["Gbps"]) / Fraction(down["Gbps"])))
+    tree["above"] = _above(tree, ups, up["ports"], groups, ceil(groups * tree["leaves"] / ratios[1]))
     broken = _tier_rules(order, tree, catalogue)
     return broken or _reach(order, tree, nic, up, catalogue)
 
 
 def _direct(order: dict[str, Any], nic: dict[str, Any], mode: dict[str, Any], catalogue: Catalogue) -> set[str]:
     """Return what a dragonfly or a HyperX breaks."""
-    shape, rack, room = (
-        shape_of(order, mode["ports"]),
-        _per_rack(_system(order, catalogue), catalogue),
-        catalogue["room"],
-    )
+    shape, system = shape_of(order, mode["ports"]), catalogue["systems"][order["system"]]
     if shape is None:
         return {"direct"}
-    tree = {"tiers": 1, "held": shape["held"], "rack": rack}
-    cables = _between(order, mode, catalogue)
-    metres = partial(_metres, room=room)
-    far = is_out_of_reach(order, shape, racked=rack, metres=metres, cables=cables)
-    return {"reach"} if far else _reach(order, tree, nic, mode, catalogue)
-
-
-def _system(order: dict[str, Any], catalogue: Catalogue) -> dict[str, Any]:
-    found: dict[str, Any] = catalogue["systems"][order["system"]]
-    return found
+    lower, upper = _cables(order, nic, mode, catalogue)
+    racks = _per_rack(system, catalogue), _switches_of_rack(order, lower + upper, catalogue)
+    ways = order["ways"] = longest_links(order, shape, *racks, catalogue["room"])
+    together = shape["near"], 1 if order["family"] == "dragonfly" else shape["far"]
+    fitting = [lower, *([cable for cable in upper if number % cable.get("links", 1) == 0] for number in together)]
+    reach = [max((cable["reach_m"] for cable in some), default=0) for some in fitting]
+    return {"reach"} if any(way > most for way, most in zip(ways, reach, strict=True)) else set()
 
 
 def _tier_rules(order: dict[str, Any], tree: dict[str, Any], catalogue: Catalogue) -> set[str]:
@@ -195,21 +200,43 @@ def _is_split(ports: int, ups: int, down: dict[str, Any], up: dict[str, Any], sw
 
 
 def _tree(order: dict[str, Any], down: int, mode: dict[str, Any], catalogue: Catalogue) -> dict[str, Any]:
-    """Return tiers, groups of systems, leaves of each, systems of a leaf and of a rack; no leaves where none fits."""
+    """Return tiers, groups of systems, leaves of each, systems of a leaf and of a rack; no leaves where none fits.
+
+    trees : that are apart. sharing : of them on a switch. plugged : links down of a leaf.
+    """
     system, family = catalogue["systems"][order["system"]], order["family"]
     ends, rails = order["ports"] // order["planes"], system["rails"] if family.startswith("rail") else 1
     ports, sides = ceil(order["npus"] / rails) * ends, 1 if family == "rail-only" else rails
     rack = _tor_rack(order, system, down, catalogue) if family == "tor" else _per_rack(system, catalogue)
-    in_tree = ceil(order["npus"] / (rails if family == "rail-only" else 1)) * ends * order["count"]
+    by_tree = rails if family == "rail-only" else 1
+    in_tree, trees = ceil(order["npus"] / by_tree) * ends * order["count"], by_tree * order["planes"]
     one = {"tiers": 1, "groups": 1, "leaves": 1 if rack else 0, "held": order["count"], "rack": rack}
+    one |= {"trees": trees, "plugged": 0, "sharing": max(mode["ports"] // in_tree, 1)}
     if in_tree <= mode["ports"] or not rack:
         return one
+    one |= {"tiers": 2, "sharing": 1}
     held = down // ports
     if not held:
-        return one | {"tiers": 2, "groups": order["count"], "leaves": sides * ceil(ports / down), "held": 1}
+        spread = ceil(ports / down)
+        return one | {"groups": order["count"], "leaves": sides * spread, "held": 1, "plugged": ceil(ports / spread)}
     if family != "tor":
-        return one | {"tiers": 2, "groups": ceil(order["count"] / held), "leaves": sides, "held": held}
-    return one | {"tiers": 2, "groups": ceil(order["count"] / rack), "leaves": ceil(rack / held), "held": rack}
+        more = {"leaves": sides, "held": held, "plugged": held * ports}
+        return one | {"groups": ceil(order["count"] / held)} | more
+    leaves = ceil(rack / held)
+    more = {"leaves": leaves, "held": rack, "plugged": ceil(rack / leaves) * ports}
+    return one | {"groups": ceil(order["count"] / rack)} | more
+
+
+def _above(tree: dict[str, Any], ups: int, ports: int, groups: int, links: int) -> list[int]:
+    """Return spines and cores: each leaf has equally many of its uplinks to each spine; links: of a spine to cores."""
+    if tree["tiers"] == 1:
+        return [0, 0]
+    pods, leaves = ceil(tree["groups"] / groups), tree["leaves"]
+    last = (tree["groups"] - (pods - 1) * groups) * leaves * ups
+    down = ports if tree["tiers"] == 2 else groups * leaves
+    spines = (pods - 1) * ups + next(n for n in range(ceil(last / down), ups + 1) if ups % n == 0)
+    cores = ceil(spines * links / ports) if tree["tiers"] == 3 else 0
+    return [spines * tree["trees"], cores * tree["trees"]]
 
 
 def _per_rack(system: dict[str, Any], catalogue: Catalogue) -> int:
@@ -217,7 +244,8 @@ def _per_rack(system: dict[str, Any], catalogue: Catalogue) -> int:
     if system.get("is_rack"):
         return 1
     by_units = rack["U"] // system["height_U"] if system.get("height_U") else 10**9
-    return int(min(by_units, rack["kW"] // _air_kilowatts(system) if _air_kilowatts(system) else 10**9))
+    by_air = rack["kW"] // _air_kilowatts(system) if _air_kilowatts(system) else 10**9
+    return int(min(by_units, by_air, system.get("per_rack", 10**9)))
 
 
 def _tor_rack(order: dict[str, Any], system: dict[str, Any], down: int, catalogue: Catalogue) -> int:
@@ -237,56 +265,44 @@ def _tor_rack(order: dict[str, Any], system: dict[str, Any], down: int, catalogu
 def _reach(
     order: dict[str, Any], tree: dict[str, Any], nic: dict[str, Any], up: dict[str, Any], catalogue: Catalogue
 ) -> set[str]:
-    fitting = _fitting(order, catalogue)
-    cage = nic.get("per_cage", 1)
+    lower, upper = _cables(order, nic, up, catalogue)
+    in_rack = _switches_of_rack(order, lower + upper, catalogue)
+    leaves = {"systems": min(tree["held"], order["count"]), "in_rack": in_rack}
+    leaves["leaves"] = tree["leaves"] * ceil(tree["trees"] / tree["sharing"])
+    if order["family"] == "tor" and (tree["tiers"] > 1 or order["count"] <= tree["rack"]):
+        leaves["in_rack"] = 0
+    above = [ceil(switches / in_rack) for switches in tree["above"]]
+    ways = order["ways"] = longest_ways(order["count"], tree["rack"], leaves, above, catalogue["room"])
+    reach = [max((cable["reach_m"] for cable in some), default=0) for some in (lower, upper)]
+    return {"reach"} if ways[0] > reach[0] or max(ways[1:], default=0) > reach[1] else set()
+
+
+def _switches_of_rack(order: dict[str, Any], cables: list[dict[str, Any]], catalogue: Catalogue) -> int:
+    """Return the switches of a rack, by units, and by air with the largest module in each cage."""
+    switch, rack = catalogue["switches"][order["switch"]], catalogue["room"]["rack"]
+    by_units = rack["U"] / switch.get("height_U", 1)
+    if switch.get("cooling") == "liquid":
+        return int(by_units)
+    modules = [catalogue["modules"][cable["switch_module"]]["power_W"] for cable in cables if "switch_module" in cable]
+    largest = 0 if switch.get("co_packaged") else max(modules, default=0)
+    return int(min(by_units, 1000 * rack["kW"] / (switch["power_W"] + switch["cages"] * largest)))
+
+
+def _cables(
+    order: dict[str, Any], nic: dict[str, Any], up: dict[str, Any], catalogue: Catalogue
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the cables that fit a NIC and a switch, and those that fit two switches."""
+    inside, cage = catalogue["switches"][order["switch"]].get("co_packaged", False), nic.get("per_cage", 1)
+    fitting = [cable for cable in catalogue["cables"].values() if not inside or "switch_module" in cable]
     lower = [
-        cable["reach_m"]
+        cable
         for cable in fitting
         if _rates(cable) == _rates(nic)
         and cable.get("nic_ports", 1) == cage
         and ("switch_module" in cable or cage == 1 or order["planes"] == 1)
     ]
-    upper = [cable["reach_m"] for cable in _between(order, up, catalogue)]
-    leaf, spine = _longest(order, tree, catalogue)
-    short = leaf > max(lower, default=0) or (tree["tiers"] > 1 and spine > max(upper, default=0))
-    return {"reach"} if short else set()
-
-
-def _fitting(order: dict[str, Any], catalogue: Catalogue) -> list[dict[str, Any]]:
-    inside = catalogue["switches"][order["switch"]].get("co_packaged", False)
-    return [cable for cable in catalogue["cables"].values() if not inside or "switch_module" in cable]
-
-
-def _between(order: dict[str, Any], mode: dict[str, Any], catalogue: Catalogue) -> list[dict[str, Any]]:
-    """Return the cables between two switches."""
-    fitting = _fitting(order, catalogue)
-    return [cable for cable in fitting if _rates(cable) == _rates(mode) and cable.get("joins_switches", True)]
+    return lower, [cable for cable in fitting if _rates(cable) == _rates(up) and cable.get("joins_switches", True)]
 
 
 def _rates(part: dict[str, Any]) -> tuple[float, float]:
     return part["Gbps"], part.get("lane_Gbps", 100)
-
-
-def _longest(order: dict[str, Any], tree: dict[str, Any], catalogue: Catalogue) -> tuple[float, float]:
-    """Return the longest ways from a system to its leaf, and from a leaf to the middle of the room."""
-    room, rack, group = catalogue["room"], tree["rack"], min(tree["held"], order["count"])
-    in_rack = order["family"] == "tor" and (tree["tiers"] > 1 or order["count"] <= rack)
-    racks = ceil(group / rack)
-    leaf = max(_metres(index, _middle(racks, room), room) for index in range(racks))
-    starts = range(0, order["count"], group)
-    middles = [(start + min(group, order["count"] - start) // 2) // rack for start in starts]
-    all_middle = _middle(ceil(order["count"] / rack), room)
-    return room.get("in_rack_m", 2) if in_rack else leaf, max(_metres(at, all_middle, room) for at in middles)
-
-
-def _middle(racks: int, room: dict[str, Any]) -> int:
-    rows = ceil(racks / room["racks_per_row"])
-    in_row = min(racks, room["racks_per_row"]) // 2
-    return in_row if rows == 1 else rows // 2 * room["racks_per_row"] + in_row
-
-
-def _metres(one: int, other: int, room: dict[str, Any]) -> float:
-    row, column = divmod(one, room["racks_per_row"])
-    row_2, column_2 = divmod(other, room["racks_per_row"])
-    along = abs(column - column_2) * room["rack"]["width_m"] + abs(row - row_2) * room["row_pitch_m"]
-    return float(round(room["slack_m"] + along, 3))

@@ -6,16 +6,16 @@ of two switches of a unit and of two units (of groups), or of two switches of a 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 from itertools import product
 from math import ceil
 from typing import Any
 
+from independent_lengths import Cell, first_of_leaves, furthest
+
 Shape = dict[str, int]
-Racks = set[tuple[int, int]]
-Metres = Callable[[int, int], float]
+Pairs = set[tuple[Cell, Cell]]
 
 
 def shape_of(order: dict[str, Any], ports: int) -> Shape | None:
@@ -54,8 +54,8 @@ def _hyperx(count: int, switch: Shape, ports: int, ratio: Fraction) -> Shape | N
     needed = ceil(count / switch["held"]) * switch["parts"]
     grids = []
     for line in range(2, needed + 3):
-        columns = max(2, ceil(needed / line))
-        if line % switch["parts"] == 0 and line <= 2 * columns and columns <= 2 * line:
+        columns = ceil(needed / line)
+        if columns > 1 and line % switch["parts"] == 0 and line <= 2 * columns and columns <= 2 * line:
             near, far = ceil(switch["down"] / ratio / line), ceil(switch["down"] / ratio / columns)
             used = switch["down"] + near * (line - 1) + far * (columns - 1)
             if used <= ports:
@@ -77,35 +77,49 @@ def _far_pairs(family: str, shape: Shape, one: int, other: int) -> set[tuple[int
     }
 
 
+def longest_links(
+    order: dict[str, Any], shape: Shape, held: int, in_rack: int, room: dict[str, Any]
+) -> tuple[float, ...]:
+    """Return the longest ways to systems, within units and between units; held: systems of a rack."""
+    sizes = order["count"], order["planes"], held, in_rack, room["racks_per_row"]
+    joined = _joined(order["family"], sizes, tuple(shape.items()))
+    return tuple(max(furthest([one], [other], room) for one, other in pairs) for pairs in joined)
+
+
 @cache
-def _joined_racks(family: str, count: int, racked: int, figures: tuple[tuple[str, int], ...]) -> tuple[Racks, Racks]:
-    """Return the racks that links within units join, and those that links between units join."""
-    shape = dict(figures)
-    systems, racks = shape["unit"] // shape["parts"] * shape["held"], []
-    for unit in range(shape["units"]):
-        for place in range(shape["unit"]):
-            first = min(unit * min(systems, count) + place // shape["parts"] * shape["held"], count - 1)
-            racks.append((first + min(shape["held"], count - first) // 2) // racked)
-    unit, units = shape["unit"], range(shape["units"])
-    near = {(one, other) for u in units for one, other in product(set(racks[u * unit : (u + 1) * unit]), repeat=2)}
+def _joined(family: str, sizes: tuple[int, ...], figures: tuple[tuple[str, int], ...]) -> list[Pairs]:
+    """Return the racks that links to systems, within units and between units join."""
+    shape, planes = dict(figures), range(sizes[1])
+    units, places = range(shape["units"]), range(shape["unit"])
+    blocks = [_block(unit, sizes, shape) for unit in units]
+    near = {
+        pair for _, own in blocks for plane in planes for pair in product({own[p, plane] for p in places}, repeat=2)
+    }
     far = {
-        (racks[one * unit + a], racks[other * unit + b])
+        (blocks[one][1][a, plane], blocks[other][1][b, plane])
         for other in units
         for one in range(other)
         for a, b in _far_pairs(family, shape, one, other)
+        for plane in planes
     }
-    return near, far
+    return [{pair for down, _ in blocks for pair in down}, near, far]
 
 
-def is_out_of_reach(
-    order: dict[str, Any], shape: Shape, racked: int, metres: Metres, cables: list[dict[str, Any]]
-) -> bool:
-    """Return whether a link between two switches is longer than each cable of some that fits it."""
-    together = 1 if order["family"] == "dragonfly" else shape["far"]
-    reaches = [
-        max((cable["reach_m"] for cable in cables if links % cable.get("links", 1) == 0), default=0)
-        for links in (shape["near"], together)
-    ]
-    joined = _joined_racks(order["family"], order["count"], racked, tuple(shape.items()))
-    longest = (max(metres(*pair) for pair in pairs) for pairs in joined)
-    return any(way > reach for way, reach in zip(longest, reaches, strict=True))
+def _block(unit: int, sizes: tuple[int, ...], shape: Shape) -> tuple[Pairs, dict[tuple[int, int], Cell]]:
+    """Return the racks that links to the systems of a unit join, and the rack of each switch by its plane."""
+    count, planes, held, in_rack, row = sizes
+    whole = shape["unit"] // shape["parts"] * shape["held"]
+    systems, own = min(whole, count - unit * whole), ceil(shape["unit"] * planes / in_rack)
+    alike, racks = ceil(min(whole, count) / held) + own, ceil(systems / held) + own
+    band, nth = divmod(unit, max(row // alike, 1))
+    cells = [(band * ceil(alike / row) + n // row, nth * alike + n % row) for n in range(racks)]
+    first = first_of_leaves(racks, own, row)
+    mine, others = cells[first : first + own], cells[:first] + cells[first + own :]
+    at = {(p, plane): mine[(p * planes + plane) // in_rack] for p in range(shape["unit"]) for plane in range(planes)}
+    down = {
+        (others[system // held], at[system // shape["held"] * shape["parts"] + part, plane])
+        for system in range(systems)
+        for part in range(shape["parts"])
+        for plane in range(planes)
+    }
+    return down, at

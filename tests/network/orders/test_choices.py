@@ -76,7 +76,7 @@ def test_one_system_has_no_network() -> None:
 
 def test_a_slice_is_rented() -> None:
     file = "{systems: tpu7x-slice, npus: 256%s}"
-    assert _offered(file % "").reasons == ("tpu7x-slice has order: rent; the limits allow buy",)
+    assert _offered(file % "").reasons == ("tpu7x-slice has order: rent; limits.order allows buy",)
     assert _written(file % ", limits: {order: [buy, rent]}") == ["1 tpu7x-slice-256"]
 
 
@@ -145,7 +145,7 @@ def test_left_out_products_have_a_reason() -> None:
     assert offered.reasons == (
         "mi999: cx8 with 2 x 400G sends 100 GB/s; a slot of mi999 (pcie5-x16) carries 63 GB/s",
         "qm9700 is a switch of infiniband; cx8-onboard has 2 x 400G with ethernet only",
-        "th6 has order: roadmap; the limits allow buy",
+        "th6 has order: roadmap; limits.order allows buy",
         "tor: gb300-nvl72 has 0 units free; 1 leaf of q3400 needs 4",
     )
 

@@ -21,7 +21,7 @@ from evo_libra.network.orders.products import ProductsSpec
 # Four systems of 10.2 kW fill a rack of 41 kW.
 _PAIR = {"npus": 2, "rails": 2, "kW": 10.2, "height_U": 8, "price_usd": 100_000, "includes": ["nics", "scale-up"]}
 _HGX = _PAIR | {"npus": 8, "rails": 8}
-_DAC = {"kind": "dac", "Gbps": 400, "reach_m": 5, "price_usd": 250, **SAID}
+_DAC = {"kind": "dac", "Gbps": 400, "reach_m": 6, "price_usd": 250, **SAID}
 _SR = {
     "kind": "sr", "Gbps": 400, "reach_m": 50, "fibres": 8, "switch_module": "twin", "nic_module": "single",
     "price_usd": 100, **SAID,
@@ -56,16 +56,22 @@ def modules(layout: Layout) -> dict[str, int]:
 
 
 def test_a_dragonfly_has_copper_in_its_groups_and_fibres_between_them() -> None:
-    # Kim et al., figure 5: 9 groups of 4 switches, 2 NPUs each. A group of 4 systems is a rack, 5 m of slack inside.
+    # Kim et al., figure 5: 9 groups of 4 switches, 2 NPUs each. A group is a rack of 4 systems and a rack of switches,
+    # 0.6 m apart. A cable has 5 m for both ends.
     found = laid(made(7, {"dac": _DAC, "sr": _SR}), 36, family="dragonfly")
-    assert links(found, "switch") == {("dac", 5): 72}
+    assert links(found, "switch") == {("dac", 6): 72}
     assert links(found, "group") == {("dac", 5): 9 * 6}
-    # 9 - d pairs of racks are d x 0.6 m apart: 5.6, 6.2, 6.8, 7.4, 8.0, 8.6, 9.2 and 9.8 m, sold in whole metres.
-    assert links(found, "groups") == {("sr", 6): 8, ("sr", 7): 13, ("sr", 8): 9, ("sr", 9): 3, ("sr", 10): 3}
+    # 9 - d pairs of groups are d x 1.2 m apart: 6.2, 7.4, 8.6 and 9.8 m, and from 11.0 to 14.6 m.
+    assert links(found, "groups") == {
+        ("sr", 7): 8,
+        ("sr", 8): 7,
+        ("sr", 9): 6,
+        ("sr", 10): 5,
+        ("sr", 15): 4 + 3 + 2 + 1,
+    }
     # Each switch has two links to other groups, which a module of two serves.
     assert modules(found) == {"groups switches twin": 36}
-    # A switch takes 0.7 kW and 4 cages of 15 W: all are in one rack.
-    assert (found.system_racks, found.switch_racks, found.nics) == (9, 1, 72)
+    assert (found.system_racks, found.racks_of_switches, found.nics) == (9, ((4, 9),), 72)
 
 
 def test_a_bill_of_a_dragonfly_worked_by_hand() -> None:
@@ -73,28 +79,29 @@ def test_a_bill_of_a_dragonfly_worked_by_hand() -> None:
     bill = bill_of(order_of(products, 36, family="dragonfly"), products)
     assert {f"{line.product}: {line.what}": line.pieces for line in bill.lines if line.section == "network"} == {
         "switch: dragonfly switches, 9 groups of 4": 36,
-        "dac: cables to switches, 5 m": 72,
+        "dac: cables to switches, 6 m": 72,
         "dac: cables to switches of a group, 5 m": 54,
-        "sr: fibres to other groups, 6 to 10 m": 36,
+        "sr: fibres to other groups, 7 to 15 m": 36,
         "twin: modules in switches to other groups": 36,
     }
     # 36 x 40,000 + 126 x 250 + 36 x 100 + 36 x 900 (800 to 1,400) USD.
     assert bill.network_usd() == Range(1_475_100 + 36 * 800, 1_507_500, 1_475_100 + 36 * 1400)
-    assert bill.order_usd().value == 36 * 100_000 + 1_507_500 + 10 * 12_000
+    assert bill.order_usd().value == 36 * 100_000 + 1_507_500 + 18 * 12_000
 
 
 def test_a_hyperx_has_copper_along_its_lines_and_fibres_along_its_columns() -> None:
-    # 16 systems of two NPUs on 8 ports: 2 down, 3 in the line of 4 and 3 in the column of 4. A line is a rack.
+    # 16 systems of two NPUs on 8 ports: 2 down, 3 in the line of 4 and 3 in the column of 4. A line is a rack of
+    # systems and one of switches.
     found = laid(made(8, {"dac": _DAC, "sr": _SR}), 16, family="hyperx")
-    assert (links(found, "switch"), links(found, "line")) == ({("dac", 5): 32}, {("dac", 5): 4 * 6})
-    # Four columns; of 6 pairs of racks 3 are 5.6 m apart, 2 are 6.2 m and one is 6.8 m.
-    assert links(found, "column") == {("sr", 6): 12, ("sr", 7): 12}
+    assert (links(found, "switch"), links(found, "line")) == ({("dac", 6): 32}, {("dac", 5): 4 * 6})
+    # Four columns; of 6 pairs of lines 3 are 1.2 m apart, 2 are 2.4 m and one is 3.6 m.
+    assert links(found, "column") == {("sr", 7): 12, ("sr", 8): 8, ("sr", 9): 4}
     # Three links of a switch along its column: two modules.
     assert modules(found) == {"column switches twin": 32}
     bill = bill_of(order_of(made(8, {"dac": _DAC, "sr": _SR}), 16, family="hyperx"), made(8, {"dac": _DAC, "sr": _SR}))
     whats = [line.what for line in bill.lines if line.section == "network"]
     assert whats[0] == "hyperx switches, 4 x 4"
-    assert whats[2:4] == ["cables to switches of a line, 5 m", "fibres to switches of a column, 6 to 7 m"]
+    assert whats[2:4] == ["cables to switches of a line, 5 m", "fibres to switches of a column, 7 to 9 m"]
 
 
 def test_planes_have_cables_of_their_own() -> None:
@@ -115,16 +122,22 @@ def test_a_cable_of_two_links_joins_switches_that_have_two() -> None:
     assert {run.cable for run in few.runs if run.tier != "switch"} == {"sr"}
 
 
-def test_the_middle_of_a_rack_product_is_the_rack() -> None:
-    # 112 racks, each on three switches of 24 ports: all ports are at their own rack.
+def test_switches_of_a_group_of_racks_are_in_its_middle() -> None:
+    # 7 groups of 16 racks, each on three switches of 24 ports. A switch takes 0.7 kW and 64 cages of 15 W, so that 24
+    # are in each of two racks between racks 8 and 9: those of the first 8 racks next to these. Two racks of a group are
+    # 1 to 8 places from their switches each.
     rack = {"npus": 72, "rails": 4, "is_rack": True, "kW": 132, "cooling": "liquid", "price_usd": 4e6}
     found = laid(made(128, {"sr": _SR}, rack), 112, family="dragonfly")
-    assert links(found, "switch") == {("sr", 5): 112 * 72}
-    assert found.system_racks == 112
+    pair = 7 * 2 * 72
+    places = {("sr", 6): pair, ("sr", 7): 2 * pair, ("sr", 8): 2 * pair, ("sr", 9): pair, ("sr", 10): 2 * pair}
+    assert links(found, "switch") == places
+    # Switches of a group are in the same rack, or 0.6 m apart: 2 x 24 x 23 / 2 and 24 x 24 links.
+    assert links(found, "group") == {("sr", 5): 7 * 24 * 23, ("sr", 6): 7 * 24 * 24}
+    assert (found.system_racks, found.racks_of_switches) == (112, ((24, 14),))
 
 
 def test_no_cable_reaches_other_groups() -> None:
-    with pytest.raises(InputError, match=r"no cable of 400 Gb/s reaches 6 m between two switches"):
+    with pytest.raises(InputError, match=r"no cable of 400 Gb/s reaches 7 m between two switches"):
         laid(made(7, {"dac": _DAC}), 36, family="dragonfly")
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import independent_check
+import numpy as np
 import pytest
 from effort import costly
 from hypothesis import given, settings
@@ -17,8 +18,11 @@ from evo_libra.network import orders as room
 from evo_libra.network.orders.catalog import load_products
 from evo_libra.network.orders.check import violations
 from evo_libra.network.orders.choices import OrderChoices, orders_of
+from evo_libra.network.orders.direct_layout import topology_layout
+from evo_libra.network.orders.lengths import sold
 from evo_libra.network.orders.notation import FAMILY_NAMES, written
 from evo_libra.network.orders.order import Order
+from evo_libra.network.orders.topology import topology_of
 
 PRODUCTS = load_products("products-2026")
 COPPER = PRODUCTS.model_copy(
@@ -83,6 +87,17 @@ def test_both_accept_the_same_orders_of_copper_alone(order: Order) -> None:
     text = written(order, COPPER)
     broken = independent_check.broken_rules(text, _catalogue(copper=True))
     assert bool(violations(order, COPPER)) == bool(broken), (text, violations(order, COPPER), broken)
+
+
+@settings(max_examples=200)
+@given(order=orders())
+def test_both_have_the_same_longest_cables(order: Order) -> None:
+    if order.switch and not violations(order, PRODUCTS):
+        ways = np.array(independent_check.longest_cables(written(order, PRODUCTS), _catalogue()))
+        longest: dict[str, float] = {}
+        for run in topology_layout(order, topology_of(order, PRODUCTS), PRODUCTS).runs:
+            longest[run.tier] = max(run.metres, longest.get(run.tier, 0.0))
+        assert list(longest.values()) == sold(ways).tolist()
 
 
 @pytest.mark.parametrize("npus", ["512", "{about: 8192}"])

@@ -12,13 +12,11 @@ from made_up import SAID, catalogue, order_of, switch_of
 
 from evo_libra.errors import InputError
 from evo_libra.network.orders.layout import Layout, layout_of
-from evo_libra.network.orders.lengths import Rows, groups_to_middle, sold, to_middle
 from evo_libra.network.orders.products import ProductsSpec
 from evo_libra.network.orders.tree import tree_of
 
 _HGX = {"npus": 8, "rails": 8, "kW": 10.2, "height_U": 8}
 _CARD = {"ports": 1, "Gbps": 400}
-_ROWS = Rows(racks=20, width=0.6, pitch=3.0, slack=5.0)
 
 
 def _cable(kind: str, reach: float, usd: float, **more: Any) -> dict[str, Any]:
@@ -77,37 +75,31 @@ def test_a_superpod_of_1024_has_4096_ends_of_400_gbps() -> None:
     assert sum(module.pieces * (2 if module.product == "twin" else 1) for module in found.modules) == 4096
 
 
-def test_a_leaf_of_a_rail_is_in_the_middle_of_32_nodes_in_8_racks() -> None:
-    # 5 m for both ends and 0.6 m a rack: racks 4, 3, 2, 1, 0, 1, 2, 3 away, with 4 nodes each: 5 to 7.4 m, rounded up.
-    assert (_ROWS.metres(4, 4), _ROWS.metres(0, 4)) == (5.0, pytest.approx(7.4))
-    assert to_middle(32, 4, _ROWS) == ((5, 4), (6, 8), (7, 16), (8, 4))
-
-
-def test_cables_are_sold_in_whole_metres_and_above_ten_in_steps_of_five() -> None:
-    assert [sold(metres) for metres in (2.0, 5.6, 7.0000000001, 10.0, 10.1, 48.2, 50.1)] == [2, 6, 7, 10, 15, 50, 55]
-
-
-def test_rows_are_three_metres_apart() -> None:
-    # 40 racks in two rows of 20: the middle is rack 10 of the second row; rack 0 of the first is 5 + 6 + 3 m away.
-    assert (_ROWS.middle(40), _ROWS.metres(0, 30)) == (30, 14.0)
-    ways = dict(to_middle(40, 1, _ROWS))
-    assert (ways[5], max(ways), sum(ways.values())) == (1, 15, 40)
-
-
-def test_groups_are_counted_from_their_own_middles() -> None:
-    # 4 groups of 32 nodes in 8 racks each: middles at racks 4 and 12 of the first row, and 0 and 8 of the second. The
-    # middle of all is rack 10 of the second row: 3 + 3.6 m, 3 + 1.2 m, 6 m and 1.2 m away, and 5 m for both ends.
-    assert groups_to_middle(128, 32, 4, _ROWS) == ((7, 1), (10, 1), (15, 2))
-
-
-def test_a_rail_optimised_leaf_has_half_of_its_links_in_copper() -> None:
-    # 2 nodes a rack, 16 racks: those up to 3 racks away are within 7 m, 7 of 16.
+def test_a_rail_optimised_leaf_has_a_part_of_its_links_in_copper() -> None:
+    # 2 nodes a rack, 16 racks and one of leaves in the middle: 3 racks on each side are within 7 m, 6 of 16.
     found = laid(made(kilowatts=21), 32, family="rail-optimised")
-    assert links_by_cable(found, "leaf") == {"aec": 7 * 2 * 8, "sr": 9 * 2 * 8}
+    assert links_by_cable(found, "leaf") == {"aec": 6 * 2 * 8, "sr": 10 * 2 * 8}
     assert links_by_cable(found, "spine") == {"sr": 256}
-    # A leaf has 18 links of SR: 9 twin modules in each of 8.
-    assert modules_at(found) == {"single NICs": 144, "twin leaves": 8 * 9 + 8 * 16, "twin spines": 4 * 32}
+    # A leaf has 20 links of SR: 10 twin modules in each of 8.
+    assert modules_at(found) == {"single NICs": 160, "twin leaves": 8 * 10 + 8 * 16, "twin spines": 4 * 32}
     assert all(run.pieces == run.links // 2 for run in found.runs if run.cable == "aec")
+
+
+def test_links_to_cores_are_as_long_as_a_row_is_away() -> None:
+    # 512 nodes of 4 a rack, 128 leaves, 128 spines and 64 cores; 33 switches of 0.7 + 32 x 0.016 kW fill 41 kW. 16
+    # blocks of 9 racks in 8 rows; the row of 4 racks of spines is the fifth, that of 2 racks of cores the sixth.
+    found = laid(made(), 512, family="rail-optimised")
+    assert (found.system_racks, found.switch_racks) == (128, 16 + 4 + 2)
+    assert links_by_cable(found, "core") == {"sr": 4096}
+    assert {run.metres for run in found.runs if run.tier == "core"} == {8, 9, 10}
+
+
+def test_a_group_that_starts_in_the_middle_of_a_row_ends_in_it() -> None:
+    # 5 nodes a rack: 32 take 7 racks, and one of leaves; the furthest is 4 racks away, 7.4 m. The third block begins a
+    # row. A group cut by rows would have links as long as a row.
+    found = laid(made(kilowatts=51), 128, family="rail-optimised")
+    assert {run.metres for run in found.runs if run.tier == "leaf"} == {6, 7, 8}
+    assert found.system_racks == 4 * 7
 
 
 def test_a_leaf_in_the_rack_is_joined_by_copper() -> None:
@@ -152,15 +144,19 @@ def test_co_packaged_switches_need_no_modules() -> None:
 
 
 def test_racks_of_switches_by_units_and_power() -> None:
-    # 48 switches of 1 unit and 700 + 32 x 15 W: 34 fit into 41 kW.
-    found = laid(made({"sr": _SR}), 128, family="rail-optimised")
-    assert (found.system_racks, found.switch_racks) == (32, 2)
+    # Switches of 1 unit and 700 + 32 x 15 W: 34 fit into 41 kW, of 128 spines and 64 cores. Each of 16 units has a rack
+    # with its 8 leaves.
+    found = laid(made({"sr": _SR}), 512, family="rail-optimised")
+    assert (found.system_racks, found.switch_racks) == (128, 16 + 4 + 2)
+    assert found.racks_of_switches == ((8, 16), (26, 1), (30, 1), (34, 4))
+    assert found.switch_kW == pytest.approx(1.18)
 
 
 def test_a_rack_has_units_left_for_its_leaves() -> None:
-    # 6 nodes of 8 units fill 48 units; with a leaf of 1 unit there are 5.
+    # 6 nodes of 8 units fill 48 units; with a leaf of 1 unit there are 5. A block of half a row has 13 leaves of 4
+    # nodes in 9 racks, and two racks have the other 8 nodes.
     small = {"npus": 8, "rails": 8, "kW": 1.0, "height_U": 8}
-    assert laid(made(system=small), 60, family="fat-tree").system_racks == 10
+    assert laid(made(system=small), 60, family="fat-tree").system_racks == 9 + 2
     assert laid(made(system=small), 60, family="tor").system_racks == 12
 
 
@@ -172,9 +168,9 @@ def test_a_switch_without_a_known_power_has_no_place() -> None:
 def test_a_system_without_a_network_stands_in_racks() -> None:
     products = made()
     order = order_of(products, 1, family="none", nic=None, switch=None, ports=0, Gbps=0.0)
-    assert layout_of(order, tree_of(order, products), products) == Layout(1, 0)
+    assert layout_of(order, tree_of(order, products), products) == Layout(1)
     rented = order_of(products, 1, family="slice", nic=None, switch=None, ports=0, Gbps=0.0)
-    assert layout_of(rented, tree_of(rented, products), products) == Layout(0, 0)
+    assert layout_of(rented, tree_of(rented, products), products) == Layout(0)
 
 
 _FAMILIES = st.sampled_from(["rail-only", "rail-optimised", "tor", "fat-tree"])

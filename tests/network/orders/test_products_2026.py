@@ -11,6 +11,7 @@ import pytest
 from evo_libra.network.catalog.accelerator import leaves
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.network.orders.catalog import load_products, products_names
+from evo_libra.network.orders.limits import Limits, limited_products
 from evo_libra.network.orders.mistakes import product_mistakes
 from evo_libra.network.orders.products import (
     CableSpec,
@@ -20,6 +21,7 @@ from evo_libra.network.orders.products import (
     SwitchModeSpec,
     SwitchSpec,
 )
+from evo_libra.network.orders.racks import systems_per_rack
 
 PRODUCTS = load_products("products-2026")
 YEAR = re.compile(r"\b20[0-9]{2}\b")
@@ -63,6 +65,17 @@ def test_a_system_has_the_figures_of_its_sources(row: tuple[Any, ...]) -> None:
     assert (inside, value(it.price_usd), it.kW, it.height_U, it.is_rack, it.cooling) == (row[1:6], *row[6:])
     assert it.order == "buy"
     assert it.sizes == (row[2],)
+
+
+@pytest.mark.parametrize(("name", "held"), [("hgx-h100", 4), ("hgx-b200", 4), ("hgx-b300", 4), ("gb300-nvl72", 1)])
+def test_racks_hold_what_reference_architectures_have_in_them(name: str, held: int) -> None:
+    # DGX SuperPOD (docs.nvidia.com): 4 DGX H100 in 41 kW, of which 60 kW would hold 5, and 4 DGX B300 in 56 kW.
+    assert systems_per_rack(name, PRODUCTS) == held
+
+
+def test_a_rack_of_less_power_holds_fewer_than_its_reference() -> None:
+    # 3 x 10.2 kW in 40 kW, not 4.
+    assert systems_per_rack("hgx-h100", limited_products(PRODUCTS, Limits(rack_kW=40))) == 3
 
 
 SWITCHES = [

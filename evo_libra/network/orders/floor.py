@@ -1,0 +1,213 @@
+"""Places of racks: blocks of systems with their leaves in rows, and the switches above leaves in the middle.
+
+A block is some groups of systems that share leaves, with the racks of those leaves in its middle. A builder cables a
+block along one row: it starts a new row where it would not end in its row, and a longer one has rows of its own. Places
+that stay empty are not paid for. Spines have rows of their own in the middle of the room, and cores have rows next to
+those. Rows are too far apart for copper, so that all above leaves is optical, as in reference architectures. Where one
+row has places for all racks, spines and cores stand in it between two blocks.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from evo_libra.arrays import IntArray
+from evo_libra.network.orders.lengths import Rows, sold
+
+Ways = tuple[tuple[int, int], ...]
+"""Lengths of cables, the shortest first, each with its part of the links."""
+
+
+@dataclass(frozen=True)
+class Stock:
+    """Products of one kind, and how many of them a rack takes."""
+
+    pieces: int
+    per_rack: int
+
+    @property
+    def racks(self) -> int:
+        """Racks that they fill."""
+        return -(-self.pieces // self.per_rack)
+
+    def sizes(self) -> IntArray:
+        """Return the pieces of each rack."""
+        return np.minimum(self.pieces - np.arange(self.racks) * self.per_rack, self.per_rack)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Groups of systems with the leaves that join them; inside: whether leaves stand in the rack of their systems."""
+
+    systems: Stock
+    groups: int
+    leaves: Stock
+    inside: bool = False
+
+    @property
+    def leaf_racks(self) -> int:
+        """Racks with leaves alone."""
+        return 0 if self.inside else self.leaves.racks
+
+    @property
+    def racks(self) -> int:
+        """All racks."""
+        return self.systems.racks + self.leaf_racks
+
+    def leaf_places(self, row: int) -> IntArray:
+        """Return the places of leaves: the middle of the block, and of its middle row where it has several."""
+        rows = -(-self.racks // row)
+        width = self.racks if rows == 1 else row
+        first = (rows - 1) // 2 * row + (width - self.leaf_racks) // 2
+        return np.arange(first, first + max(self.leaf_racks, 1))
+
+    def system_places(self, row: int) -> IntArray:
+        """Return the places of systems, which leave out those of leaves."""
+        places = np.arange(self.systems.racks)
+        return places + self.leaf_racks * (places >= self.leaf_places(row)[0])
+
+
+@dataclass(frozen=True)
+class Floor:
+    """The racks of an order: blocks that are alike, the last one where it is smaller, and switches above leaves."""
+
+    rows: Rows
+    block: Block
+    blocks: int
+    last: Block | None
+    spines: Stock
+    cores: Stock
+
+    @property
+    def kinds(self) -> tuple[tuple[Block, int, int], ...]:
+        """Each kind of block, the number of the first, and how many there are."""
+        return ((self.block, 0, self.blocks), *(((self.last, self.blocks, 1),) if self.last else ()))
+
+    @property
+    def system_racks(self) -> int:
+        """Racks with systems."""
+        return sum(block.systems.racks * times for block, _, times in self.kinds)
+
+    def switch_racks(self) -> tuple[tuple[int, int], ...]:
+        """Return how many racks have how many switches alone, by switches."""
+        found: Counter[int] = Counter()
+        leaves = ((block.leaves, times) for block, _, times in self.kinds if not block.inside)
+        for stock, times in (*leaves, (self.spines, 1), (self.cores, 1)):
+            full, rest = divmod(stock.pieces, stock.per_rack)
+            found[stock.per_rack] += full * times
+            found[rest] += times if rest else 0
+        return tuple(sorted((+found).items()))
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """The lengths of cables to leaves, from leaves to spines, and from spines to cores; links are spread evenly."""
+
+    leaf: Ways
+    spine: Ways
+    core: Ways
+
+
+@lru_cache(maxsize=65536)
+def lengths_of(floor: Floor) -> Lengths:
+    """Return the lengths of the cables between all racks."""
+    leaves = leaf_cells(floor)
+    spines, cores = _upper(floor)
+    weights = [np.tile(block.leaves.sizes(), times) for block, _, times in floor.kinds]
+    own, above = floor.spines.sizes(), floor.cores.sizes()
+    return Lengths(
+        leaf=_to_leaves(floor),
+        spine=_ways(floor.rows, leaves, np.concatenate(weights), spines, own),
+        core=_ways(floor.rows, spines, own, cores, above),
+    )
+
+
+def _to_leaves(floor: Floor) -> Ways:
+    """Return the lengths between systems and the leaves of their groups."""
+    row, found = floor.rows.racks, Counter[int]()
+    for block, _, times in floor.kinds:
+        systems, leaves = block.system_places(row), block.leaf_places(row)
+        weights = block.systems.sizes(), block.leaves.sizes() // block.groups
+        for metres, links in _ways(floor.rows, _cells(systems, row), weights[0], _cells(leaves, row), weights[1]):
+            found[metres] += times * links
+    return tuple(sorted(found.items()))
+
+
+def leaf_cells(floor: Floor) -> IntArray:
+    """Return the (k, 2) row and column of each rack with leaves, block by block."""
+    return np.concatenate(list(_leaves(floor)))
+
+
+def _leaves(floor: Floor) -> Iterator[IntArray]:
+    """Yield these places of each kind of block."""
+    row, per_row, (first, upper) = floor.rows.racks, _blocks_of_row(floor), _middle(floor)
+    for block, number, times in floor.kinds:
+        index, within = number + np.arange(times), _cells(block.leaf_places(row), row)
+        begin = np.column_stack((index // per_row * _depth(floor), index % per_row * floor.block.racks))
+        begin += upper * (begin >= first)
+        yield (begin[:, None] + within[None]).reshape(-1, 2)
+
+
+def _upper(floor: Floor) -> tuple[IntArray, IntArray]:
+    """Return the (k, 2) row and column of each rack of spines, and of each rack of cores."""
+    row, spines, cores = floor.rows.racks, floor.spines.racks, floor.cores.racks
+    first, _ = _middle(floor)
+    if _in_one_row(floor):
+        places = first + _cells(np.arange(spines + cores), row)
+        return places[:spines], places[spines:]
+    width = min(_racks(floor), _blocks_of_row(floor) * floor.block.racks, row)
+    middle = first + np.array([0, width // 2])
+    return _centred(middle, spines, row), _centred(middle + np.array([-(-spines // row), 0]), cores, row)
+
+
+def _centred(middle: IntArray, racks: int, row: int) -> IntArray:
+    """Return the row and column of racks around a place, in as many rows as they need."""
+    return np.asarray(middle - np.array([0, min(racks, row) // 2]) + _cells(np.arange(racks), row))
+
+
+def _middle(floor: Floor) -> tuple[IntArray, IntArray]:
+    """Return row and column of the first place for switches in the middle, and the rows and columns that they take.
+
+    Blocks from there on stand after them.
+    """
+    count, row = sum(times for _, _, times in floor.kinds), floor.rows.racks
+    spines, cores = floor.spines.racks, floor.cores.racks
+    if _in_one_row(floor):
+        return np.array([0, -(-count // 2) * floor.block.racks]), np.array([0, spines + cores])
+    bands = -(-count // _blocks_of_row(floor))
+    return np.array([-(-bands // 2) * _depth(floor), 0]), np.array([-(-spines // row) - (-cores // row), 0])
+
+
+def _racks(floor: Floor) -> int:
+    """Return the racks of all blocks."""
+    return sum(block.racks * times for block, _, times in floor.kinds)
+
+
+def _in_one_row(floor: Floor) -> bool:
+    return _racks(floor) + floor.spines.racks + floor.cores.racks <= floor.rows.racks
+
+
+def _blocks_of_row(floor: Floor) -> int:
+    return max(floor.rows.racks // floor.block.racks, 1)
+
+
+def _depth(floor: Floor) -> int:
+    """Return the rows that a block takes."""
+    return -(-floor.block.racks // floor.rows.racks)
+
+
+def _cells(places: IntArray, row: int) -> IntArray:
+    """Return the (k, 2) row and column of places that are counted row by row."""
+    return np.column_stack(np.divmod(places, row))
+
+
+def _ways(rows: Rows, lower: IntArray, below: IntArray, upper: IntArray, above: IntArray) -> Ways:
+    """Return the lengths between (k, 2) racks and others, each with the links of all pairs of products in them."""
+    down, along = np.abs(lower[:, None, :] - upper[None, :, :]).transpose(2, 0, 1)
+    links = np.bincount(sold(rows.metres(down, along)).ravel(), weights=np.outer(below, above).ravel())
+    return tuple((int(metres), int(links[metres])) for metres in np.flatnonzero(links))

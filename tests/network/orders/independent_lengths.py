@@ -1,0 +1,91 @@
+"""The longest cables of an order, from the catalogue's YAML alone: each rack has its cell in a grid.
+
+Blocks of systems have their leaves in the middle, and spines and cores stand in the middle of the room.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import Any
+
+Cell = tuple[int, int]
+"""Row and column of a rack."""
+
+
+def longest_ways(
+    systems: int, held: int, leaves: dict[str, int], above: list[int], room: dict[str, Any]
+) -> list[float]:
+    """Return the longest ways to leaves, from them to spines, and from those to cores, as far as there are any.
+
+    held : systems of a rack. leaves : systems of a group, leaves of each, and switches that a rack takes; none of these
+    where they stand with their systems. above : racks of spines and of cores.
+    """
+    row, blocks = room["racks_per_row"], _blocks(systems, held, leaves, room["racks_per_row"])
+    taken = [used + own for used, own in blocks]
+    in_row = max(row // taken[0], 1)
+    deep, bands = ceil(taken[0] / row), ceil(len(blocks) / in_row)
+    one_row = sum(taken) + sum(above) <= row
+    half = ceil((len(blocks) if one_row else bands) / 2)
+    tiers = _above(above, row, half * taken[0] if one_row else half * deep, _width(taken, in_row, row), one_row=one_row)
+    leaf_cells, longest = [], 0.0
+    for number, (used, own) in enumerate(blocks):
+        band, nth = divmod(number, in_row)
+        down, along = band * deep, nth * taken[0]
+        if one_row and number >= half:
+            along += sum(above)
+        elif not one_row and band >= half:
+            down += sum(ceil(racks / row) for racks in above)
+        first = first_of_leaves(used + own, own, row)
+        cells = [(down + place // row, along + place % row) for place in range(used + own)]
+        mine = cells[first : first + max(own, 1)]
+        leaf_cells += mine
+        longest = max(longest, furthest(cells, mine, room))
+    ways = [longest if leaves["in_rack"] else room.get("in_rack_m", 2)]
+    for lower, upper in zip([leaf_cells, *tiers], tiers, strict=False):
+        ways += [furthest(lower, upper, room)] if upper else []
+    return ways
+
+
+def _blocks(systems: int, held: int, leaves: dict[str, int], row: int) -> list[tuple[int, int]]:
+    """Return the racks of systems and of leaves of each block: as many groups as half a row and a leaf rack take."""
+    if not leaves["in_rack"]:
+        return [(1, 0)] * ceil(systems / held)
+    groups = min((row // 2 - 1) * held // leaves["systems"], leaves["in_rack"] // leaves["leaves"])
+    size, found = max(groups, 1) * leaves["systems"], []
+    while systems:
+        some = min(size, systems)
+        own = ceil(ceil(some / leaves["systems"]) * leaves["leaves"] / leaves["in_rack"])
+        found.append((ceil(some / held), own))
+        systems -= some
+    return found
+
+
+def first_of_leaves(racks: int, own: int, row: int) -> int:
+    """Return the first rack of leaves of a block."""
+    if racks <= row:
+        return (racks - own) // 2
+    return (ceil(racks / row) - 1) // 2 * row + (row - own) // 2
+
+
+def _width(taken: list[int], in_row: int, row: int) -> int:
+    return min(sum(taken), in_row * taken[0], row)
+
+
+def _above(above: list[int], row: int, start: int, width: int, *, one_row: bool) -> list[list[Cell]]:
+    """Return the cells of spines and of cores."""
+    tiers = []
+    for racks in above:
+        if one_row:
+            tiers.append([(0, start + place) for place in range(racks)])
+            start += racks
+            continue
+        left = width // 2 - min(racks, row) // 2
+        tiers.append([(start + place // row, left + place % row) for place in range(racks)])
+        start += ceil(racks / row)
+    return tiers
+
+
+def furthest(lower: list[Cell], upper: list[Cell], room: dict[str, Any]) -> float:
+    pitch, width = room["row_pitch_m"], room["rack"]["width_m"]
+    ways = [abs(a - c) * pitch + abs(b - d) * width for a, b in lower for c, d in upper]
+    return float(round(room["slack_m"] + max(ways), 3))
