@@ -1,20 +1,20 @@
 """Lengths of the links of a dragonfly or a HyperX.
 
-A group, or a line, is a block of racks with those of its switches in the middle. Switches fill these racks in their
-order, those of all planes side by side. The ports of a group to other groups go to these in their order, as many to
-each, and are dealt out to its switches in turn.
+Its switches stand as leaves do: in racks in the middle of blocks, in the order of their systems, with those of all
+planes side by side. The ports of a group to other groups go to these in their order, as many to each, and are dealt out
+to its switches in turn.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
-from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.arrays import IntArray
 from evo_libra.network.orders.direct import Direct
-from evo_libra.network.orders.floor import Block, Floor, Stock, leaf_cells
+from evo_libra.network.orders.floor import Block, Floor, Stock, cells_of, groups_of_block
 from evo_libra.network.orders.layout import Tier
 from evo_libra.network.orders.lengths import Rows, sold
 
@@ -51,31 +51,56 @@ class Placed:
     rows: Rows
 
     @property
-    def floor(self) -> Floor:
-        """The racks: a block for each group, or line."""
-        units, last = divmod(self.count, self.found.pod_systems)
-        none = Stock(0, self.in_rack)
-        return Floor(
-            self.rows, self._block(self.found.pod_systems), units, self._block(last) if last else None, none, none
+    def groups(self) -> int:
+        """Groups of a block: systems with the switches that are theirs alone."""
+        leaves = self.found.spread * self.found.planes
+        return groups_of_block(
+            self.found.leaf_systems, leaves, held=self.held, in_rack=self.in_rack, row=self.rows.racks
         )
 
-    def _block(self, systems: int) -> Block:
-        return Block(Stock(systems, self.held), 1, Stock(self.found.unit * self.found.planes, self.in_rack))
+    @cached_property
+    def floor(self) -> Floor:
+        """The racks. The last block has the switches, too, that no systems are left for."""
+        groups, none = self.groups, Stock(0, self.in_rack)
+        blocks, rest = divmod(self.count, groups * self.found.leaf_systems)
+        left = self.found.unit * self.found.units // self.found.spread - blocks * groups
+        last = self._block(rest, left) if left else None
+        if last and not blocks:
+            return Floor(self.rows, last, 1, None, none, none)
+        return Floor(self.rows, self._block(groups * self.found.leaf_systems, groups), blocks, last, none, none)
 
-    def rack(self, place: IntArray, plane: IntArray) -> IntArray:
-        """Return the racks, of those of a unit, that switches are in."""
-        return np.asarray((place * self.found.planes + plane) // self.in_rack)
+    def _block(self, systems: int, groups: int) -> Block:
+        switches = groups * self.found.spread * self.found.planes
+        return Block(Stock(systems, self.held), groups, Stock(switches, self.in_rack))
+
+    def _block_of(self, group: IntArray) -> IntArray:
+        return np.minimum(group // self.groups, self.floor.blocks - (self.floor.last is None))
+
+    def switches(self, switch: IntArray, plane: IntArray) -> IntArray:
+        """Return the (..., 2) row and column of switches of a plane."""
+        group, part = np.divmod(switch, self.found.spread)
+        block = self._block_of(group)
+        number = ((group - block * self.groups) * self.found.spread + part) * self.found.planes + plane
+        racks = cells_of(self.floor, Block.leaf_places)
+        return np.asarray(racks[block * self.floor.block.leaf_racks + number // self.in_rack])
+
+    def systems(self) -> IntArray:
+        """Return the (n, 2) row and column of each system."""
+        system = np.arange(self.count)
+        block = self._block_of(system // self.found.leaf_systems)
+        place = (system - block * self.groups * self.found.leaf_systems) // self.held
+        return np.asarray(cells_of(self.floor, Block.system_places)[block * self.floor.block.systems.racks + place])
 
 
 @lru_cache(maxsize=4096)
 def ways_of(placed: Placed) -> tuple[Ways, ...]:
     """Return the links to systems, within units and between units."""
-    found, cells = placed.found, leaf_cells(placed.floor)
+    found = placed.found
     if found.family == "dragonfly":
-        near = _linked(placed, "group", found.near_links, _within(found), cells)
-        return _to_systems(placed), near, _linked(placed, "groups", 1, _between_groups(found), cells)
-    near = _linked(placed, "line", found.near_links, _within(found), cells)
-    return _to_systems(placed), near, _linked(placed, "column", found.far_links, _columns(found), cells)
+        near = _linked(placed, "group", found.near_links, _within(found))
+        return _to_systems(placed), near, _linked(placed, "groups", 1, _between_groups(found))
+    near = _linked(placed, "line", found.near_links, _within(found))
+    return _to_systems(placed), near, _linked(placed, "column", found.far_links, _columns(found))
 
 
 def _pairs(parts: int) -> tuple[IntArray, IntArray]:
@@ -102,39 +127,25 @@ def _between_groups(found: Direct) -> IntArray:
     return np.stack([(group * found.unit + port % found.unit).ravel() for group, port in groups])
 
 
-def _linked(placed: Placed, tier: Tier, together: int, ends: IntArray, cells: IntArray) -> Ways:
+def _linked(placed: Placed, tier: Tier, together: int, ends: IntArray) -> Ways:
     """Return the links between (2, n) switches of each plane, some together between each two."""
-    found, plane = placed.found, np.arange(placed.found.planes)[:, None]
-    unit, place = np.divmod(ends[:, None, :], found.unit)
-    rack = cells[unit * (len(cells) // found.units) + placed.rack(place, plane)]
-    metres = _metres(placed.rows, rack[0], rack[1]).ravel()
-    switches = ends[:, None, :] * found.planes + plane
+    plane = np.arange(placed.found.planes)[:, None]
+    one, other = placed.switches(ends[:, None], plane)
+    metres = _metres(placed.rows, one, other).ravel()
+    switches = ends[:, None] * placed.found.planes + plane
     return _ways(tier, together, switches.reshape(2, -1), metres, np.full(metres.shape, together))
 
 
 def _to_systems(placed: Placed) -> Ways:
     """Return the links between systems and their switches."""
-    parts = [_in_blocks(placed, block, np.arange(first, first + times)) for block, first, times in placed.floor.kinds]
-    switches, metres, links = (np.concatenate(some) for some in zip(*parts, strict=True))
-    return _ways("switch", 0, switches[None], metres, links)
-
-
-def _in_blocks(placed: Placed, block: Block, units: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Return the links to the systems of some blocks that are alike: their switches, lengths and numbers."""
-    found, row = placed.found, placed.rows.racks
-    system, part, plane = np.ogrid[: block.systems.pieces, : found.spread, : found.planes]
-    place = system // found.leaf_systems * found.spread + part
-    upper = block.leaf_places(row)[placed.rack(place, plane)]
-    metres = _metres(placed.rows, _cells(block.system_places(row)[system // placed.held], row), _cells(upper, row))
+    found, systems = placed.found, placed.systems()
+    system, part, plane = np.ogrid[: placed.count, : found.spread, : found.planes]
+    switch = system // found.leaf_systems * found.spread + part
+    metres = _metres(placed.rows, systems[system], placed.switches(switch, plane))
     each, more = divmod(found.links // (placed.count * found.planes), found.spread)
     links = np.broadcast_to(each + (part < more), metres.shape)
-    switches = units[:, None] * found.unit * found.planes + (place * found.planes + plane).ravel()
-    return switches.ravel(), np.tile(metres.ravel(), len(units)), np.tile(links.ravel(), len(units))
-
-
-def _cells(places: IntArray, row: int) -> IntArray:
-    """Return the (..., 2) row and column of places that are counted row by row."""
-    return np.stack(np.divmod(places, row), axis=-1)
+    switches = (switch * found.planes + plane).reshape(1, -1)
+    return _ways("switch", 0, switches, metres.ravel(), links.ravel())
 
 
 def _metres(rows: Rows, one: IntArray, other: IntArray) -> IntArray:
@@ -145,13 +156,15 @@ def _metres(rows: Rows, one: IntArray, other: IntArray) -> IntArray:
 
 def _ways(tier: Tier, together: int, switches: IntArray, metres: IntArray, links: IntArray) -> Ways:
     """Return the links of (n,) numbers and lengths, at (k, n) switches."""
-    wide = int(metres.max()) + 1
-    at = np.bincount((switches * wide + metres).ravel(), weights=np.tile(links, len(switches)))
+    total = np.bincount(metres, weights=links).astype(np.int64)
+    lengths = np.flatnonzero(total)
+    wide, place = len(lengths), np.searchsorted(lengths, metres)
+    at = np.bincount((switches * wide + place).ravel(), weights=np.tile(links, len(switches))).astype(np.int64)
     alike, number = np.unique(np.pad(at, (0, -len(at) % wide)).reshape(-1, wide), axis=0, return_counts=True)
-    ends = ((_counts(some), times) for some, times in zip(alike, number.tolist(), strict=True))
-    return Ways(tier, together, _counts(np.bincount(metres, weights=links)), tuple(ends))
+    ends = ((_counts(lengths, some), times) for some, times in zip(alike, number.tolist(), strict=True))
+    return Ways(tier, together, _counts(lengths, total[lengths]), tuple(ends))
 
 
-def _counts(links: FloatArray) -> Counts:
+def _counts(metres: IntArray, links: IntArray) -> Counts:
     """Return the lengths that some links have, with their number."""
-    return tuple((metres, int(links[metres])) for metres in np.flatnonzero(links).tolist())
+    return tuple((length, some) for length, some in zip(metres.tolist(), links.tolist(), strict=True) if some)

@@ -10,7 +10,7 @@ row has places for all racks, spines and cores stand in it between two blocks.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -38,6 +38,18 @@ class Stock:
     def sizes(self) -> IntArray:
         """Return the pieces of each rack."""
         return np.minimum(self.pieces - np.arange(self.racks) * self.per_rack, self.per_rack)
+
+
+def groups_of_block(group: int, leaves: int, *, held: int, in_rack: int, row: int) -> int:
+    """Return the groups of a block: a rack of leaves and up to half a row, or one group if that has more.
+
+    Parameters
+    ----------
+    group, leaves : systems of a group, and its leaves.
+    held, in_rack : systems and leaves that a rack takes.
+    row : racks of a row.
+    """
+    return max(min(in_rack // leaves, (row // 2 - 1) * held // group), 1)
 
 
 @dataclass(frozen=True)
@@ -116,7 +128,7 @@ class Lengths:
 @lru_cache(maxsize=65536)
 def lengths_of(floor: Floor) -> Lengths:
     """Return the lengths of the cables between all racks."""
-    leaves = leaf_cells(floor)
+    leaves = cells_of(floor, Block.leaf_places)
     spines, cores = _upper(floor)
     weights = [np.tile(block.leaves.sizes(), times) for block, _, times in floor.kinds]
     own, above = floor.spines.sizes(), floor.cores.sizes()
@@ -138,19 +150,15 @@ def _to_leaves(floor: Floor) -> Ways:
     return tuple(sorted(found.items()))
 
 
-def leaf_cells(floor: Floor) -> IntArray:
-    """Return the (k, 2) row and column of each rack with leaves, block by block."""
-    return np.concatenate(list(_leaves(floor)))
-
-
-def _leaves(floor: Floor) -> Iterator[IntArray]:
-    """Yield these places of each kind of block."""
-    row, per_row, (first, upper) = floor.rows.racks, _blocks_of_row(floor), _middle(floor)
+def cells_of(floor: Floor, places: Callable[[Block, int], IntArray]) -> IntArray:
+    """Return the (k, 2) row and column of racks, block by block, which are at some places of each block."""
+    row, per_row, (first, upper), found = floor.rows.racks, _blocks_of_row(floor), _middle(floor), []
     for block, number, times in floor.kinds:
-        index, within = number + np.arange(times), _cells(block.leaf_places(row), row)
+        index, within = number + np.arange(times), _cells(places(block, row), row)
         begin = np.column_stack((index // per_row * _depth(floor), index % per_row * floor.block.racks))
         begin += upper * (begin >= first)
-        yield (begin[:, None] + within[None]).reshape(-1, 2)
+        found.append((begin[:, None] + within[None]).reshape(-1, 2))
+    return np.concatenate(found)
 
 
 def _upper(floor: Floor) -> tuple[IntArray, IntArray]:

@@ -13,7 +13,7 @@ from typing import Literal
 
 from evo_libra.network.orders.cables import Choice, Ends, cheapest
 from evo_libra.network.orders.ends import ends_between, ends_down, switch_kilowatts, switches_per_rack
-from evo_libra.network.orders.floor import Block, Floor, Stock, lengths_of
+from evo_libra.network.orders.floor import Block, Floor, Stock, groups_of_block, lengths_of
 from evo_libra.network.orders.lengths import rows_of
 from evo_libra.network.orders.modes import Modes, modes_of
 from evo_libra.network.orders.order import Order
@@ -95,14 +95,13 @@ def layout_of(order: Order, tree: Tree, products: ProductsSpec) -> Layout:
 
 
 def _floor(order: Order, tree: Tree, room: RoomSpec, held: int, in_rack: int) -> Floor:
-    """Return the racks of an order; a block has a rack of leaves and up to half a row, or one group if that has more.
-
-    A block of `tor` is a rack.
-    """
+    """Return the racks of an order; a block of `tor` is a rack."""
     inside = order.family == "tor" and (tree.tiers > 1 or order.count <= held)
     group = min(held if inside else tree.leaf_systems, order.count)
     leaves = tree.leaves // -(-order.count // group)
-    groups = 1 if inside else max(min(in_rack // leaves, (room.racks_per_row // 2 - 1) * held // group), 1)
+    groups = 1
+    if not inside:
+        groups = groups_of_block(group, leaves, held=held, in_rack=in_rack, row=room.racks_per_row)
     size = min(groups * group, order.count)
     blocks, rest = divmod(order.count, size)
 

@@ -90,36 +90,51 @@ def longest_links(
 def _joined(family: str, sizes: tuple[int, ...], figures: tuple[tuple[str, int], ...]) -> list[Pairs]:
     """Return the racks that links to systems, within units and between units join."""
     shape, planes = dict(figures), range(sizes[1])
-    units, places = range(shape["units"]), range(shape["unit"])
-    blocks = [_block(unit, sizes, shape) for unit in units]
+    systems, switches = _cells(sizes, shape)
+    units, unit, parts = range(shape["units"]), shape["unit"], shape["parts"]
+    down = {
+        (cell, switches[(system // shape["held"] * parts + part) * sizes[1] + plane])
+        for system, cell in enumerate(systems)
+        for part in range(parts)
+        for plane in planes
+    }
     near = {
-        pair for _, own in blocks for plane in planes for pair in product({own[p, plane] for p in places}, repeat=2)
+        (one, other)
+        for u in units
+        for plane in planes
+        for one, other in product({switches[(u * unit + place) * sizes[1] + plane] for place in range(unit)}, repeat=2)
     }
     far = {
-        (blocks[one][1][a, plane], blocks[other][1][b, plane])
+        (switches[(one * unit + a) * sizes[1] + plane], switches[(other * unit + b) * sizes[1] + plane])
         for other in units
         for one in range(other)
         for a, b in _far_pairs(family, shape, one, other)
         for plane in planes
     }
-    return [{pair for down, _ in blocks for pair in down}, near, far]
+    return [down, near, far]
 
 
-def _block(unit: int, sizes: tuple[int, ...], shape: Shape) -> tuple[Pairs, dict[tuple[int, int], Cell]]:
-    """Return the racks that links to the systems of a unit join, and the rack of each switch by its plane."""
+def _cells(sizes: tuple[int, ...], shape: Shape) -> tuple[list[Cell], list[Cell]]:
+    """Return the rack of each system, and of each switch; switches without systems are in the last block."""
     count, planes, held, in_rack, row = sizes
-    whole = shape["unit"] // shape["parts"] * shape["held"]
-    systems, own = min(whole, count - unit * whole), ceil(shape["unit"] * planes / in_rack)
-    alike, racks = ceil(min(whole, count) / held) + own, ceil(systems / held) + own
-    band, nth = divmod(unit, max(row // alike, 1))
-    cells = [(band * ceil(alike / row) + n // row, nth * alike + n % row) for n in range(racks)]
-    first = first_of_leaves(racks, own, row)
-    mine, others = cells[first : first + own], cells[:first] + cells[first + own :]
-    at = {(p, plane): mine[(p * planes + plane) // in_rack] for p in range(shape["unit"]) for plane in range(planes)}
-    down = {
-        (others[system // held], at[system // shape["held"] * shape["parts"] + part, plane])
-        for system in range(systems)
-        for part in range(shape["parts"])
-        for plane in range(planes)
-    }
-    return down, at
+    leaves, group = shape["parts"] * planes, shape["held"]
+    per = max(min((row // 2 - 1) * held // group, in_rack // leaves), 1)
+    full, places = count // (per * group), shape["unit"] * shape["units"] // shape["parts"]
+    blocks = [(per * group, per * leaves)] * full
+    if places > full * per:
+        blocks.append((count - full * per * group, (places - full * per) * leaves))
+    return _placed(blocks, held, in_rack, row)
+
+
+def _placed(blocks: list[tuple[int, int]], held: int, in_rack: int, row: int) -> tuple[list[Cell], list[Cell]]:
+    systems, switches = list[Cell](), list[Cell]()
+    alike = ceil(blocks[0][0] / held) + ceil(blocks[0][1] / in_rack)
+    for number, (some, leaves) in enumerate(blocks):
+        band, nth = divmod(number, max(row // alike, 1))
+        own, racks = ceil(leaves / in_rack), ceil(some / held) + ceil(leaves / in_rack)
+        cells = [(band * ceil(alike / row) + n // row, nth * alike + n % row) for n in range(racks)]
+        first = first_of_leaves(racks, own, row)
+        others = cells[:first] + cells[first + own :]
+        systems += [others[n // held] for n in range(some)]
+        switches += [cells[first + n // in_rack] for n in range(leaves)]
+    return systems, switches

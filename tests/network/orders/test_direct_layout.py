@@ -32,8 +32,11 @@ _MODULES = {
 }
 
 
-def made(ports: int, cables: dict[str, Any], system: dict[str, Any] = _PAIR, nic_ports: int = 1) -> ProductsSpec:
-    switch = switch_of(ports, per_cage=2) | {"price_usd": 40_000}
+def made(
+    ports: int, cables: dict[str, Any], system: dict[str, Any] = _PAIR, nic_ports: int = 1, watts: float = 10_000
+) -> ProductsSpec:
+    """Return a catalogue where four switches of few ports fill a rack."""
+    switch = switch_of(ports, per_cage=2) | {"price_usd": 40_000, "power_W": watts}
     nic = {"ports": nic_ports, "Gbps": 400}
     return catalogue(system=system, nic=nic, switch=switch, kilowatts=41, cables=cables, modules=_MODULES)
 
@@ -56,8 +59,8 @@ def modules(layout: Layout) -> dict[str, int]:
 
 
 def test_a_dragonfly_has_copper_in_its_groups_and_fibres_between_them() -> None:
-    # Kim et al., figure 5: 9 groups of 4 switches, 2 NPUs each. A group is a rack of 4 systems and a rack of switches,
-    # 0.6 m apart. A cable has 5 m for both ends.
+    # Kim et al., figure 5: 9 groups of 4 switches, 2 NPUs each. A rack of 4 systems and a rack of their switches are a
+    # block, 0.6 m apart, and a group. A cable has 5 m for both ends.
     found = laid(made(7, {"dac": _DAC, "sr": _SR}), 36, family="dragonfly")
     assert links(found, "switch") == {("dac", 6): 72}
     assert links(found, "group") == {("dac", 5): 9 * 6}
@@ -90,8 +93,8 @@ def test_a_bill_of_a_dragonfly_worked_by_hand() -> None:
 
 
 def test_a_hyperx_has_copper_along_its_lines_and_fibres_along_its_columns() -> None:
-    # 16 systems of two NPUs on 8 ports: 2 down, 3 in the line of 4 and 3 in the column of 4. A line is a rack of
-    # systems and one of switches.
+    # 16 systems of two NPUs on 8 ports: 2 down, 3 in the line of 4 and 3 in the column of 4. A line is a
+    # block of a rack of systems and one of switches.
     found = laid(made(8, {"dac": _DAC, "sr": _SR}), 16, family="hyperx")
     assert (links(found, "switch"), links(found, "line")) == ({("dac", 6): 32}, {("dac", 5): 4 * 6})
     # Four columns; of 6 pairs of lines 3 are 1.2 m apart, 2 are 2.4 m and one is 3.6 m.
@@ -108,8 +111,10 @@ def test_planes_have_cables_of_their_own() -> None:
     two = laid(made(7, {"dac": _DAC, "sr": _SR}, nic_ports=2), 36, family="dragonfly", planes=2)
     one = laid(made(7, {"dac": _DAC, "sr": _SR}), 36, family="dragonfly")
     for tier in ("switch", "group", "groups"):
-        assert links(two, tier) == {way: 2 * number for way, number in links(one, tier).items()}
-    assert modules(two) == {"groups switches twin": 72}
+        assert sum(links(two, tier).values()) == 2 * sum(links(one, tier).values())
+    # Two switches next to each other for each system, so that a rack of switches has those of two systems.
+    assert (one.racks_of_switches, two.racks_of_switches) == (((4, 9),), ((4, 18),))
+    assert links(two, "switch") == {("dac", 6): 144}
 
 
 def test_a_cable_of_two_links_joins_switches_that_have_two() -> None:
@@ -122,17 +127,16 @@ def test_a_cable_of_two_links_joins_switches_that_have_two() -> None:
     assert {run.cable for run in few.runs if run.tier != "switch"} == {"sr"}
 
 
-def test_switches_of_a_group_of_racks_are_in_its_middle() -> None:
-    # 7 groups of 16 racks, each on three switches of 24 ports. A switch takes 0.7 kW and 64 cages of 15 W, so that 24
-    # are in each of two racks between racks 8 and 9: those of the first 8 racks next to these. Two racks of a group are
-    # 1 to 8 places from their switches each.
+def test_switches_are_in_the_middle_of_eight_racks_as_leaves_are() -> None:
+    # 7 groups of 16 racks, each on three switches of 24 ports. A switch takes 0.7 kW and 64 cages of 15 W, so that a
+    # rack takes 24: those of 8 racks, in the middle of these. Two racks each are 1, 2, 3 and 4 places away.
     rack = {"npus": 72, "rails": 4, "is_rack": True, "kW": 132, "cooling": "liquid", "price_usd": 4e6}
-    found = laid(made(128, {"sr": _SR}, rack), 112, family="dragonfly")
-    pair = 7 * 2 * 72
-    places = {("sr", 6): pair, ("sr", 7): 2 * pair, ("sr", 8): 2 * pair, ("sr", 9): pair, ("sr", 10): 2 * pair}
-    assert links(found, "switch") == places
-    # Switches of a group are in the same rack, or 0.6 m apart: 2 x 24 x 23 / 2 and 24 x 24 links.
-    assert links(found, "group") == {("sr", 5): 7 * 24 * 23, ("sr", 6): 7 * 24 * 24}
+    found = laid(made(128, {"sr": _SR}, rack, watts=700), 112, family="dragonfly")
+    pair = 14 * 2 * 72
+    assert links(found, "switch") == {("sr", 6): pair, ("sr", 7): 2 * pair, ("sr", 8): pair}
+    # A group is two blocks of 9 racks in a row. Its switches are in one rack, or 10.4 m apart: 2 x 24 x 23 / 2 links,
+    # and 24 x 24.
+    assert links(found, "group") == {("sr", 5): 7 * 24 * 23, ("sr", 15): 7 * 24 * 24}
     assert (found.system_racks, found.racks_of_switches) == (112, ((24, 14),))
 
 
