@@ -132,7 +132,7 @@ def test_times_are_of_the_stated_batch() -> None:
         ({"fabric": {"switches": ["qm97000"]}}, "did you mean 'qm9700'?"),
         ({"bandwidth": "search"}, "unknown key 'bandwidth'"),
         ({"question": "design"}, "unknown key 'systems'"),
-        ({"fabric": {"families": ["dragonfly"]}}, "fabric.families"),
+        ({"fabric": {"families": ["torus"]}}, "fabric.families"),
     ],
 )
 def test_what_is_refused(changes: dict[str, Any], sentence: str) -> None:
@@ -254,3 +254,23 @@ def test_a_system_without_an_order_within_the_constraints_is_named() -> None:
 def test_bandwidths_of_products_are_not_solved_for() -> None:
     with pytest.raises(InputError, match="are those of the products that it orders"):
         load_open_problem("buy-deepseek-v3-8k")
+
+
+def test_dragonflies_and_hyperx_are_searched_where_a_file_names_them() -> None:
+    """Beyond its switch an NPU has half of its bandwidth, so that a plan takes longer than on a fat tree."""
+    families = ("fat-tree", "dragonfly", "hyperx")
+    fabric = {"switches": "qm9700", "families": families, "ratio": {"leaf": 1, "pod": 1}}
+    direct = order_problem(systems=["hgx-h100"], npus=576, fabric=fabric)
+    assert direct.book is not None
+    texts = [direct.book.notation(place) for place in range(len(direct.book))]
+    one_port = [f"72 hgx-h100 / 1 x 400G / qm9700 {name} 1:1" for name in ("fat tree", "dragonfly", "hyperx")]
+    assert [text for text in texts if "1 x 400G" in text] == one_port
+    plan = direct.notation.written(direct.decode(direct.genome.sample(np.random.Generator(np.random.PCG64(1)), 1)))
+    tree, dragonfly, hyperx = (
+        float(direct.evaluate(direct.read(f"{text} | {plan[0].partition(' | ')[2]}")).objectives[0, 0])
+        for text in one_port
+    )
+    assert tree <= hyperx < dragonfly
+    data = YAML(typ="safe").load(Path(catalogue.__file__).with_name("products-2026.yaml"))
+    for row in search(direct).rows():
+        assert not broken_rules(row["design"].partition(" | ")[0], data)

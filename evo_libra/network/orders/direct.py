@@ -4,10 +4,11 @@ A switch holds whole systems if its ports for NPUs take one, as switches of HPE 
 systems are spread evenly over as few switches as take them. Each plane has a network of its own.
 
 * Dragonfly (Kim, Dally, Scott and Abts, ISCA 2008). With a ratio r, a switch has p ports for NPUs, h = ceil(p / r)
-  ports to other groups, and 2 h - 1 to the other switches of its group. At 1:1 it is balanced: a = 2 p = 2 h. Groups
-  are as few as take the systems, two at least, and of equal size. If they have fewer than 2 h switches, two of these
-  have several links: as many as there are ports for, up to the links of a full group. Each two groups have as many
-  links as their ports allow, over the ratio of groups.
+  ports to other groups, and 2 h - 1 to the other switches of its group. At 1:1 it is balanced: a = 2 p = 2 h. There are
+  two groups at least, of equal size. They are the largest that the systems fill and whose own links give NPUs 7/8 of
+  what the ratios leave them. If they have fewer than 2 h switches, two of these have several links: as many as there
+  are ports for, up to the links of a full group. Each two groups have as many links as their ports allow, over the
+  ratio of groups.
 * HyperX (Ahn, Binkert, Davis, McLaren and Schreiber, SC 2009) of two dimensions. A switch has T ports for NPUs, and K
   links to each other switch of its line of L, so that K L >= T / r; likewise in columns. The grid is the smallest that
   takes the systems. Its sides are as equal as can be, and none is more than twice the other.
@@ -23,7 +24,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil, isqrt
+from math import ceil, inf, isqrt
 
 from evo_libra.errors import InputError
 from evo_libra.network.blocks.routers import group_share, line_share
@@ -164,24 +165,39 @@ def _switches(needs: _Needs) -> Iterator[_Switch]:
 
 def _dragonfly(needs: _Needs) -> Direct:
     switch, far = _balanced(needs)
-    most = 2 * far // switch.spread * switch.held
-    groups = max(ceil(needs.count / most), 2)
-    unit = ceil(ceil(needs.count / groups) / switch.held) * switch.spread
-    systems = unit // switch.spread * switch.held
-    groups = ceil(needs.count / systems)
-    if groups < _TWO or unit < _TWO:
-        raise needs.refusal("it has two groups of two switches at least")
-    near = min(ceil(Fraction(2 * far, unit)), (needs.ports - switch.down - far) // (unit - 1))
+    unit, near = _group(needs, switch, far)
+    groups = ceil(needs.count / (unit // switch.spread * switch.held))
     pair = int(unit * far / needs.far_ratio) // (groups - 1)
     if not pair:
         raise needs.refusal(f"a group has {int(unit * far / needs.far_ratio):,} links to {groups - 1:,} others")
-    leaf = _npus(needs, switch)
-    filled = needs.count * needs.active / (leaf * unit)
-    share = group_share(leaf, unit, filled, pair=pair / needs.lines, links=near / needs.lines) / _TWO
+    share = _group_share(needs, switch, unit, near=near, pair=pair) / _TWO
     return _built(
         needs, switch, unit=unit, units=groups, links=(near, pair), far=ceil(pair * (groups - 1) / unit),
         shares=(share, share),
     )  # fmt: skip
+
+
+def _group(needs: _Needs, switch: _Switch, far: int) -> tuple[int, int]:
+    """Return the switches of a group and the links of two of them: the largest group whose links suffice."""
+    fewest = max(ceil(needs.count / (2 * far // switch.spread * switch.held)), _TWO)
+    sizes = (ceil(ceil(needs.count / groups) / switch.held) * switch.spread for groups in range(fewest, 2 * fewest + 1))
+    found = []
+    for unit in dict.fromkeys(
+        size for size in sizes if size >= _TWO and needs.count > size // switch.spread * switch.held
+    ):
+        near = min(ceil(Fraction(2 * far, unit)), (needs.ports - switch.down - far) // (unit - 1))
+        found.append((unit, near))
+    if not found:
+        raise needs.refusal("it has two groups of two switches at least")
+    enough = _NEARLY / max(float(needs.ratio * needs.far_ratio), 1.0)
+    return next((one for one in found if _group_share(needs, switch, one[0], near=one[1]) >= enough), found[0])
+
+
+def _group_share(needs: _Needs, switch: _Switch, unit: int, *, near: int, pair: float = inf) -> float:
+    """Return the share of an all-to-all that the links in groups let through, and those between groups."""
+    leaf = _npus(needs, switch)
+    groups = needs.count * needs.active / (leaf * unit)
+    return group_share(leaf, unit, groups, pair=pair / needs.lines, links=near / needs.lines)
 
 
 def _balanced(needs: _Needs) -> tuple[_Switch, int]:
@@ -251,3 +267,5 @@ def _pairs(parts: int) -> int:
 
 
 _TWO = 2
+_NEARLY = 7 / 8
+"""Links of a group suffice if NPUs have this part of what the ratios leave them."""

@@ -30,23 +30,37 @@ def shape_of(order: dict[str, Any], ports: int) -> Shape | None:
         if order["family"] == "dragonfly":
             far = ceil(switch["down"] / ratio)
             if switch["down"] + far + 2 * far - 1 <= ports and switch["parts"] <= 2 * far:
-                return _dragonfly(order["count"], switch, far, ports - switch["down"] - far, pod)
+                return _dragonfly(order, switch, far, ports - switch["down"] - far, (ratio, pod))
         elif found := _hyperx(order["count"], switch, ports, ratio):
             return found
     return None
 
 
-def _dragonfly(count: int, switch: Shape, far: int, rest: int, pod: Fraction) -> Shape | None:
-    """Return the groups: as few as take the systems, of equal size."""
-    systems = 2 * far // switch["parts"] * switch["held"]
-    groups = max(2, ceil(count / systems))
-    unit = ceil(ceil(count / groups) / switch["held"]) * switch["parts"]
-    groups = ceil(count * switch["parts"] / (unit * switch["held"]))
-    if pod < 1 or groups < 2 or unit < 2:
+def _dragonfly(order: dict[str, Any], switch: Shape, far: int, rest: int, ratios: tuple[Fraction, ...]) -> Shape | None:
+    """Return the groups: the largest whose own links suffice, or the largest of all."""
+    count, found = order["count"], []
+    fewest = max(2, ceil(count / (2 * far // switch["parts"] * switch["held"])))
+    for groups in range(fewest, 2 * fewest + 1):
+        unit = ceil(ceil(count / groups) / switch["held"]) * switch["parts"]
+        units = ceil(count * switch["parts"] / (unit * switch["held"]))
+        if unit > 1 and units > 1:
+            near = min(ceil(2 * far / unit), rest // (unit - 1))
+            found.append(switch | {"unit": unit, "units": units, "near": near})
+    enough = Fraction(7, 8) / max(ratios[0] * ratios[1], Fraction(1))
+    shape = next((one for one in found if _near_share(order, one) >= enough), found[0] if found else None)
+    if shape is None or ratios[1] < 1:
         return None
-    near = min(ceil(2 * far / unit), rest // (unit - 1))
-    pair = int(Fraction(unit * far) / pod / (groups - 1))
-    return switch | {"unit": unit, "units": groups, "near": near, "far": pair} if pair else None
+    shape["far"] = int(Fraction(shape["unit"] * far) / ratios[1] / (shape["units"] - 1))
+    return shape if shape["far"] else None
+
+
+def _near_share(order: dict[str, Any], shape: Shape) -> Fraction:
+    """Return the part of its bandwidth that links within groups leave an NPU in an all-to-all of all."""
+    ports = order["ports"] // order["planes"]
+    npus = Fraction(shape["down"] * order["active"], ports * order["npus"])
+    total, group = order["count"] * order["active"], npus * shape["unit"]
+    sent = npus * npus * (1 + 2 * (total / group - 1))
+    return min(Fraction(shape["near"], ports) * (total - 1) / sent, Fraction(total - 1, total))
 
 
 def _hyperx(count: int, switch: Shape, ports: int, ratio: Fraction) -> Shape | None:

@@ -84,6 +84,16 @@ def test_small_groups_have_parallel_links() -> None:
     assert (found.near, found.far, found.unit_links, found.far_unit_links) == (60, 32, 2 * 120 * 4, 512)
 
 
+def test_as_few_groups_as_have_enough_links() -> None:
+    # 72 servers on 36 switches: 2 groups of 18 have 32 ports for 17 others, one link each, and 18 x 1 of the 24 that
+    # 2 p - p / 2 needs; 3 of 12 have 2 each, 24 of 26.7: 90 %.
+    found = direct(72, family="dragonfly")
+    assert shape(found) == (16, 12, 3, 2, 96)
+    near = 2 * 575 / (16**2 * 5)
+    assert found.leaf_share == pytest.approx(near / 2)
+    assert near == pytest.approx(0.898, abs=1e-3)
+
+
 def test_a_rack_is_spread_over_switches() -> None:
     # 72 ports do not fit 32 down: three switches with 24 each. 48 of them are a group of 16 racks.
     found = direct(112, 128, _NVL72, family="dragonfly")
