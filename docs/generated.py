@@ -40,6 +40,7 @@ PLACES = {
     "parts": "evo_libra.network.catalog.parts.load_parts_spec",
     "products": "evo_libra.network.orders.catalog.load_products",
     "designs": "evo_libra.network.catalog.designs.reference_designs",
+    "clusters": "evo_libra.network.catalog.clusters.reference_orders",
     "failures": "evo_libra.network.catalog.failures.load_failure_specs",
     "hosts": "evo_libra.network.catalog.hosts.load_hosts",
     "rates of hosts": "evo_libra.network.catalog.hosts.RATES",
@@ -329,6 +330,15 @@ def designs() -> str:
     return table(["name", "what it is, and its source", "design", "NPUs", "year"], rows)
 
 
+def clusters() -> str:
+    """Return a table of the reference orders."""
+    rows = [
+        [f"`{name}`", f"{one.title}: {' '.join(one.source.split())}", f"`{one.order}`", _sizes(one.npus), str(one.year)]
+        for name, one in named("clusters")().items()
+    ]
+    return table(["name", "what it is, and its source", "order", "NPUs", "year"], rows)
+
+
 def hosts() -> str:
     """Return a table of the hosts."""
     keys = ("npus", "price_usd", "power_W", *named("rates of hosts"), "ssd_price_usd")
@@ -499,6 +509,7 @@ GENERATORS: Mapping[str, Callable[..., str]] = {
         ages,
         blocks,
         choices,
+        clusters,
         commands,
         designs,
         engines,

@@ -14,6 +14,7 @@ from evo_libra.explain.difference import busy_times
 from evo_libra.explain.explain import breakdown_of
 from evo_libra.explain.labels import noun
 from evo_libra.explain.neighbours import neighbours, objectives_of, shadow_price, slack
+from evo_libra.explain.order_remarks import order_remarks
 from evo_libra.explain.reasons import compared_with, difference
 from evo_libra.explain.record import Breakdown, DesignRecord, DimensionUse
 from evo_libra.network.transport import approximation
@@ -86,6 +87,7 @@ def design_record(
         standing=() if front is None else _position(front, row, objectives),
         approximation=approximation([design]).get("approximation", ""),
         warnings=tuple(warnings_of(problem, population)),
+        remarks=order_remarks(problem, population),
         shares=beyond,
         breakdown=breakdown,
     )

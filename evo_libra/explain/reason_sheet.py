@@ -198,7 +198,7 @@ def evaluated(record: DesignRecord) -> list[Section]:
     wide = max(len(name) for name, _ in figures)
     lines = [f"{name:<{wide}}  {text}" for name, text in figures]
     broken = [f"broken: {sentence}" for sentence in record.violations]
-    head = section(short_design(record.design), lines, broken)
+    head = section(short_design(record.design), lines, broken, record.remarks)
     return [head, *workload_sections(record.breakdown), money_section(record.breakdown)]
 
 

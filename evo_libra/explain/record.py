@@ -201,6 +201,7 @@ class DesignRecord:
     dimensions, steps : None where they are not asked for; they take a few hundred evaluations.
     better_steps : those that are better in one objective and no worse in the others.
     warnings : what concerns its times; `notes` : what concerns those of its problem.
+    remarks : what an order loses by the products that it has together.
     """
 
     name: str
@@ -213,6 +214,7 @@ class DesignRecord:
     standing: tuple[str, ...]
     approximation: str = ""
     warnings: tuple[Warned, ...] = ()
+    remarks: tuple[str, ...] = ()
     shares: BeyondLinks | None = None
     breakdown: Breakdown
     dimensions: tuple[DimensionUse, ...] | None = None

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from evo_libra.arrays import IntArray, Population
+from evo_libra.errors import InputError
 from evo_libra.front.front import Front
 from evo_libra.network.blocks.registry import BLOCKS
+from evo_libra.network.catalog.clusters import ReferenceOrder, reference_orders
 from evo_libra.network.catalog.designs import ReferenceDesign, reference_designs
 from evo_libra.network.catalog.technologies import Catalog
-from evo_libra.network.fabric import Fabric, parse_fabric, population_of
+from evo_libra.network.fabric import Fabric, fabrics_of, parse_fabric, population_of
+from evo_libra.network.orders.notation import read_order
+from evo_libra.problem.orders import OrderBook, pool_of
 from evo_libra.problem.plans import fitting
 from evo_libra.problem.pricing.catalog import with_own_technologies
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.protocol import COST, TIME, HasReferences, SearchProblem
+from evo_libra.problem.protocol import COST, FOLDED, TIME, HasReferences, SearchProblem
+from evo_libra.problem.written_orders import BAR, networks_of_orders, place_of
 
 CHEAPER, FASTER = "cheaper_at_equal_time_percent", "faster_at_equal_cost_percent"
+
+_COSTS = (COST.column, "order_cost_usd")
+"""Columns of the cost that designs are compared by, the first that a front has."""
 
 _ROUNDING = 1e-12
 
@@ -53,17 +61,52 @@ def reference_points(problem: SearchProblem) -> list[ReferencePoint]:
             ReferencePoint(one.name, one.design, _figures(problem, one.objectives), one.source, one.year)
             for one in problem.references()
         ]
-    if not isinstance(problem, Problem) or problem.book is not None:
+    if not isinstance(problem, Problem):
         return []
+    if problem.book is not None:
+        return list(_ordered(problem, problem.book))
     found = []
     for name, reference in reference_designs().items():
         for design in _designs_of(problem, reference):
             evaluation = problem.evaluate(design)
             if evaluation.violation[0] == 0:
-                figures = _figures(problem, evaluation.objectives[:, 0].tolist())
-                source = " ".join(reference.source.split())
-                found.append(ReferencePoint(name, design, figures, source, reference.year))
+                found.append(_point(problem, name, design, evaluation.objectives[:, 0].tolist(), reference))
     return found
+
+
+def _point(
+    problem: Problem, name: str, design: str, values: Sequence[float], reference: ReferenceDesign | ReferenceOrder
+) -> ReferencePoint:
+    source = " ".join(reference.source.split())
+    return ReferencePoint(name, design, _figures(problem, values), source, reference.year)
+
+
+def _ordered(problem: Problem, book: OrderBook) -> Iterator[ReferencePoint]:
+    """Yield the reference orders that a problem allows and that meet its limits, under their best plans."""
+    for name, reference in reference_orders().items():
+        for place in _places(book, reference):
+            network = networks_of_orders(book, np.array([place]))
+            fabrics = fabrics_of(network, book.catalog.names)
+            network = replace(network, schedule=problem.time.schedules.read(fabrics, network.block))
+            if (plans := _best_plans(problem, network)) is None:
+                continue
+            design = BAR.join([book.notation(place), *plans])
+            evaluation = problem.evaluate(design)
+            if evaluation.violation[0] == 0:
+                yield _point(problem, name, design, evaluation.objectives[:, 0].tolist(), reference)
+
+
+def _places(book: OrderBook, reference: ReferenceOrder) -> Iterator[int]:
+    """Yield the places of a reference order among the orders of a problem: one for each number of its systems."""
+    for pool in book.pools:
+        _, count, active = pool
+        try:
+            order = read_order(reference.at(count, count * active), book.products)
+            place = place_of(order, book) if pool_of(order) == pool else None
+        except InputError:  # A catalogue of one's own may lack its products.
+            continue
+        if place is not None:
+            yield place
 
 
 def _figures(problem: SearchProblem, values: Sequence[float]) -> Mapping[str, float]:
@@ -100,12 +143,20 @@ def _planned(problem: Problem, fabric: Fabric, npu: str | None) -> Fabric | None
     bare = replace(fabric, npu=None)
     network = population_of([bare], problem.catalog.names, len(problem.choices))
     network = with_own_technologies(network, problem.catalog, [npu])
-    held = [_held(problem, network, place) for place in range(len(problem.time.tables))]
-    if not problem.time.fits(network.npus)[0] or not all(map(len, held)):
+    if not problem.time.fits(network.npus)[0]:
         return None
     network = replace(network, schedule=problem.time.schedules.read([bare], network.block))
+    plans = _best_plans(problem, network)
+    return None if plans is None else replace(fabric, plans=plans)
+
+
+def _best_plans(problem: Problem, network: Population) -> tuple[str, ...] | None:
+    """Return the fastest plan of each workload on one network, or the balanced ones; None where none fits."""
+    held = [_held(problem, network, place) for place in range(len(problem.time.tables))]
+    if not all(map(len, held)):
+        return None
     served = any(loop.served is not None for loop in problem.time.open_loops)
-    return replace(fabric, plans=(_balanced if served else _fastest)(problem, network, held))
+    return (_balanced if served else _fastest)(problem, network, held)
 
 
 def _balanced(problem: Problem, network: Population, held: Sequence[IntArray]) -> tuple[str, ...]:
@@ -155,14 +206,15 @@ def compared(front: Front, point: ReferencePoint) -> dict[str, float | None]:
     """Return what the cheapest design that is as fast saves of the cost, in %, and the fastest as cheap of the time.
 
     A figure is negative where the front is worse, None where it has no such design. There is none without both
-    objectives.
+    objectives. Of orders a row is as fast or as cheap to 1 %, as a front of orders has no two rows that are nearer.
     """
-    time, cost = TIME.column, COST.column
+    time, cost = TIME.column, next((name for name in _COSTS if name in front.objectives), "")
     if not {time, cost} <= set(front.objectives):
         return {}
+    near = _ROUNDING if cost == COST.column else FOLDED
     found: dict[str, float | None] = {}
     for key, saved, limit in ((CHEAPER, cost, time), (FASTER, time, cost)):
-        as_good = front.frame[limit].to_numpy() <= point.figures[limit] * (1.0 + _ROUNDING)
+        as_good = front.frame[limit].to_numpy() <= point.figures[limit] * (1.0 + near)
         best = front.frame[saved].to_numpy()[as_good]
         found[key] = 100.0 * (1.0 - float(best.min()) / point.figures[saved]) if len(best) else None
     return found

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from evo_libra.arrays import Population
+from evo_libra.arrays import IntArray, Population
 from evo_libra.errors import InputError, shortened
 from evo_libra.network.fabric import Fabric, fabrics_of
 from evo_libra.network.orders.check import violations
 from evo_libra.network.orders.choices import built_of
 from evo_libra.network.orders.differences import not_among
 from evo_libra.network.orders.notation import read_order
+from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.text import is_order, split_options, with_options
 from evo_libra.network.orders.topology import topology_of
 from evo_libra.problem.orders import OrderBook
@@ -46,14 +47,10 @@ class OrderNotation:
         texts = [designs] if isinstance(designs, str) else designs
         heads, options, plans = zip(*(_split(text) for text in texts), strict=True)
         structure = np.array([self._place(head) for head in heads], dtype=np.int64)
-        npus, technology = self.book.structures.look_up(structure)
-        kits = self.book.catalog.technologies
-        rate = np.array([one.bandwidth_cap or 0.0 for one in kits])[technology]
-        blocks = self.book.blocks[technology]
-        population = Population(npus=npus, block=blocks, technology=technology, bandwidth=np.where(npus > 1, rate, 0.0))
+        population = networks_of_orders(self.book, structure)
         rows = zip(fabrics_of(population, self.book.catalog.names), options, plans, strict=True)
         fabrics = [replace(fabric, options=named, plans=mine) for fabric, named, mine in rows]
-        population = replace(population, schedule=self.time.schedules.read(fabrics, blocks))
+        population = replace(population, schedule=self.time.schedules.read(fabrics, population.block))
         names: list[str | None] = [self.book.names[place] for place in self.book.pool[structure].tolist()]
         if len(self.book.names) == 1:
             names = [None] * len(names)
@@ -72,10 +69,8 @@ class OrderNotation:
         broken = violations(order, self.book.products, self.book.limits)
         if broken:
             raise InputError(f"the order '{text}' cannot be bought: {broken[0]}")
-        built = built_of(order, topology_of(order, self.book.products))
-        for place, (one, tree) in enumerate(zip(self.book.orders, self.book.trees, strict=True)):
-            if built_of(one, tree) == built:
-                return place
+        if (place := place_of(order, self.book)) is not None:
+            return place
         why = not_among(order, self.book.orders)
         raise InputError(f"the order '{text}' is none of the {len(self.book):,} that the file allows: {why}")
 
@@ -106,6 +101,25 @@ class OrderNotation:
         return (
             found | plan_columns(population, self.time.tables) | dimension_columns(population, self.book.catalog.names)
         )
+
+
+def place_of(order: Order, book: OrderBook) -> int | None:
+    """Return the place of an order, or of one that builds the same; None where the file allows no such order.
+
+    An `InputError` says that its switches have no ports for its NPUs.
+    """
+    built = built_of(order, topology_of(order, book.products))
+    pairs = enumerate(zip(book.orders, book.trees, strict=True))
+    return next((place for place, (one, tree) in pairs if built_of(one, tree) == built), None)
+
+
+def networks_of_orders(book: OrderBook, places: IntArray) -> Population:
+    """Return the networks of (n,) orders by their places, without plans."""
+    npus, technology = book.structures.look_up(places)
+    rate = np.array([one.bandwidth_cap or 0.0 for one in book.catalog.technologies])[technology]
+    return Population(
+        npus=npus, block=book.blocks[technology], technology=technology, bandwidth=np.where(npus > 1, rate, 0.0)
+    )
 
 
 def _split(text: str) -> tuple[str, tuple[tuple[str, str], ...], tuple[str, ...]]:

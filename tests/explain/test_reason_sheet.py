@@ -100,6 +100,11 @@ def test_a_design_evaluated() -> None:
     assert isinstance(table, Table)
 
 
+def test_an_order_evaluated_says_what_it_loses_by_its_products() -> None:
+    head, _ = evaluated(replace(RECORD, remarks=("a rack takes 3",)))
+    assert head.parts[-1] == "a rack takes 3"
+
+
 def test_a_design_explained() -> None:
     steps = (step("more", 90.0, 1100.0), step("less", 125.0, 900.0))
     record = replace(

@@ -115,7 +115,7 @@ def test_no_other_plan_is_faster(name: str) -> None:
     ("time", "cost", "cheaper", "faster", "said"),
     [
         (20.0, 200.0, 50.0, 50.0, "the front is 50.0 % cheaper at equal time, 50.0 % faster at equal cost"),
-        (10.0, 200.0, 0.0, 0.0, "the front is 0.0 % cheaper at equal time, 0.0 % faster at equal cost"),
+        (10.0, 200.0, 0.0, 0.0, "the front has one that is as fast and as cheap"),
         (10.0, 160.0, -25.0, -100.0, "the front is 25.0 % more expensive at equal time, 100.0 % slower at equal cost"),
         (9.0, 400.0, None, -100.0 / 9, "the front has no design as fast, and is 11.1 % slower at equal cost"),
         (40.0, 50.0, -100.0, None, "the front has no design as cheap, and is 100.0 % more expensive at equal time"),

@@ -144,8 +144,10 @@ def _rack(order: Order, products: ProductsSpec, limits: Limits) -> Iterator[str]
     if rack is None:
         return
     most = limits.rack_kW if system.is_rack or system.cooling == "liquid" else rack.kW
-    if system.kW is not None and most is not None and system.kW > most:
-        yield f"{order.system} takes {system.kW:g} kW; a rack has {most:g} kW"
+    if system.kW is not None and most is not None and system.kW / system.racks > most:
+        yield f"{order.system} takes {system.kW / system.racks:.4g} kW; a rack has {most:g} kW"
+    if system.racks > 1 and order.count > 1:
+        yield f"{order.system} fills {system.racks} racks; no source says how {order.count:,} of them are cabled"
     if not system.is_rack and system.height_U > rack.U:
         yield f"{order.system} takes {system.height_U:g} units; a rack has {rack.U:g}"
 

@@ -3,7 +3,7 @@
 A block is some groups of systems that share leaves, with the racks of those leaves in its middle. A builder cables a
 block along one row: it starts a new row where it would not end in its row, and a longer one has rows of its own. Places
 that stay empty are not paid for. Spines have rows of their own in the middle of the room, and cores have rows next to
-those. Rows are too far apart for copper, so that all above leaves is optical, as in reference architectures. Where one
+those. Rows are too far apart for copper, so that all above leaves is optical, as in reference architectures. If one
 row has places for all racks, spines and cores stand in it between two blocks.
 """
 
@@ -81,7 +81,7 @@ class Block:
     def system_places(self, row: int) -> IntArray:
         """Return the places of systems, which leave out those of leaves."""
         places = np.arange(self.systems.racks)
-        return places + self.leaf_racks * (places >= self.leaf_places(row)[0])
+        return np.asarray(places + self.leaf_racks * (places >= self.leaf_places(row)[0]))
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ def product_mistakes(spec: ProductsSpec) -> Found:
     for name, system in spec.systems.items():
         yield from _below(("systems", name), _system(system, spec.nics, spec.ocs))
     for name, nic in spec.nics.items():
-        yield from _below(("nics", name), _nic(nic))
+        yield from _below(("nics", name), _nic(nic, [one for one in spec.systems.values() if name in one.nics]))
     for name, switch in spec.switches.items():
         yield from _below(("switches", name), _switch(switch))
     for name, cable in spec.cables.items():
@@ -76,6 +76,8 @@ def _system(system: SystemSpec, nics: Mapping[str, NicSpec], ocs: Mapping[str, O
     yield from _sizes(system)
     yield from _rent(system, ocs)
     yield from _slots(system, nics)
+    if system.racks > 1 and not system.is_rack:
+        yield ("racks",), f"found {system.racks} of a system that is no rack"
     if not (system.height_U or system.is_rack or "rack" in system.includes):
         yield ("height_U",), "found 0 for a system that is no rack and includes none; rack units are needed"
 
@@ -117,9 +119,11 @@ def _slots(system: SystemSpec, nics: Mapping[str, NicSpec]) -> Found:
             yield ("nics", index), f"{name} has {slowest:g} GB/s at least, a slot {system.slots.GBps:g} GB/s"
 
 
-def _nic(nic: NicSpec) -> Found:
+def _nic(nic: NicSpec, systems: Sequence[SystemSpec]) -> Found:
     for index, mode in enumerate(nic.modes):
-        if mode.ports % mode.per_cage:
+        # NPUs of a server or a tray may share cages.
+        shared = systems and all(one.rails * mode.ports % mode.per_cage == 0 for one in systems)
+        if mode.ports % mode.per_cage and not shared:
             yield ("modes", index, "per_cage"), f"found {mode.per_cage}, which does not divide {mode.ports} ports"
         if mode.Gbps % mode.lane_Gbps:
             yield ("modes", index, "lane_Gbps"), f"{mode.Gbps:g} Gb/s is no whole number of lanes of {mode.lane_Gbps:g}"

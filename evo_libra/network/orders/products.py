@@ -106,6 +106,7 @@ class SystemSpec(ProductSpec):
     height_U: Amount = Field(0.0, description="rack units")
     per_rack: Count | None = Field(None, description="most systems of a rack in the maker's reference architecture")
     is_rack: bool = Field(default=False, description="whether one is a rack of its own")
+    racks: Count = Field(1, description="racks that such a one fills; several of it are joined by its maker alone")
     free_U: Amount = Field(0.0, description="units that such a rack has left for leaves")
     cooling: Literal["air", "liquid"] = Field("air", description="how it is cooled")
     management_ports: Count = Field(1, description="ports of management controllers")

@@ -21,14 +21,14 @@ def systems_of_rack(order: Order, products: ProductsSpec) -> int:
     switch, rack = switch_of(order, products), room_of(products).rack
     kilowatts = system.kW or 0.0 if system.cooling == "air" else 0.0
     for systems in range(held, 0, -1):
-        leaves = _leaves(order, products, systems)
+        leaves = leaves_of_rack(order, products, systems)
         fits = systems * system.height_U + leaves * switch.height_U <= rack.U
         if fits and systems * kilowatts + leaves * (switch.power_W or 0.0) / _KILO <= rack.kW:
             return systems
     raise InputError(f"a rack of {rack.U:g} units and {rack.kW:g} kW does not take {order.system} with its leaves")
 
 
-def _leaves(order: Order, products: ProductsSpec, systems: int) -> int:
+def leaves_of_rack(order: Order, products: ProductsSpec, systems: int) -> int:
     """Return the leaves of some systems in a rack, those of all planes."""
     down, ends = ports_of(order, products)[0].split, order.npus * order.ports // order.planes
     held = down // ends

@@ -27,7 +27,7 @@ def catalog(name: str | None = None, *, sources: bool = False, stale: int | None
     Parameters
     ----------
     name:
-        Show only this catalogue (a name, or a .yaml file), accelerator or model, the designs, hosts or failures.
+        Show only this catalogue (a name, or a .yaml file), accelerator or model, or designs, clusters, hosts, failures.
     sources:
         Show where the figures come from, in place of the figures.
     stale:
@@ -118,12 +118,14 @@ def _one(name: str) -> dict[str, Any]:
 
 def _listed(name: str) -> dict[str, Any]:
     """Return a list as its file has it."""
+    from evo_libra.network.catalog.clusters import reference_orders
     from evo_libra.network.catalog.designs import reference_designs
     from evo_libra.network.catalog.failures import load_failure_specs
     from evo_libra.network.catalog.hosts import load_hosts
 
     loaders: dict[str, Callable[[], Mapping[str, BaseModel]]] = {
-        "designs": reference_designs, "hosts": load_hosts, "failures": load_failure_specs
+        "designs": reference_designs, "clusters": reference_orders, "hosts": load_hosts,
+        "failures": load_failure_specs,
     }  # fmt: skip
     specs = loaders[name]()
     return {each: spec.model_dump(mode="json", exclude_none=name == "hosts") for each, spec in specs.items()}

@@ -43,7 +43,9 @@ def evaluate(
     record = found.record()
     differences = _differences(found.problem, found.problem.read(found.design))
     if as_json:
-        print_json({**plain(record, _KEYS), "warnings": plain(record.warnings), "differences": plain(differences)})
+        more = {"remarks": list(record.remarks)} if found.problem.book else {}
+        listed = {"warnings": plain(record.warnings), "differences": plain(differences)}
+        print_json({**plain(record, _KEYS), **more, **listed})
     else:
         print_sections(evaluated(record))
         print_folded(*record.warnings, *differences, *filter(None, [record.shares]))

@@ -108,12 +108,15 @@ def _models() -> Iterator[Entry]:
 
 
 def _lists() -> Iterator[Entry]:
+    from evo_libra.network.catalog.clusters import reference_orders
     from evo_libra.network.catalog.designs import reference_designs
     from evo_libra.network.catalog.failures import load_failure_specs
     from evo_libra.network.catalog.hosts import load_hosts
 
     for name, design in reference_designs().items():
         yield _dated("reference design", name, design)
+    for name, cluster in reference_orders().items():
+        yield Entry("reference order", name, max(cluster.year, newest_year([cluster.source])))
     for name, host in load_hosts().items():
         yield Entry("host", name, newest_year([host.source, *host.sources.values()]))
     for name, failure in load_failure_specs().items():

@@ -10,8 +10,8 @@ from evo_libra.ui.tables.output import new_console, print, print_narrow, print_t
 from evo_libra.ui.tables.parts import figure, show_part_sources, show_parts
 from evo_libra.ui.tables.products import show_product_sources, show_products
 
-LISTS = ("designs", "hosts", "failures")
-"""Lists by name: reference designs, nodes around accelerators, and how often parts fail."""
+LISTS = ("designs", "clusters", "hosts", "failures")
+"""Lists by name: reference designs, reference orders, nodes around accelerators, and how often parts fail."""
 
 
 def show_catalog(data: Mapping[str, Any], *, sources: bool) -> None:
@@ -76,6 +76,12 @@ def _show_designs(_: str, designs: Mapping[str, Any]) -> None:
     rows = [(name, one["design"], _sizes(one["npus"]), str(one["year"])) for name, one in designs.items()]
     columns = ("name", "design", "NPUs", "year")
     print_table("reference designs; N is the dimension that grows", columns, rows, fold=columns[:3])
+
+
+def _show_clusters(_: str, clusters: Mapping[str, Any]) -> None:
+    rows = [(name, one["order"], _sizes(one["npus"]), str(one["year"])) for name, one in clusters.items()]
+    columns = ("name", "order", "NPUs", "year")
+    print_table("reference orders; N is the number of systems", columns, rows, left=columns[:2], fold=columns[:3])
 
 
 def _design_sources(_: str, designs: Mapping[str, Any]) -> None:
@@ -173,10 +179,10 @@ def _linear_sources(name: str, catalog: Mapping[str, Any]) -> None:
 _FIGURES: Mapping[str, Callable[[str, Any], None]] = {
     "catalogs": _show_linear, "parts_catalogs": show_parts, "product_catalogs": show_products,
     "accelerators": _show_accelerator, "language_models": _show_model, "recommendation_models": _show_model,
-    "designs": _show_designs, "hosts": _show_hosts, "failures": _show_failures,
+    "designs": _show_designs, "clusters": _show_clusters, "hosts": _show_hosts, "failures": _show_failures,
 }  # fmt: skip
 _SOURCES: Mapping[str, Callable[[str, Any], None]] = {
     "catalogs": _linear_sources, "parts_catalogs": show_part_sources, "product_catalogs": show_product_sources,
     "accelerators": _accelerator_sources, "language_models": _model_sources, "recommendation_models": _model_sources,
-    "designs": _design_sources, "hosts": _host_sources, "failures": _failure_sources,
+    "designs": _design_sources, "clusters": _design_sources, "hosts": _host_sources, "failures": _failure_sources,
 }  # fmt: skip

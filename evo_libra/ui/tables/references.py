@@ -20,6 +20,7 @@ def show_references(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -
     if not rows:
         return
     from evo_libra.front.families import short_plans
+    from evo_libra.network.orders.text import is_order
     from evo_libra.ui.tables.design_table import BANDWIDTH, NETWORK, PLAN, folded_head
 
     if not is_network(str(rows[0]["design"])):
@@ -28,6 +29,10 @@ def show_references(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -
         print_table("designs to compare with", head, cells, left=("name", "what it is"), fold=("what it is",))
         return
     plans, shared = short_plans([str(row["design"]).partition(" | ")[2] for row in rows])
+    if is_order(str(rows[0]["design"])):
+        _show_orders(rows, columns)
+        print_folded(*([f"their plans: {shared}"] if shared else []), *reference_sentences(rows))
+        return
     planned = [PLAN] if any(plans) else []
     print_table(
         "reference designs of this size; `evo-libra catalog designs` has their sources",
@@ -46,14 +51,32 @@ def show_references(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -
     print_folded(*reference_sentences(rows))
 
 
+def _show_orders(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
+    """Print reference orders with their objectives in the units that people say."""
+    from evo_libra.ui.tables.design_table import folded_head, unit_of
+
+    values = [[float(row[column]) for row in rows] for column in columns]
+    units = [unit_of(column, some) for column, some in zip(columns, values, strict=True)]
+    heads = [
+        f"{column.rpartition('_')[0]}\n[{unit}]" if unit else folded_head(column)
+        for column, (unit, _) in zip(columns, units, strict=True)
+    ]
+    cells = [[number(one / size) for one in some] for some, (_, size) in zip(values, units, strict=True)]
+    print_table(
+        "reference orders of this size; `evo-libra catalog clusters` has their sources", ("name", *heads, "order"),
+        [
+            [str(row["name"]), *(some[n] for some in cells), str(row["design"]).partition(" | ")[0]]
+            for n, row in enumerate(rows)
+        ],
+        left=("name", "order"), fold=("name", "order"),
+    )  # fmt: skip
+
+
 def _network(design: str) -> str:
     """Return the short network of a design, and its accelerator where it names one."""
     from evo_libra.front.families import short_network
     from evo_libra.network.fabric import parse_fabric
-    from evo_libra.network.orders.text import is_order
 
-    if is_order(design):
-        return short_network(design)
     return " ".join(filter(None, (short_network(design), parse_fabric(design).npu)))
 
 
@@ -115,11 +138,17 @@ def comparison(row: Mapping[str, Any]) -> str:
     cheaper, faster = row[CHEAPER], row[FASTER]
     if cheaper is None and faster is None:
         return "the front has no design as fast or as cheap"
+    if cheaper is not None and faster is not None and max(abs(cheaper), abs(faster)) < _SEEN:
+        return "the front has one that is as fast and as cheap"
     cost = "" if cheaper is None else f"{_percent(cheaper, 'cheaper', 'more expensive')} at equal time"
     time = "" if faster is None else f"{_percent(faster, 'faster', 'slower')} at equal cost"
     if cheaper is None:
         return f"the front has no design as fast, and is {time}"
     return f"the front is {cost}, {time}" if time else f"the front has no design as cheap, and is {cost}"
+
+
+_SEEN = 0.05
+"""Percent below which a difference is shown as 0.0."""
 
 
 def _percent(value: float, better: str, worse: str) -> str:

@@ -7,6 +7,7 @@ planes, layer, mode, rack, tier, cages, leaf, direct, reach.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from fractions import Fraction
 from math import ceil
 from typing import Any
@@ -18,10 +19,10 @@ Catalogue = dict[str, Any]
 MONTH = "2026-11"
 
 
-def broken_rules(text: str, catalogue: Catalogue) -> set[str]:
+def broken_rules(text: str, catalogue: Catalogue, states: Collection[str] = ("buy",)) -> set[str]:
     """Return the rules that an order in the notation breaks; those of the network where the products break none."""
     order = parsed(text, catalogue)
-    broken = _products(order, catalogue)
+    broken = _products(order, catalogue, states)
     return broken or (_network(order, catalogue) if order["switch"] else set())
 
 
@@ -70,18 +71,20 @@ def _parsed_fabric(text: str) -> dict[str, Any]:
     }
 
 
-def _products(order: dict[str, Any], catalogue: Catalogue) -> set[str]:
+def _products(order: dict[str, Any], catalogue: Catalogue, states: Collection[str]) -> set[str]:
     system = catalogue["systems"][order["system"]]
     parts = [system]
     parts += [catalogue["nics"][order["nic"]]] if order["nic"] else []
     parts += [catalogue["switches"][order["switch"]]] if order["switch"] else []
-    broken = {"sale" for part in parts if not _is_sold(part)}
+    broken = {"sale" for part in parts if not _is_sold(part, states)}
     sizes = system["npus"] if isinstance(system["npus"], list) else [system["npus"]]
     if order["npus"] not in sizes or order["active"] not in system.get("active", [order["npus"]]):
         broken.add("domain")
     rack = catalogue["room"]["rack"]
     if not system.get("is_rack") and (_air_kilowatts(system) > rack["kW"] or system.get("height_U", 0) > rack["U"]):
         broken.add("rack")
+    if system.get("racks", 1) > 1 and order["count"] > 1:
+        broken.add("alone")
     if (order["count"] == 1) == bool(order["switch"]):
         broken.add("alone")
     elif order["switch"]:
@@ -89,9 +92,9 @@ def _products(order: dict[str, Any], catalogue: Catalogue) -> set[str]:
     return broken
 
 
-def _is_sold(part: dict[str, Any]) -> bool:
+def _is_sold(part: dict[str, Any], states: Collection[str]) -> bool:
     began, ended = str(part.get("since", "1990")), str(part.get("until", "2100"))
-    return part.get("order", "buy") == "buy" and began <= MONTH and (ended + "-12")[:7] >= MONTH
+    return part.get("order", "buy") in states and began <= MONTH and (ended + "-12")[:7] >= MONTH
 
 
 def _nic_mode(order: dict[str, Any], catalogue: Catalogue) -> dict[str, Any] | None:
@@ -130,6 +133,8 @@ def _air_kilowatts(system: dict[str, Any]) -> float:
 def _network(order: dict[str, Any], catalogue: Catalogue) -> set[str]:
     switch, nic = catalogue["switches"][order["switch"]], _nic_mode(order, catalogue)
     assert nic is not None
+    if "power_W" not in switch and switch.get("cooling") != "liquid":
+        return {"rack"}
     down = _switch_mode(switch, nic["Gbps"], nic.get("lane_Gbps", 100))
     up = _switch_mode(switch, order["uplink"], None) if order["uplink"] not in {None, nic["Gbps"]} else down
     assert down is not None
@@ -138,6 +143,13 @@ def _network(order: dict[str, Any], catalogue: Catalogue) -> set[str]:
         return {"mode"}
     if order["family"] in {"dragonfly", "hyperx"}:
         return _direct(order, nic, down, catalogue)
+    return _network_of_tiers(order, nic, down=down, up=up, catalogue=catalogue)
+
+
+def _network_of_tiers(
+    order: dict[str, Any], nic: dict[str, Any], down: dict[str, Any], up: dict[str, Any], catalogue: Catalogue
+) -> set[str]:
+    switch = catalogue["switches"][order["switch"]]
     ratios = [Fraction(order[key]).limit_denominator(1000) for key in ("leaf", "pod")]
     ports = _down(ratios[0], down, up, switch)
     if not ports:

@@ -8,6 +8,7 @@ import pytest
 from small_products import DATA, small_products
 
 from evo_libra.network.orders.bill import bill_of
+from evo_libra.network.orders.catalog import load_products
 from evo_libra.network.orders.check import violations
 from evo_libra.network.orders.limits import Limits
 from evo_libra.network.orders.notation import read_order
@@ -80,6 +81,17 @@ def test_orders_that_a_vendor_accepts(text: str) -> None:
 )  # fmt: skip
 def test_each_rule_has_a_sentence(text: str, sentence: str) -> None:
     assert _broken(text) == [sentence]
+
+
+def test_a_system_of_several_racks_is_bought_alone() -> None:
+    """559 kW in 16 racks are 34.9 kW in each."""
+    products = load_products("products-2026")
+    assert violations(read_order("1 cloudmatrix-384", products), products, Limits(rack_kW=35.0)) == []
+    assert violations(read_order("1 cloudmatrix-384", products), products, Limits(rack_kW=34.0)) == [
+        "cloudmatrix-384 takes 34.94 kW; a rack has 34 kW"
+    ]
+    two = read_order("2 cloudmatrix-384 / 2 x 200G / th5-64 fat tree 1:1", products)
+    assert violations(two, products) == ["cloudmatrix-384 fills 16 racks; no source says how 2 of them are cabled"]
 
 
 @pytest.mark.parametrize(

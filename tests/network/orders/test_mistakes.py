@@ -105,6 +105,7 @@ CASES = [
     ("systems/box/active", [9], "systems.box.active[0]: found 9; it has 8 NPUs"),
     ("systems/box/npus", [], "systems.box.npus: needs at least one size"),
     ("systems/box/height_U", 0, "systems.box.height_U: found 0 for a system that is no rack"),
+    ("systems/box/racks", 2, "systems.box.racks: found 2 of a system that is no rack"),
     ("systems/box/price_usd", RANGE, "systems.box.price_usd: found 3, 2, 4; low <= value <= high"),
     ("systems", {}, "systems: has no systems; at least 1 is needed"),
     ("nics/card/modes/0/per_cage", 3, "nics.card.modes[0].per_cage: found 3, which does not divide 2 ports"),
@@ -135,6 +136,12 @@ def test_a_mistake_has_its_line_and_key(tmp_path: Path, key: str, value: Any, se
     assert place is not None, mistakes
     line = int(place.removeprefix(f"{tmp_path / 'ours.yaml'}:").split(":")[0])
     assert 1 <= line <= len((tmp_path / "ours.yaml").read_text().splitlines())
+
+
+def test_npus_of_a_server_may_share_cages(tmp_path: Path) -> None:
+    """Eight NPUs with two ports each fill a cage of 16 ports, as in servers of Gaudi 3 with cages of four."""
+    (tmp_path / "ours.yaml").write_text(written(changed("nics/card/modes/0/per_cage", 16)) + "\n")
+    assert load_products("ours.yaml", tmp_path).nics["card"].modes[0].per_cage == 16
 
 
 def test_delivery_ends_after_it_begins(tmp_path: Path) -> None:

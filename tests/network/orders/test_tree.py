@@ -138,6 +138,35 @@ def test_spare_npus_have_ports_and_active_ones_their_bandwidth() -> None:
     assert found.leaf_share == pytest.approx(45 / (5 * 16))
 
 
+def test_a_larger_switch_can_have_less_above_a_leaf_where_a_smaller_one_rounds_up() -> None:
+    # Racks with 18 ports on a rail, 7:1. Of 128 ports 6 racks have 108 down and ceil(108 / 7) = 16 up, a little more
+    # than 7:1. Of 288 ports 14 racks have 252 down and 36 up, which are all ports. Both have what they pay for.
+    found = {ports: tree(112, ports, _NVL72, family="rail-optimised", leaf_ratio=7.0) for ports in (128, 288)}
+    assert [(one.leaf_systems, one.down, one.up) for one in found.values()] == [(6, 108, 16), (14, 252, 36)]
+    assert [one.leaf_share for one in found.values()] == [16 / 108, 1 / 7]
+
+
+@given(
+    st.integers(2, 2000), st.sampled_from([_HGX, _NVL72]), st.sampled_from([1.0, 2.0, 3.0, 7.0]),
+    st.lists(st.integers(40, 600), min_size=2, max_size=2, unique=True).map(sorted),
+    st.sampled_from(["rail-optimised", "fat-tree", "tor", "rail-only"]),
+)  # fmt: skip
+def test_whole_systems_on_a_leaf_have_no_less_above_it_on_a_larger_switch(
+    count: int, system: dict[str, Any], ratio: float, ports: list[int], family: Family
+) -> None:
+    """The same systems on a leaf have the same uplinks, and a larger switch needs no more tiers and no smaller pods."""
+    try:
+        small, large = (tree(count, one, system, family=family, leaf_ratio=ratio) for one in ports)
+    except InputError:
+        return
+    assert large.tiers <= small.tiers
+    ends = system["npus"] // (system["rails"] if family.startswith("rail") else 1)
+    if small.tiers > 1 and large.leaf_systems == small.leaf_systems and small.down >= ends:
+        assert large.leaf_share >= small.leaf_share
+        assert large.pod_systems >= small.pod_systems
+        assert large.pod_share >= small.pod_share
+
+
 def test_leaves_that_hold_different_numbers_of_systems_are_uneven() -> None:
     assert not tree(128, family="rail-optimised").uneven
     assert tree(100, family="rail-optimised").uneven

@@ -392,3 +392,10 @@ def test_weights_grow_with_every_size_and_active_ones_are_a_part(data: dict[str,
     assert weights(vocabulary=data["vocabulary"] + 1) - it.parameters == data["hidden"] * (1 if data["tied"] else 2)
     if it.experts is not None and it.experts.count == it.experts.per_token:
         assert it.active_parameters == it.parameters
+
+
+def test_figures_have_what_few_models_have_only_where_one_has_it() -> None:
+    usual = load_decoders()["llama-3-8b"]
+    assert not {"predictors", "biased", "mixed", "year"} & usual.figures().keys()
+    rare = usual.model_copy(update={"predictors": 1, "biased": True})
+    assert {key: rare.figures()[key] for key in ("predictors", "biased")} == {"predictors": 1, "biased": True}
