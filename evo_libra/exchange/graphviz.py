@@ -9,6 +9,15 @@ from evo_libra.errors import InputError
 from evo_libra.exchange.devices import device_name, named_cables, wired
 from evo_libra.exchange.formats import Chosen, Writer, Written
 from evo_libra.explain.drawn_network import DrawnDimension, DrawnNetwork, bandwidth_text, drawn_network
+from evo_libra.explain.drawn_order import DrawnOrder, drawn_order
+from evo_libra.explain.order_captions import (
+    cable_text,
+    links_text,
+    ports_text,
+    systems_texts,
+    systems_title,
+    tier_title,
+)
 from evo_libra.network.blocks import ITEMS
 
 _CABLES = tuple(item for item in ITEMS if item.endswith("link"))
@@ -35,6 +44,21 @@ def network_dot(network: DrawnNetwork) -> str:
     lines = ["graph fabric {", "  rankdir=BT;", "  node [shape=box];", f'  npus [label="{network.npus:,} NPUs"];']
     for place, dimension in enumerate(network.dimensions):
         lines += [f"  {line}" for line in _dimension(place, dimension)]
+    return "\n".join([*lines, "}", ""])
+
+
+def order_dot(order: DrawnOrder) -> str:
+    """Return the graph of an order: a node for the systems and for each tier, and an edge with the cables between."""
+    lines = ["graph order {", "  rankdir=BT;", "  node [shape=box];"]
+    below = "systems"
+    lines.append(f"  {below} [label={_quoted([systems_title(order), *systems_texts(order)])}];")
+    for tier in order.tiers:
+        switches = _quoted([f"{tier_title(tier)} {tier.product}", ports_text(tier)])
+        lines += [
+            f"  {tier.name} [shape=ellipse, label={switches}];",
+            f"  {below} -- {tier.name} [label={_quoted([links_text(tier), *map(cable_text, tier.cables)])}];",
+        ]
+        below = tier.name
     return "\n".join([*lines, "}", ""])
 
 
@@ -81,6 +105,9 @@ def full_dot(chosen: Chosen) -> str:
 
 
 def _write(chosen: Chosen) -> Written:
+    if chosen.problem.book is not None:
+        left = "each of the systems and switches: a graph of an order has a node for each tier"
+        return Written(order_dot(drawn_order(chosen.notation, chosen.problem.book.products)), (left,))
     network = drawn_network(chosen.notation, chosen.problem)
     if any(one.pieces is None for one in network.dimensions):
         return Written(network_dot(network), ("parts, which the problem has no catalogue of",))

@@ -12,6 +12,8 @@ from typing import Any
 from evo_libra.errors import InputError
 from evo_libra.exchange.devices import device_name, named_cables
 from evo_libra.exchange.formats import Chosen, Writer, Written
+from evo_libra.exchange.netbox_orders import WRITERS as OF_ORDERS
+from evo_libra.exchange.netbox_orders import write_order
 from evo_libra.explain.bill_table import bill_table, table_csv
 from evo_libra.problem.system import bought_npus
 
@@ -60,6 +62,8 @@ def _devices(chosen: Chosen) -> Iterator[dict[str, str]]:
 
 
 def _write(chosen: Chosen) -> Written:
+    if chosen.problem.book is not None:
+        return write_order("netbox-devices", chosen)
     count = sum(round(row["pieces"]) for row in _counted(chosen))
     if count > _MOST:
         raise InputError(f"the design has {count:,} devices, and a table of them has up to {_MOST:,}")
@@ -71,6 +75,8 @@ def _write(chosen: Chosen) -> Written:
 
 
 def _write_interfaces(chosen: Chosen) -> Written:
+    if chosen.problem.book is not None:
+        return write_order("netbox-interfaces", chosen)
     rows = (
         {
             "device": device, "name": name, "type": _OTHER, "speed": round(cable.rate * _KBPS),
@@ -83,6 +89,8 @@ def _write_interfaces(chosen: Chosen) -> Written:
 
 
 def _write_cables(chosen: Chosen) -> Written:
+    if chosen.problem.book is not None:
+        return write_order("netbox-cables", chosen)
     rows = (
         {
             "side_a_device": cable.ends[0][0], "side_a_type": _INTERFACE, "side_a_name": cable.ends[0][1],
@@ -98,7 +106,8 @@ def _write_cables(chosen: Chosen) -> Written:
 
 
 WRITERS = (
-    Writer("netbox-devices", "every switch, NPU, host and server as NetBox's CSV import of devices", _write),
+    Writer("netbox-devices", "every switch, system, NPU, host and server as NetBox's CSV import of devices", _write),
     Writer("netbox-interfaces", "the ports of these devices that cables end in, likewise", _write_interfaces),
     Writer("netbox-cables", "every cable, from interface to interface, likewise", _write_cables),
+    *OF_ORDERS,
 )

@@ -24,7 +24,9 @@ def written(
 ) -> tuple[list[dict[str, str]], tuple[str, ...]]:
     monkeypatch.setattr(netbox, "named_cables", lambda _: iter([CABLE]))
     (writer,) = [one for one in netbox.WRITERS if one.name == name]
-    chosen: Any = SimpleNamespace(population=SimpleNamespace(spares=np.array([spares])))
+    chosen: Any = SimpleNamespace(
+        population=SimpleNamespace(spares=np.array([spares])), problem=SimpleNamespace(book=None)
+    )
     found = writer.write(chosen)
     return list(csv.DictReader(io.StringIO(str(found.content), newline=""))), found.left
 

@@ -26,6 +26,9 @@ T = TypeVar("T")
 Listed = Annotated[tuple[T, ...], Field(min_length=1)]
 Ratio = Annotated[float, Field(gt=0, le=MOST)]
 Names = Name | Listed[Name]
+CATALOG = "products-2026"
+"""The catalogue of products where none is named."""
+
 SwitchedFamily = Literal["rail-optimised", "tor", "fat-tree", "rail-only", "dragonfly", "hyperx"]
 
 
@@ -39,7 +42,7 @@ class RatioChoices(StrictModel):
 class FabricChoices(StrictModel):
     """The scale-out networks that a file allows; a list is a choice."""
 
-    catalog: str = Field("products-2026", description="name of a catalogue of products, or the path of a .yaml file")
+    catalog: str = Field(CATALOG, description="name of a catalogue of products, or the path of a .yaml file")
     families: SwitchedFamily | Listed[SwitchedFamily] = Field(
         ("rail-optimised", "tor", "fat-tree"),
         description="families; rail-only, dragonfly and hyperx where they are named",

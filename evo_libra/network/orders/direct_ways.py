@@ -14,7 +14,7 @@ import numpy as np
 
 from evo_libra.arrays import IntArray
 from evo_libra.network.orders.direct import Direct
-from evo_libra.network.orders.floor import Block, Floor, Stock, cells_of, groups_of_block
+from evo_libra.network.orders.floor import Block, Floor, Stock, groups_of_block, leaf_cells, system_cells
 from evo_libra.network.orders.layout import Tier
 from evo_libra.network.orders.lengths import Rows, sold
 
@@ -81,7 +81,7 @@ class Placed:
         group, part = np.divmod(switch, self.found.spread)
         block = self._block_of(group)
         number = ((group - block * self.groups) * self.found.spread + part) * self.found.planes + plane
-        racks = cells_of(self.floor, Block.leaf_places)
+        racks = leaf_cells(self.floor)
         return np.asarray(racks[block * self.floor.block.leaf_racks + number // self.in_rack])
 
     def systems(self) -> IntArray:
@@ -89,7 +89,7 @@ class Placed:
         system = np.arange(self.count)
         block = self._block_of(system // self.found.leaf_systems)
         place = (system - block * self.groups * self.found.leaf_systems) // self.held
-        return np.asarray(cells_of(self.floor, Block.system_places)[block * self.floor.block.systems.racks + place])
+        return np.asarray(system_cells(self.floor)[block * self.floor.block.systems.racks + place])
 
 
 @lru_cache(maxsize=4096)

@@ -10,7 +10,7 @@ row has places for all racks, spines and cores stand in it between two blocks.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -128,8 +128,7 @@ class Lengths:
 @lru_cache(maxsize=65536)
 def lengths_of(floor: Floor) -> Lengths:
     """Return the lengths of the cables between all racks."""
-    leaves = cells_of(floor, Block.leaf_places)
-    spines, cores = _upper(floor)
+    leaves, (spines, cores) = leaf_cells(floor), upper_cells(floor)
     weights = [np.tile(block.leaves.sizes(), times) for block, _, times in floor.kinds]
     own, above = floor.spines.sizes(), floor.cores.sizes()
     return Lengths(
@@ -150,18 +149,28 @@ def _to_leaves(floor: Floor) -> Ways:
     return tuple(sorted(found.items()))
 
 
-def cells_of(floor: Floor, places: Callable[[Block, int], IntArray]) -> IntArray:
-    """Return the (k, 2) row and column of racks, block by block, which are at some places of each block."""
-    row, per_row, (first, upper), found = floor.rows.racks, _blocks_of_row(floor), _middle(floor), []
+def system_cells(floor: Floor) -> IntArray:
+    """Return the (k, 2) row and column of each rack with systems, block by block."""
+    row = floor.rows.racks
+    return np.concatenate(list(_of_blocks(floor, lambda block: block.system_places(row))))
+
+
+def leaf_cells(floor: Floor) -> IntArray:
+    """Return the (k, 2) row and column of each rack with leaves, block by block."""
+    row = floor.rows.racks
+    return np.concatenate(list(_of_blocks(floor, lambda block: block.leaf_places(row))))
+
+
+def _of_blocks(floor: Floor, places: Callable[[Block], IntArray]) -> Iterator[IntArray]:
+    row, per_row, (first, upper) = floor.rows.racks, _blocks_of_row(floor), _middle(floor)
     for block, number, times in floor.kinds:
-        index, within = number + np.arange(times), _cells(places(block, row), row)
+        index, within = number + np.arange(times), _cells(places(block), row)
         begin = np.column_stack((index // per_row * _depth(floor), index % per_row * floor.block.racks))
         begin += upper * (begin >= first)
-        found.append((begin[:, None] + within[None]).reshape(-1, 2))
-    return np.concatenate(found)
+        yield (begin[:, None] + within[None]).reshape(-1, 2)
 
 
-def _upper(floor: Floor) -> tuple[IntArray, IntArray]:
+def upper_cells(floor: Floor) -> tuple[IntArray, IntArray]:
     """Return the (k, 2) row and column of each rack of spines, and of each rack of cores."""
     row, spines, cores = floor.rows.racks, floor.spines.racks, floor.cores.racks
     first, _ = _middle(floor)

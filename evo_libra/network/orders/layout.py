@@ -81,10 +81,9 @@ def layout_of(order: Order, tree: Tree, products: ProductsSpec) -> Layout:
     held = systems_of_rack(order, products)
     if not tree.tiers:
         return Layout(-(-order.count // held))
-    room, cabling = room_of(products), _Cabling(order, tree, products, modes_of(order, products))
-    floor = _floor(order, tree, room, held, switches_per_rack(order, products))
+    cabling, floor = _Cabling(order, tree, products, modes_of(order, products)), floor_of(order, tree, products)
     metres = lengths_of(floor)
-    to_leaves = ((room.in_rack_m, 1),) if floor.block.inside else metres.leaf
+    to_leaves = ((room_of(products).in_rack_m, 1),) if floor.block.inside else metres.leaf
     laid = (*cabling.leaf(to_leaves), *cabling.spine(metres.spine), *cabling.core(metres.core))
     runs, modules = tuple(one.run for one in laid), tuple(cabling.modules(laid))
     return Layout(
@@ -92,6 +91,12 @@ def layout_of(order: Order, tree: Tree, products: ProductsSpec) -> Layout:
         switch_kW=switch_kilowatts(order, products), runs=runs, modules=modules,
         nics=order.bought_npus * cabling.modes.nics,
     )  # fmt: skip
+
+
+def floor_of(order: Order, tree: Tree, products: ProductsSpec) -> Floor:
+    """Return the racks of an order with switches."""
+    in_rack = switches_per_rack(order, products)
+    return _floor(order, tree, room_of(products), systems_of_rack(order, products), in_rack)
 
 
 def _floor(order: Order, tree: Tree, room: RoomSpec, held: int, in_rack: int) -> Floor:
@@ -110,7 +115,7 @@ def _floor(order: Order, tree: Tree, room: RoomSpec, held: int, in_rack: int) ->
         return Block(Stock(systems, held), some, Stock(some * leaves, in_rack), inside)
 
     last, spines, cores = block(rest) if rest else None, Stock(tree.spines, in_rack), Stock(tree.cores, in_rack)
-    return Floor(rows_of(room), block(size), blocks, last, spines, cores)
+    return Floor(rows_of(room), block(size), blocks, last, spines=spines, cores=cores)
 
 
 @dataclass(frozen=True)

@@ -153,6 +153,7 @@ class SwitchSpec(ProductSpec):
     layer: Layer = Field(description="its link layer")
     modes: tuple[SwitchModeSpec, ...] = Field(min_length=1, description="ports that it can be set to")
     cages: Count = Field(description="cages for cables and modules")
+    cage: str = Field("", description="what its cables end in, such as osfp; not stated when left out")
     max_ports: Count | None = Field(None, description="most ports over mixed modes; those of the mode when left out")
     co_packaged: bool = Field(default=False, description="whether optics are inside, so that links need fibres alone")
     power_W: Amount | None = Field(None, description="power without modules; with its optics where co-packaged")

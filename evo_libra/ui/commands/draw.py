@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
@@ -13,6 +14,10 @@ from evo_libra.ui.commands.names import columns
 from evo_libra.ui.commands.shared import Flag, Json, TrustCode, app
 from evo_libra.ui.tables.addresses import DesignAddress, addressed, is_address
 from evo_libra.ui.tables.output import print, print_json
+
+if TYPE_CHECKING:
+    from evo_libra.explain.drawn_network import DrawnNetwork
+    from evo_libra.explain.drawn_order import DrawnOrder
 
 
 @app.command
@@ -24,7 +29,7 @@ def draw(
     trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> int:
-    """Draw the network of a design: its NPUs, switches and cables, tier by tier.
+    """Draw the network of a design or an order: its NPUs, switches and cables, tier by tier.
 
     Parameters
     ----------
@@ -33,31 +38,77 @@ def draw(
     ascii_only:
         Print characters of ASCII only.
     """
-    from evo_libra.exchange.graphviz import network_dot
-    from evo_libra.explain.drawn_network import drawn_network
-    from evo_libra.pictures.networks.characters import network_lines
-    from evo_libra.pictures.networks.svg import network_svg
-
-    writers = {".svg": network_svg, ".dot": network_dot}
-    if figure is not None and figure.suffix.lower() not in writers:
-        raise InputError(f"--figure: found {figure}; the file of a picture ends in {' or '.join(writers)}")
-    if is_address(design) and "#" not in design:  # notation alone
-        network = drawn_network(design)
-    else:
-        found = addressed(design, trust_code=trust_code)
-        network = drawn_network(found.design, found.problem)
-    if figure is None and as_json:
-        print_json(asdict(network))
+    if figure is not None and figure.suffix.lower() not in (".svg", ".dot"):
+        raise InputError(f"--figure: found {figure}; the file of a picture ends in .svg or .dot")
+    picture = _picture(design, trust_code=trust_code)
+    if figure is None and not as_json:
+        print("\n".join(picture.lines(columns(), ascii_only)))
         return 0
-    if figure is None:
-        print("\n".join(network_lines(network, columns(), ascii_only=ascii_only)))
-        return 0
-    try:
-        figure.write_text(writers[figure.suffix.lower()](network), encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{figure} cannot be written: {(error.strerror or '').lower()}") from None
+    if figure is not None:
+        try:
+            figure.write_text((picture.svg if figure.suffix.lower() == ".svg" else picture.dot)(), encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"{figure} cannot be written: {(error.strerror or '').lower()}") from None
     if as_json:
-        print_json({"figure": str(figure), **asdict(network)})
+        print_json(({} if figure is None else {"figure": str(figure)}) | picture.fields())
     else:
         print(f"picture  {figure}")
     return 0
+
+
+@dataclass(frozen=True)
+class _Picture:
+    """A record to draw, and its picture in each form."""
+
+    record: DrawnNetwork | DrawnOrder
+    lines: Callable[[int, bool], list[str]]
+    svg: Callable[[], str]
+    dot: Callable[[], str]
+
+    def fields(self) -> dict[str, Any]:
+        """Return all but the places of boxes."""
+        return {key: value for key, value in asdict(self.record).items() if key != "sketch"}
+
+
+def _picture(design: str, *, trust_code: bool) -> _Picture:
+    """Return the picture of a design; an order in the notation alone is of the products of the package."""
+    from evo_libra.explain.drawn_network import drawn_network
+    from evo_libra.explain.drawn_order import drawn_order
+    from evo_libra.network.orders.catalog import load_products
+    from evo_libra.network.orders.choices import CATALOG
+    from evo_libra.network.orders.text import is_order
+
+    if is_address(design) and "#" not in design:  # notation alone
+        if is_order(design):
+            return _of_order(drawn_order(design, load_products(CATALOG)))
+        return _of_network(drawn_network(design))
+    found = addressed(design, trust_code=trust_code)
+    if found.problem.book is not None:
+        return _of_order(drawn_order(found.design, found.problem.book.products))
+    return _of_network(drawn_network(found.design, found.problem))
+
+
+def _of_network(network: DrawnNetwork) -> _Picture:
+    from evo_libra.exchange.graphviz import network_dot
+    from evo_libra.pictures.networks.characters import network_lines
+    from evo_libra.pictures.networks.svg import network_svg
+
+    return _Picture(
+        network,
+        lambda wide, ascii_only: network_lines(network, wide, ascii_only=ascii_only),
+        lambda: network_svg(network),
+        lambda: network_dot(network),
+    )
+
+
+def _of_order(order: DrawnOrder) -> _Picture:
+    from evo_libra.exchange.graphviz import order_dot
+    from evo_libra.pictures.networks.order_characters import order_lines
+    from evo_libra.pictures.networks.order_svg import order_svg
+
+    return _Picture(
+        order,
+        lambda wide, ascii_only: order_lines(order, wide, ascii_only=ascii_only),
+        lambda: order_svg(order),
+        lambda: order_dot(order),
+    )

@@ -1,0 +1,93 @@
+"""Places of the devices of an order: the rack of each system and switch, and the row and place of each rack."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.network.orders.floor import Floor, leaf_cells, system_cells, upper_cells
+from evo_libra.network.orders.layout import Run, Tier, floor_of
+from evo_libra.network.orders.lengths import Rows, rows_of, sold
+from evo_libra.network.orders.order import Order
+from evo_libra.network.orders.products import ProductsSpec
+from evo_libra.network.orders.racks import room_of
+from evo_libra.network.orders.tor_racks import systems_of_rack
+from evo_libra.network.orders.tree import Tree
+from evo_libra.network.orders.wiring import Groups, Wires, groups_of, runs_of
+
+
+@dataclass(frozen=True)
+class Places:
+    """The racks of an order.
+
+    Attributes
+    ----------
+    cells : (racks, 2) row and place in it of each rack, from 0; racks with systems are the first.
+    system_racks : racks with systems.
+    systems : (n,) the rack of each system; switches : the same of leaves, spines and cores.
+    inside : whether leaves are in the racks of their systems.
+    """
+
+    rows: Rows
+    cells: IntArray
+    system_racks: int
+    systems: IntArray
+    switches: dict[Tier, IntArray]
+    inside: bool = False
+
+    def metres(self, wires: Wires) -> FloatArray:
+        """Return (n,) the way between the racks that each link joins."""
+        below: dict[Tier, Tier] = {"spine": "leaf", "core": "spine"}
+        racks = self.systems if wires.tier == "leaf" else self.switches[below[wires.tier]]
+        lower, upper = self.cells[racks[wires.lower]], self.cells[self.switches[wires.tier][wires.upper]]
+        down, along = np.abs(lower - upper).T
+        return self.rows.metres(down, along)
+
+    def short(self, wires: Wires, runs: tuple[Run, ...]) -> IntArray:
+        """Return the links whose cable of the bill is shorter than the way, as bills spread links evenly over racks."""
+        if self.inside and wires.tier == "leaf":
+            return np.empty(0, dtype=np.int64)
+        metres = self.metres(wires)
+        laid = np.array([run.metres for run in runs])[runs_of(wires, runs, metres)]
+        return np.flatnonzero(laid < sold(metres))
+
+
+def places_of(order: Order, tree: Tree, products: ProductsSpec) -> Places:
+    """Return the places of an order that is not a slice; an `InputError` where the room is not known."""
+    rows, held = rows_of(room_of(products)), systems_of_rack(order, products)
+    if not tree.tiers:
+        systems = np.arange(order.count) // held
+        racks = np.arange(-(-order.count // held))
+        return Places(rows, np.column_stack(np.divmod(racks, rows.racks)), len(racks), systems, {})
+    floor = floor_of(order, tree, products)
+    return _placed(floor, order, tree, groups_of(order, tree, products))
+
+
+def _placed(floor: Floor, order: Order, tree: Tree, groups: Groups) -> Places:
+    spines, cores = upper_cells(floor)
+    leaves = leaf_cells(floor)[:0] if floor.block.inside else leaf_cells(floor)
+    cells = np.concatenate((system_cells(floor), leaves, spines, cores))
+    first = floor.system_racks
+    above, top = first + len(leaves), first + len(leaves) + len(spines)
+    switches: dict[Tier, IntArray] = {
+        "leaf": _racks_of_leaves(floor, tree, groups), "spine": above + np.arange(tree.spines) // floor.spines.per_rack,
+        "core": top + np.arange(tree.cores) // floor.cores.per_rack,
+    }  # fmt: skip
+    stock = floor.block.systems
+    block, within = np.divmod(np.arange(order.count), stock.pieces)
+    systems = block * stock.racks + within // stock.per_rack
+    return Places(floor.rows, cells - cells.min(axis=0), first, systems, switches, inside=floor.block.inside)
+
+
+def _racks_of_leaves(floor: Floor, tree: Tree, groups: Groups) -> IntArray:
+    """Return the rack of each leaf: those of a block's groups stand one group after the other."""
+    number, mine = np.divmod(np.arange(tree.leaves), tree.leaves // groups.trees)
+    group, own = np.divmod(mine, groups.leaves)
+    block, within = np.divmod(group, floor.block.groups)
+    if floor.block.inside:
+        return block
+    place = (within * groups.trees + number) * groups.leaves + own
+    first = floor.system_racks + block * floor.block.leaf_racks
+    return np.asarray(first + place // floor.block.leaves.per_rack)

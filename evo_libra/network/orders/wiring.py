@@ -1,0 +1,178 @@
+"""The links of an order one by one, each with the port of a system or switch at its two ends.
+
+Devices of a kind are counted from 0, trees of planes and rails one after the other. A port of an NPU belongs to the
+plane of its number. Uplinks are dealt out to the switches above in turn, and each leaf has equally many to each spine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.network.orders.layout import Run, Tier
+from evo_libra.network.orders.order import Order
+from evo_libra.network.orders.products import ProductsSpec
+from evo_libra.network.orders.racks import system_of
+from evo_libra.network.orders.tor_racks import systems_of_rack
+from evo_libra.network.orders.tree import Tree
+
+
+@dataclass(frozen=True)
+class Wires:
+    """The links below the switches of a tier.
+
+    Attributes
+    ----------
+    lower, upper : (n,) the devices that links join: systems or switches below, switches of the tier above.
+    lower_port, upper_port : (n,) ports there; those of a system count NPU by NPU.
+    """
+
+    tier: Tier
+    lower: IntArray
+    lower_port: IntArray
+    upper: IntArray
+    upper_port: IntArray
+
+    def __len__(self) -> int:
+        return len(self.lower)
+
+
+@dataclass(frozen=True)
+class _Trees:
+    """Numbers of an order's trees: sides have leaves apart in a tree, a group of systems shares leaves."""
+
+    order: Order
+    tree: Tree
+    rails: int
+    rack: int
+
+    @property
+    def by_tree(self) -> int:
+        return self.rails if self.order.family == "rail-only" else 1
+
+    @property
+    def sides(self) -> int:
+        return self.rails if self.order.family == "rail-optimised" else 1
+
+    @property
+    def count(self) -> int:
+        return self.order.planes * self.by_tree
+
+    @property
+    def ports(self) -> int:
+        """Ports of an NPU in a plane."""
+        return self.order.ports // self.order.planes
+
+    @property
+    def ends(self) -> int:
+        """Ports of a system on one side of a tree."""
+        return -(-self.order.npus // (self.by_tree * self.sides)) * self.ports
+
+    @property
+    def systems(self) -> int:
+        """Systems of a group: those of a rack of `tor`, unless one alone fills leaves."""
+        fits = self.ends <= self.tree.down
+        return self.rack if self.order.family == "tor" and fits else self.tree.leaf_systems
+
+    @property
+    def leaves(self) -> int:
+        """Leaves of a group in a tree."""
+        return self.tree.leaves // self.count // -(-self.order.count // self.systems)
+
+
+def wires_of(order: Order, tree: Tree, products: ProductsSpec) -> tuple[Wires, ...]:
+    """Return the links of each tier, the lowest first; none of an order without switches."""
+    if not tree.tiers:
+        return ()
+    trees = _trees(order, tree, products)
+    leaf = _leaf(trees)
+    if tree.tiers == 1:
+        return (leaf,)
+    spine = _spine(trees, first=_used(leaf))
+    return (leaf, spine, _core(trees, first=_used(spine))) if tree.cores else (leaf, spine)
+
+
+def _trees(order: Order, tree: Tree, products: ProductsSpec) -> _Trees:
+    rack = systems_of_rack(order, products) if order.family == "tor" else order.count
+    return _Trees(order, tree, system_of(order.system, products).rails, min(rack, order.count))
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Networks that nothing joins, and in each of them the systems that share leaves, with the number of these."""
+
+    trees: int
+    systems: int
+    leaves: int
+
+
+def groups_of(order: Order, tree: Tree, products: ProductsSpec) -> Groups:
+    """Return the groups of an order with switches; planes and rails that share switches are one network."""
+    if tree.tiers == 1:
+        return Groups(trees=1, systems=order.count, leaves=tree.leaves)
+    trees = _trees(order, tree, products)
+    return Groups(trees=trees.count, systems=trees.systems, leaves=trees.leaves)
+
+
+def runs_of(wires: Wires, runs: tuple[Run, ...], metres: FloatArray) -> IntArray:
+    """Return (n,) the run that each link is of: the shortest cables join the devices that stand nearest.
+
+    Parameters
+    ----------
+    metres : (n,) the way between the devices that each link joins.
+    """
+    mine = sorted((at for at, run in enumerate(runs) if run.tier == wires.tier), key=lambda at: runs[at].metres)
+    found = np.empty(len(wires), dtype=np.int64)
+    found[np.argsort(metres, kind="stable")] = np.repeat(mine, [runs[at].links for at in mine])
+    return found
+
+
+def _leaf(trees: _Trees) -> Wires:
+    order, tree = trees.order, trees.tree
+    system, npu, port = np.indices((order.count, order.npus, order.ports)).reshape(3, -1)
+    rail, plane = npu % trees.rails, port % order.planes
+    number = plane * trees.by_tree + (rail if trees.by_tree > 1 else 0)
+    if tree.tiers == 1:
+        leaf = number // -(-trees.count // tree.leaves)
+    else:
+        group, inside = np.divmod(system, trees.systems)
+        side = rail if trees.sides > 1 else 0
+        end = npu // (trees.by_tree * trees.sides) * trees.ports + port // order.planes
+        mine = side * (trees.leaves // trees.sides) + (inside * trees.ends + end) // tree.down
+        leaf = number * (tree.leaves // trees.count) + group * trees.leaves + mine
+    return _wires("leaf", system, npu * order.ports + port, leaf)
+
+
+def _spine(trees: _Trees, first: int) -> Wires:
+    """Return the links of leaves to the spines of their pod; first: the first port of a leaf that leads up."""
+    tree = trees.tree
+    leaf, up = np.indices((tree.leaves, tree.up)).reshape(2, -1)
+    number, mine = np.divmod(leaf, tree.leaves // trees.count)
+    spines = tree.spines // trees.count
+    pod = mine // trees.leaves * trees.systems // tree.pod_systems
+    wide = np.where(pod < tree.pods - 1, tree.up, spines - (tree.pods - 1) * tree.up)
+    return _wires("spine", leaf, first + up, number * spines + pod * tree.up + up % wide)
+
+
+def _core(trees: _Trees, first: int) -> Wires:
+    tree = trees.tree
+    spine, up = np.indices((tree.spines, tree.core_links // tree.spines)).reshape(2, -1)
+    number, mine = np.divmod(spine, tree.spines // trees.count)
+    cores = tree.cores // trees.count
+    turn = mine * (tree.core_links // tree.spines) + up
+    return _wires("core", spine, first + up, number * cores + turn % cores)
+
+
+def _wires(tier: Tier, lower: IntArray, lower_port: IntArray, upper: IntArray) -> Wires:
+    """Return links whose ports above are taken in turn."""
+    order = np.argsort(upper, kind="stable")
+    starts = np.cumsum(np.bincount(upper)) - np.bincount(upper)
+    port = np.empty(len(upper), dtype=np.int64)
+    port[order] = np.arange(len(upper)) - starts[upper[order]]
+    return Wires(tier, lower, lower_port, upper, port)
+
+
+def _used(wires: Wires) -> int:
+    return int(wires.upper_port.max()) + 1

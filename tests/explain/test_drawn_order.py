@@ -1,0 +1,112 @@
+"""Contents of pictures of orders have the counts of the bill, and lines only where links are."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from evo_libra.errors import InputError
+from evo_libra.explain.drawn_order import DrawnOrder, drawn_order
+from evo_libra.explain.order_captions import apart_text, groups_text, links_text, ports_text, ratio_title, subtitle
+from evo_libra.network.orders.bill import bill_of
+from evo_libra.network.orders.catalog import load_products
+from evo_libra.network.orders.notation import read_order
+
+PRODUCTS = load_products("products-2026")
+SUPERPOD = "96 hgx-h100 / 1 x 400G / qm9700 rail-optimised 1:1"
+PODS = "1024 hgx-h100 / 1 x 400G / qm9700 rail-optimised 1:1"
+RACKS = "112 gb300-nvl72 / 1 x 800G / q3450-ld fat tree 2:1"
+PLANES = "1024 hgx-b300 / 2 x 400G / 2 planes / sn5600 fat tree 2:1"
+RAILS = "2048 hgx-h100 / 1 x 400G / qm9700 rail-only 1:1"
+SHARED = "32 hgx-h100 / 1 x 400G / qm9700 rail-only 1:1"
+ORDERS = (SUPERPOD, PODS, RACKS, PLANES, RAILS, SHARED, "1000 hgx-h100 / 1 x 400G / sn5600 tor 2:1", "1 hgx-h100")
+
+
+def drawn(text: str) -> DrawnOrder:
+    return drawn_order(text, PRODUCTS)
+
+
+def test_captions_of_a_fat_tree_over_racks() -> None:
+    # 72 ports of a rack take a leaf of 144; 36 uplinks, one to each of 36 spines, which have 112 of 144 ports in use.
+    order = drawn(RACKS)
+    leaf, spine = order.tiers
+    assert (leaf.count, ports_text(leaf), ratio_title(leaf), groups_text(order)) == (
+        112, "72 down, 36 up", "2:1", "1 per system",
+    )  # fmt: skip
+    assert (spine.count, ports_text(spine), ratio_title(spine), links_text(spine)) == (
+        36, "112 down", "", "4,032 links of 800G",
+    )  # fmt: skip
+    assert subtitle(order) == "8,064 NPUs, fat tree"
+
+
+def test_captions_of_planes_and_rails() -> None:
+    # 128 ports of 400G: 80 down for 10 servers of 8, 40 up; 103 leaves a plane, the last with 4 servers.
+    planes, rails = drawn(PLANES), drawn(RAILS)
+    assert (ports_text(planes.tiers[0]), apart_text(planes, planes.tiers[0])) == (
+        "32 to 80 down, 40 up", "103 in each plane",
+    )  # fmt: skip
+    assert groups_text(drawn(SUPERPOD)) == "8 per 32 systems, one a rail"
+    # 2,048 NPUs a rail: 64 leaves and 32 spines in each.
+    assert [(tier.count, apart_text(rails, tier)) for tier in rails.tiers] == [
+        (512, "64 in each rail"), (256, "32 in each rail"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ORDERS)
+def test_counts_are_those_of_the_bill(text: str) -> None:
+    order, pieces = drawn(text), Counter[str]()
+    bill = bill_of(read_order(text, PRODUCTS), PRODUCTS)
+    for line in bill.lines:
+        if not line.rule:
+            pieces[line.product] += round(line.pieces)
+    assert sum(tier.count for tier in order.tiers) == pieces["qm9700"] + pieces["q3450-ld"] + pieces["sn5600"]
+    cables = Counter[str]()
+    for tier in order.tiers:
+        for cable in tier.cables:
+            cables[cable.name] += cable.pieces
+    assert cables == {name: pieces[name] for name in cables}
+    assert order.order_usd == bill.order_usd().value
+
+
+def test_pods_have_spines_of_their_own() -> None:
+    # Pods of 128 servers: systems 1 to 32 are under leaves 1 to 8 and spines 1 to 32, the last ones under 225 to 256.
+    systems, leaves, spines, cores = (
+        [(box.first, box.last) for box in row] for row in drawn(PODS).sketch.rows
+    )  # fmt: skip
+    left = (0, 0)
+    assert systems == [(1, 32), left, (993, 1024)]
+    assert leaves == [(1, 1), (2, 2), left, (8, 8), left, (249, 249), (250, 250), left, (256, 256)]
+    assert spines == [(1, 1), (2, 2), left, (32, 32), left, (225, 225), (226, 226), left, (256, 256)]
+    assert cores == [*((number, number) for number in range(1, 8)), left, (128, 128)]
+    below, between, _ = drawn(PODS).sketch.lines
+    assert below == ((0, 0), (0, 1), (0, 3), (2, 5), (2, 6), (2, 8))
+    assert {(one // 5, other // 5) for one, other in between} == {(0, 0), (1, 1)}
+    assert len(between) == 2 * 3 * 3
+
+
+def test_rails_that_share_switches_are_one_network() -> None:
+    # 32 NPUs a rail on 64 ports: 8 rails take 4 switches, and each system is on all of them.
+    order = drawn(SHARED)
+    assert order.groups.trees == 1
+    assert order.sketch.lines == (((0, 0), (0, 1), (0, 2), (0, 3)),)
+
+
+@pytest.mark.parametrize("text", ORDERS)
+def test_boxes_do_not_overlap(text: str) -> None:
+    for row in drawn(text).sketch.rows:
+        ends = 0.0
+        for box in row:
+            assert box.slot >= ends
+            ends = box.slot + box.slots
+        assert ends <= 9
+
+
+def test_an_order_that_no_vendor_accepts_is_not_drawn() -> None:
+    with pytest.raises(InputError, match="takes no NIC with 1 x 800G"):
+        drawn("128 hgx-h100 / 1 x 800G / q3450-ld fat tree 2:1")
+
+
+def test_rented_slices_are_drawn() -> None:
+    order = drawn("1 tpu-v4-slice-64")
+    assert (subtitle(order), order.tiers) == ("64 NPUs, slice", ())
