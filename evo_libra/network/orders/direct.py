@@ -93,6 +93,11 @@ class Direct:
         return self.planes * columns * _pairs(self.units) * self.far_links
 
     @property
+    def all_links(self) -> int:
+        """Links of all kinds."""
+        return self.links + self.unit_links + self.far_unit_links
+
+    @property
     def passed(self) -> int:
         """Switches on the longest way, by way of third parts."""
         return 7 if self.family == "dragonfly" else 5

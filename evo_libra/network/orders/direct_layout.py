@@ -28,6 +28,14 @@ def topology_layout(order: Order, topology: Topology, products: ProductsSpec) ->
     return _Cabling(order, topology, products).layout()
 
 
+def placed_of(order: Order, found: Direct, products: ProductsSpec) -> Placed:
+    """Return a dragonfly or a HyperX in its room."""
+    return Placed(
+        found, order.count, systems_of_rack(order, products), switches_per_rack(order, products),
+        rows_of(room_of(products)),
+    )  # fmt: skip
+
+
 @dataclass(frozen=True)
 class _Cabling:
     """A dragonfly or a HyperX whose cables are laid."""
@@ -38,11 +46,7 @@ class _Cabling:
 
     def layout(self) -> Layout:
         """Return the racks, the cables and the modules."""
-        order, products = self.order, self.products
-        placed = Placed(
-            self.found, order.count, systems_of_rack(order, products), switches_per_rack(order, products),
-            rows_of(room_of(products)),
-        )  # fmt: skip
+        order, products, placed = self.order, self.products, placed_of(self.order, self.found, self.products)
         laid = [(ways, self._laid(ways)) for ways in ways_of(placed)]
         modules = *self._in_nics(laid[0][1]), *(some for ways, links in laid for some in _in_switches(ways, links))
         return Layout(

@@ -64,10 +64,10 @@ class Placed:
         groups, none = self.groups, Stock(0, self.in_rack)
         blocks, rest = divmod(self.count, groups * self.found.leaf_systems)
         left = self.found.unit * self.found.units // self.found.spread - blocks * groups
-        last = self._block(rest, left) if left else None
+        block, last = self._block(groups * self.found.leaf_systems, groups), self._block(rest, left) if left else None
         if last and not blocks:
-            return Floor(self.rows, last, 1, None, none, none)
-        return Floor(self.rows, self._block(groups * self.found.leaf_systems, groups), blocks, last, none, none)
+            block, blocks, last = last, 1, None
+        return Floor(self.rows, block, blocks, last, spines=none, cores=none)
 
     def _block(self, systems: int, groups: int) -> Block:
         switches = groups * self.found.spread * self.found.planes
@@ -76,31 +76,45 @@ class Placed:
     def _block_of(self, group: IntArray) -> IntArray:
         return np.minimum(group // self.groups, self.floor.blocks - (self.floor.last is None))
 
-    def switches(self, switch: IntArray, plane: IntArray) -> IntArray:
-        """Return the (..., 2) row and column of switches of a plane."""
+    def switch_racks(self, switch: IntArray, plane: IntArray) -> IntArray:
+        """Return the racks, of those of switches, that switches of a plane are in."""
         group, part = np.divmod(switch, self.found.spread)
         block = self._block_of(group)
         number = ((group - block * self.groups) * self.found.spread + part) * self.found.planes + plane
-        racks = leaf_cells(self.floor)
-        return np.asarray(racks[block * self.floor.block.leaf_racks + number // self.in_rack])
+        return np.asarray(block * self.floor.block.leaf_racks + number // self.in_rack)
 
-    def systems(self) -> IntArray:
-        """Return the (n, 2) row and column of each system."""
+    def switches(self, switch: IntArray, plane: IntArray) -> IntArray:
+        """Return the (..., 2) row and column of switches of a plane."""
+        return np.asarray(leaf_cells(self.floor)[self.switch_racks(switch, plane)])
+
+    def system_racks(self) -> IntArray:
+        """Return the rack of each system."""
         system = np.arange(self.count)
         block = self._block_of(system // self.found.leaf_systems)
         place = (system - block * self.groups * self.found.leaf_systems) // self.held
-        return np.asarray(system_cells(self.floor)[block * self.floor.block.systems.racks + place])
+        return np.asarray(block * self.floor.block.systems.racks + place)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The (2, n) switches of a plane that links of a tier join, some together each."""
+
+    tier: Tier
+    together: int
+    switches: IntArray
+
+
+def pairs_of(found: Direct) -> tuple[Pairs, Pairs]:
+    """Return the switches of the links within units, and of those between units."""
+    if found.family == "dragonfly":
+        return Pairs("group", found.near_links, _within(found)), Pairs("groups", 1, _between_groups(found))
+    return Pairs("line", found.near_links, _within(found)), Pairs("column", found.far_links, _columns(found))
 
 
 @lru_cache(maxsize=4096)
 def ways_of(placed: Placed) -> tuple[Ways, ...]:
     """Return the links to systems, within units and between units."""
-    found = placed.found
-    if found.family == "dragonfly":
-        near = _linked(placed, "group", found.near_links, _within(found))
-        return _to_systems(placed), near, _linked(placed, "groups", 1, _between_groups(found))
-    near = _linked(placed, "line", found.near_links, _within(found))
-    return _to_systems(placed), near, _linked(placed, "column", found.far_links, _columns(found))
+    return _to_systems(placed), *(_linked(placed, pairs) for pairs in pairs_of(placed.found))
 
 
 def _pairs(parts: int) -> tuple[IntArray, IntArray]:
@@ -127,18 +141,18 @@ def _between_groups(found: Direct) -> IntArray:
     return np.stack([(group * found.unit + port % found.unit).ravel() for group, port in groups])
 
 
-def _linked(placed: Placed, tier: Tier, together: int, ends: IntArray) -> Ways:
-    """Return the links between (2, n) switches of each plane, some together between each two."""
-    plane = np.arange(placed.found.planes)[:, None]
-    one, other = placed.switches(ends[:, None], plane)
+def _linked(placed: Placed, pairs: Pairs) -> Ways:
+    """Return the links between switches of all planes."""
+    plane, between = np.arange(placed.found.planes)[:, None], pairs.switches[:, None]
+    one, other = placed.switches(between, plane)
     metres = _metres(placed.rows, one, other).ravel()
-    switches = ends[:, None] * placed.found.planes + plane
-    return _ways(tier, together, switches.reshape(2, -1), metres, np.full(metres.shape, together))
+    switches = (between * placed.found.planes + plane).reshape(2, -1)
+    return _ways(pairs.tier, pairs.together, switches, metres, np.full(metres.shape, pairs.together))
 
 
 def _to_systems(placed: Placed) -> Ways:
     """Return the links between systems and their switches."""
-    found, systems = placed.found, placed.systems()
+    found, systems = placed.found, system_cells(placed.floor)[placed.system_racks()]
     system, part, plane = np.ogrid[: placed.count, : found.spread, : found.planes]
     switch = system // found.leaf_systems * found.spread + part
     metres = _metres(placed.rows, systems[system], placed.switches(switch, plane))

@@ -53,6 +53,11 @@ class Tree:
         return tuple((f"{tier} switches", pieces) for tier, pieces in tiers if pieces)
 
     @property
+    def all_links(self) -> int:
+        """Links of all tiers."""
+        return self.links + self.uplinks + self.core_links
+
+    @property
     def passed(self) -> int:
         """Switches on the way to the highest tier and back."""
         return max(2 * self.tiers - 1, 0)

@@ -57,8 +57,9 @@ def _dragonfly(order: dict[str, Any], switch: Shape, far: int, rest: int, ratios
 def _near_share(order: dict[str, Any], shape: Shape) -> Fraction:
     """Return the part of its bandwidth that links within groups leave an NPU in an all-to-all of all."""
     ports = order["ports"] // order["planes"]
-    npus = Fraction(shape["down"] * order["active"], ports * order["npus"])
-    total, group = order["count"] * order["active"], npus * shape["unit"]
+    npus: Fraction = Fraction(shape["down"] * order["active"], ports * order["npus"])
+    total: int = order["count"] * order["active"]
+    group = npus * shape["unit"]
     sent = npus * npus * (1 + 2 * (total / group - 1))
     return min(Fraction(shape["near"], ports) * (total - 1) / sent, Fraction(total - 1, total))
 
