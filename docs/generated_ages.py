@@ -6,6 +6,7 @@ from collections import Counter
 
 from layout import table
 
+from evo_libra.network.catalog.accelerators import load_accelerators
 from evo_libra.ui.tables.ages import Entry, dated_entries
 
 
@@ -41,6 +42,16 @@ def gaps() -> str:
         if entry.missing
     ]
     return table(["entry", "kind", "without a source"], rows)
+
+
+def defaults() -> str:
+    """Return a table of the kinds of kernels whose constants are a class default, by accelerator."""
+    rows = [
+        [f"`{name}`", ", ".join(f"`{kind}`" for kind in kinds), npu.source_of(f"kernels.{kinds[-1]}")]
+        for name, npu in load_accelerators().items()
+        if (kinds := npu.class_defaults())
+    ]
+    return table(["accelerator", "kernels", "source of the last of them"], rows)
 
 
 def _of(kind: str) -> list[Entry]:

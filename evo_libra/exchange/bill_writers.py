@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import polars as pl
 
 from evo_libra.exchange.formats import Chosen, Writer, Written
-from evo_libra.explain.bill_table import COLUMNS, bill_table, table_csv
+from evo_libra.explain.bill_table import COLUMNS, ORDER_COLUMNS, bill_table, table_csv
 from evo_libra.installed import require
 
 _CREATED = datetime(2000, 1, 1, tzinfo=UTC)
@@ -17,7 +17,11 @@ _TEXT_STAYS_TEXT = {"in_memory": True, "strings_to_formulas": False, "strings_to
 
 
 def _csv(chosen: Chosen) -> Written:
-    return Written(table_csv(COLUMNS, bill_table(chosen.problem, chosen.population)))
+    return Written(table_csv(_columns(chosen), bill_table(chosen.problem, chosen.population)))
+
+
+def _columns(chosen: Chosen) -> tuple[str, ...]:
+    return COLUMNS if chosen.problem.book is None else ORDER_COLUMNS
 
 
 def _excel(chosen: Chosen) -> Written:
@@ -26,11 +30,12 @@ def _excel(chosen: Chosen) -> Written:
     from xlsxwriter import Workbook  # noqa: PLC0415 - other writers do without
 
     frame, content = pl.DataFrame(bill_table(chosen.problem, chosen.population), infer_schema_length=None), io.BytesIO()
+    sums = [name for name in ("cost_usd", "low_usd", "high_usd", "power_W") if name in _columns(chosen)]
     with Workbook(content, _TEXT_STAYS_TEXT) as book:
         book.set_properties({"created": _CREATED})
         frame.write_excel(
-            book, "bill", column_totals=["cost_usd", "power_W"], autofit=True, freeze_panes=(1, 0),
-            column_formats={"pieces": "#,##0", "cost_usd": "#,##0.00", "power_W": "#,##0.0"},
+            book, "bill", column_totals=sums, autofit=True, freeze_panes=(1, 0),
+            column_formats={"pieces": "#,##0", "power_W": "#,##0.0", **dict.fromkeys(sums[:-1], "#,##0.00")},
         )  # fmt: skip
     return Written(content.getvalue())
 

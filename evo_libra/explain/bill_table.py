@@ -24,6 +24,11 @@ COLUMNS = (
 )  # fmt: skip
 """Columns of a bill; dimensions count from 1, the innermost first. Other rows have none."""
 
+ORDER_COLUMNS = (
+    "section", "part", "item", "pieces", "unit_usd", "cost_usd", "low_usd", "high_usd", "unit_W", "power_W", "source",
+)  # fmt: skip
+"""Columns of the bill of an order, with each line's cost at the lowest and the highest price."""
+
 SPARES = "spares"
 """The item of what spare NPUs have of the network."""
 
@@ -33,7 +38,7 @@ def bill_table(problem: Problem, population: Population) -> list[dict[str, Any]]
 
     ``cost_usd`` adds up to the design's cost, and with the rows of the system to its system cost; see
     `evo_libra.explain.system_bill` for when there are such rows.
-    Spare NPUs draw no power.
+    Spare NPUs draw no power. An order has a row for each line of its bill, with columns of its own.
 
     Raises
     ------
@@ -51,8 +56,8 @@ def bill_table(problem: Problem, population: Population) -> list[dict[str, Any]]
 
 def _of_order(line: OrderLine) -> dict[str, Any]:
     watts = None if line.power_W is None or not line.pieces else line.power_W / line.pieces
-    row = {**as_json(line), "item": line.what, "part": line.product, "technology": line.section, "unit_W": watts}
-    return {key: row.get(key) for key in COLUMNS}
+    row = {**as_json(line), "item": line.what, "part": line.product, "unit_W": watts}
+    return {key: row[key] for key in ORDER_COLUMNS}
 
 
 def _network(problem: Problem, pricing: BillOfMaterials, one: Population) -> Iterator[dict[str, Any]]:

@@ -145,7 +145,7 @@ def bandwidths_text(design: str) -> str:
     return " ".join(bandwidth_text(float(part)) for part in parts if part)
 
 
-_LABELS = {"time_ms": "iteration time [ms]", "cost_usd": "network cost [USD]"}
+_LABELS = {"time_ms": "iteration time [ms]", "cost_usd": "network cost [USD]", "bought_npus": "NPUs bought"}
 
 
 def label_of(column: str) -> str:

@@ -122,7 +122,7 @@ def totals(order: DrawnOrder) -> list[tuple[str, str]]:
     found = [] if order.order_usd is None else [(f"{order.order_usd / MEGA:,.1f} MUSD", "whole order")]
     if order.order_usd and order.network_usd:
         share = order.network_usd / order.order_usd
-        found.append((f"{order.network_usd / MEGA:,.1f} MUSD", f"network, {share:.1%} of the order"))
+        found.append((f"{order.network_usd / MEGA:,.1f} MUSD", f"network, {100.0 * share:.1f} % of the order"))
     if order.watts:
         found.append((f"{order.watts / MEGA:,.2f} MW", "under load"))
     if racks:

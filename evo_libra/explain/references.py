@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evo_libra.arrays import IntArray, Population
-from evo_libra.errors import InputError
 from evo_libra.front.front import Front
 from evo_libra.network.blocks.registry import BLOCKS
-from evo_libra.network.catalog.clusters import ReferenceOrder, reference_orders
 from evo_libra.network.catalog.designs import ReferenceDesign, reference_designs
 from evo_libra.network.catalog.technologies import Catalog
-from evo_libra.network.fabric import Fabric, fabrics_of, parse_fabric, population_of
-from evo_libra.network.orders.notation import read_order
-from evo_libra.problem.orders import OrderBook, pool_of
+from evo_libra.network.fabric import Fabric, parse_fabric, population_of
 from evo_libra.problem.plans import fitting
 from evo_libra.problem.pricing.catalog import with_own_technologies
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import COST, FOLDED, TIME, HasReferences, SearchProblem
-from evo_libra.problem.written_orders import BAR, networks_of_orders, place_of
+
+if TYPE_CHECKING:
+    from evo_libra.network.catalog.clusters import ReferenceOrder
 
 CHEAPER, FASTER = "cheaper_at_equal_time_percent", "faster_at_equal_cost_percent"
 
@@ -63,50 +61,30 @@ def reference_points(problem: SearchProblem) -> list[ReferencePoint]:
         ]
     if not isinstance(problem, Problem):
         return []
-    if problem.book is not None:
-        return list(_ordered(problem, problem.book))
     found = []
-    for name, reference in reference_designs().items():
-        for design in _designs_of(problem, reference):
-            evaluation = problem.evaluate(design)
-            if evaluation.violation[0] == 0:
-                found.append(_point(problem, name, design, evaluation.objectives[:, 0].tolist(), reference))
+    for name, reference, design in _candidates(problem):
+        evaluation = problem.evaluate(design)
+        if evaluation.violation[0] == 0:
+            figures, source = (
+                _figures(problem, evaluation.objectives[:, 0].tolist()),
+                " ".join(reference.source.split()),
+            )
+            found.append(ReferencePoint(name, design, figures, source, reference.year))
     return found
 
 
-def _point(
-    problem: Problem, name: str, design: str, values: Sequence[float], reference: ReferenceDesign | ReferenceOrder
-) -> ReferencePoint:
-    source = " ".join(reference.source.split())
-    return ReferencePoint(name, design, _figures(problem, values), source, reference.year)
+def _candidates(problem: Problem) -> Iterator[tuple[str, ReferenceDesign | ReferenceOrder, str]]:
+    """Yield the references that are designs of a problem, or orders, with the notation under their best plans."""
+    if problem.book is None:
+        for name, reference in reference_designs().items():
+            yield from ((name, reference, design) for design in _designs_of(problem, reference))
+        return
+    from evo_libra.explain.order_references import fitting_orders  # noqa: PLC0415 - designs do not need it
 
-
-def _ordered(problem: Problem, book: OrderBook) -> Iterator[ReferencePoint]:
-    """Yield the reference orders that a problem allows and that meet its limits, under their best plans."""
-    for name, reference in reference_orders().items():
-        for place in _places(book, reference):
-            network = networks_of_orders(book, np.array([place]))
-            fabrics = fabrics_of(network, book.catalog.names)
-            network = replace(network, schedule=problem.time.schedules.read(fabrics, network.block))
-            if (plans := _best_plans(problem, network)) is None:
-                continue
-            design = BAR.join([book.notation(place), *plans])
-            evaluation = problem.evaluate(design)
-            if evaluation.violation[0] == 0:
-                yield _point(problem, name, design, evaluation.objectives[:, 0].tolist(), reference)
-
-
-def _places(book: OrderBook, reference: ReferenceOrder) -> Iterator[int]:
-    """Yield the places of a reference order among the orders of a problem: one for each number of its systems."""
-    for pool in book.pools:
-        _, count, active = pool
-        try:
-            order = read_order(reference.at(count, count * active), book.products)
-            place = place_of(order, book) if pool_of(order) == pool else None
-        except InputError:  # A catalogue of one's own may lack its products.
-            continue
-        if place is not None:
-            yield place
+    for name, order, head, network in fitting_orders(problem, problem.book):
+        plans = _best_plans(problem, network)
+        if plans is not None:
+            yield name, order, " | ".join([head, *plans])
 
 
 def _figures(problem: SearchProblem, values: Sequence[float]) -> Mapping[str, float]:

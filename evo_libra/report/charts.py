@@ -28,7 +28,7 @@ BEST, MEDIAN, WORST = 0, 50, 100
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a chart: (k,) values across and up, the group that it is of, and how it is drawn."""
+    """A line of a chart: (k,) values across and up, the group that it is of, and its kind: line, points or area."""
 
     x: FloatArray
     y: FloatArray
@@ -87,7 +87,8 @@ def chart_svg(
     axes = in_unit(x, across), in_unit(y, up)
     height = _HEIGHT + _ROW * len(names)
     body = [*_axes(*axes, (x_label, y_label)), *(_line(one, x, y) for one in lines)]
-    body += [_entry(group, name) for group, name in enumerate(names)]
+    dotted = {one.group for one in lines if one.kind == "points"}
+    body += [_entry(group, name, dot=group in dotted) for group, name in enumerate(names)]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH:g} {height:g}" width="{_WIDTH:g}" '
         f'height="{height:g}" font-family="system-ui, \'DejaVu Sans\', Arial, sans-serif" font-size="12" role="img" '
@@ -118,16 +119,23 @@ def _up(y: Axis, values: FloatArray) -> FloatArray:
 
 
 def _line(one: Line, x: Axis, y: Axis) -> str:
-    pairs = zip(_across(x, one.x), _up(y, one.y), strict=True)
+    pairs = [*zip(_across(x, one.x), _up(y, one.y), strict=True)]
     path = "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in pairs)
+    if one.kind == "points":
+        return "".join(_dot(a, b, one.group) for a, b in pairs)
     if one.kind == "area":
         return f'<path d="{path}z" fill="{_colour(one.group)}" fill-opacity="0.2"/>'
     return f'<path d="{path}" fill="none" {_stroke(one.group)}/>'
 
 
-def _entry(group: int, name: str) -> str:
+def _entry(group: int, name: str, *, dot: bool) -> str:
     y = _HEIGHT + group * _ROW
-    return f'<path d="M{_LEFT:g} {y:g}h28" fill="none" {_stroke(group)}/>{_text(_LEFT + 36, y + 4, name, "start")}'
+    line = f'<path d="M{_LEFT:g} {y:g}h28" fill="none" {_stroke(group)}/>'
+    return f"{_dot(_LEFT + 14, y, group) if dot else line}{_text(_LEFT + 36, y + 4, name, 'start')}"
+
+
+def _dot(x: float, y: float, group: int) -> str:
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{_colour(group)}"/>'
 
 
 def _colour(group: int) -> str:

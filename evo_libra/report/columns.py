@@ -77,6 +77,8 @@ def _plain(name: str, values: pl.Series) -> list[Column]:
     match = _GENE.fullmatch(name)
     if match is not None:
         return [_gene(name, match[1], int(match[2]), values)]
+    if name.endswith("_usd"):
+        return [replace(_objective(name, values.cast(float).to_numpy()), kind="other")]
     if values.dtype.is_numeric():
         return [Column(name, label_of(name), "other", rounded(values.to_list()))]
     return _choices(name, name, "other", [str(one) for one in values], shown=True)

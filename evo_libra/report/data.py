@@ -23,6 +23,8 @@ from evo_libra.pictures.networks.svg import network_svg
 from evo_libra.pictures.plots.axes import COLOURS
 from evo_libra.report.columns import columns_of, named_column, rounded
 from evo_libra.report.details import MOST, detailed_rows, details_of, price_ranges, rule_text
+from evo_libra.report.orders import COMMANDS as OF_ORDERS
+from evo_libra.report.orders import order_frame
 from evo_libra.report.records import Chart, Column, Detail, Document, Family, Reference, Result, Rows
 from evo_libra.version import __version__
 
@@ -82,7 +84,7 @@ def report_document(
         *([named_column("result", _owners(thinned), [one.name for one in thinned])] if len(thinned) > 1 else []),
         *(
             _priced(one, thinned) if one.key == (_ORDER_COST if every.noun == "order" else _COST) else one
-            for one in columns_of(every.frame, every.objectives)
+            for one in columns_of(_shown(thinned, every), every.objectives)
         ),
     ]
     factors = {column.key: column.factor for column in columns}
@@ -99,10 +101,23 @@ def report_document(
         details=details,
         rule=rule,
         charts=list(charts),
-        commands=COMMANDS if any(source.address for source in sources) else {},
+        commands=_commands(every.noun) if any(source.address for source in sources) else {},
         notes=[*notes, *approximation(_notations(sources)).values(), *_thinning(sources, thinned)],
         colours=list(COLOURS),
+        noun=every.noun,
     )
+
+
+def _shown(sources: Sequence[Source], every: Front) -> pl.DataFrame:
+    """Return the rows of all results; of orders they have products in place of dimensions."""
+    if every.noun != "order":
+        return every.frame
+    parts = [order_frame(source.front, source.problem) for source in sources if len(source.front)]
+    return pl.concat(parts, how="diagonal_relaxed")
+
+
+def _commands(noun: str) -> Mapping[str, str]:
+    return OF_ORDERS if noun == "order" else COMMANDS
 
 
 def _notations(sources: Sequence[Source]) -> Iterator[str]:
@@ -164,7 +179,8 @@ def _some(source: Source, share: float) -> Certificate:
 
 def _thinning(sources: Sequence[Source], thinned: Sequence[Source]) -> list[str]:
     before, after = (sum(len(one.front) for one in some) for some in (sources, thinned))
-    return [f"Of {before:,} designs, {after:,} in even steps along each front are shown."] if after < before else []
+    rows = f"{before:,} {sources[0].front.noun}s"
+    return [f"Of {rows}, {after:,} in even steps along each front are shown."] if after < before else []
 
 
 def _together(sources: Sequence[Source]) -> Front:
@@ -188,7 +204,8 @@ def _families(families: Families, sources: Sequence[Source]) -> list[Family]:
     found = []
     for place, (name, topology) in enumerate(zip(families.names, families.topologies, strict=True)):
         first = int(np.argmax(families.of == place))
-        drawing = _drawing(designs[first], owner[first].problem) if designs[first] else ""
+        known = bool(designs[first]) and owner[first].front.noun != "order"  # an order has a picture of its own
+        drawing = _drawing(designs[first], owner[first].problem) if known else ""
         found.append(Family(name, topology, drawing))
     return found
 
@@ -289,7 +306,7 @@ def _details(sources: Sequence[Source], most: int) -> tuple[dict[str, Detail], s
             found[str(start + row)] = replace(detail, sentences=[*first, *detail.sentences, *_proven(source, row)])
     if not found:
         return {}, "The parts of time and cost of designs are not known here: their problem is not at hand."
-    return found, rule_text(sum(len(source.front) for source in sources), len(found))
+    return found, rule_text(sum(len(source.front) for source in sources), len(found), sources[0].front.noun)
 
 
 def _proven(source: Source, row: int) -> list[str]:

@@ -16,6 +16,7 @@ from evo_libra.explain.reason_sheet import money_section
 from evo_libra.explain.sheet import Table
 from evo_libra.pictures.networks.captions import pieces_text
 from evo_libra.quantities import time_text, time_unit
+from evo_libra.report.orders import order_drawing
 from evo_libra.report.records import Detail, Step, Waterfall
 
 if TYPE_CHECKING:
@@ -49,14 +50,14 @@ def detailed_rows(front: Front, families: IntArray, most: int = MOST, first: Seq
     return sorted(list(dict.fromkeys([*first, *chosen, *along]))[:most])
 
 
-def rule_text(designs: int, detailed: int) -> str:
+def rule_text(designs: int, detailed: int, noun: str = "design") -> str:
     """Return which designs have details, as a sentence."""
     if detailed >= designs:
-        return "Every design has its waterfall, bill and explanation here."
+        return f"Every {noun} has its waterfall, bill and explanation here."
     return (
-        f"{detailed:,} of {designs:,} designs have their waterfall, bill and explanation here: those that are "
+        f"{detailed:,} of {designs:,} {noun}s have their waterfall, bill and explanation here: those that are "
         "recommended, the best of each family in each objective, and some in even steps along the front. The command "
-        "below shows those of the other designs."
+        f"below shows those of the other {noun}s."
     )
 
 
@@ -82,7 +83,8 @@ def detail_of(record: DesignRecord, problem: Problem) -> Detail:
         figures=[(noun(column), value_text(column, value)) for column, value in record.figures.items()],
         waterfalls=[_waterfall(workload) for workload in found.workloads],
         tables=[part for part in money_section(found).parts if isinstance(part, Table)],
-        slots=_slots(record.design, problem),
+        slots={} if problem.book is not None else _slots(record.design, problem),
+        drawing="" if problem.book is None else order_drawing(record.design, problem),
         sentences=sentences + ([] if record.shares is None else [f"{record.shares}."]),
     )
 
@@ -132,8 +134,15 @@ def _bottlenecks(found: Breakdown) -> Iterator[str]:
             whole = time_text(float(cell(total)))
             yield (
                 f"If nothing overlapped, {workload.name} would communicate for {whole}; "
-                f"dimension {worst} is the slowest one in {100 * held[worst] / total:.0f} % of that."
+                f"{_network(found, worst)} is the slowest one in {100 * held[worst] / total:.0f} % of that."
             )
+
+
+def _network(found: Breakdown, dimension: int | None) -> str:
+    """Return the name of a dimension; an order has two networks at most."""
+    if found.order:
+        return ("the scale-up network", "the scale-out network")[dimension or 0]
+    return f"dimension {dimension}"
 
 
 def _prices(found: Breakdown) -> Iterator[str]:

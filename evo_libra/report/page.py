@@ -20,14 +20,14 @@ SCRIPTS = ("core.js", "scatter.js", "parallel.js", "table.js", "detail.js", "mai
 """In the order in which they run, as one script."""
 STYLE = "page.css"
 _KEYS = (
-    ("n p ↓ ↑", "open the next or the previous design of the table"), ("Esc", "clear what is selected"),
+    ("n p ↓ ↑", "open the next or the previous line of the table"), ("Esc", "clear what is selected"),
     ("/", "filter: words, or tests such as cost_usd<2e7"), ("z", "zoom to what is selected, and back"),
     ("x y", "choose the axes of the front"), ("c", "save what is selected as CSV"), ("t", "light or dark"),
     ("?", "this help"),
 )  # fmt: skip
 _HELP = (
-    "Drag over the front or along an axis to select designs; all views show the selection. Click an axis or an empty "
-    "place to take that back. Click a point or a line of the table to open a design."
+    "Drag over the front or along an axis to select lines; all views show the selection. Click an axis or an empty "
+    "place to take that back. Click a point or a line of the table to open it."
 )
 
 

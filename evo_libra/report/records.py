@@ -130,6 +130,7 @@ class Detail:
     tables : bills and failures, as commands print them.
     slots : texts of the drawing that differ between designs of a family.
     sentences : why it is on the front, and what holds it back.
+    drawing : its own picture; empty where that of its family is its own.
     """
 
     figures: list[tuple[str, str]]
@@ -137,6 +138,7 @@ class Detail:
     tables: list[Table]
     slots: Mapping[str, str]
     sentences: list[str]
+    drawing: str = ""
 
 
 @dataclass(frozen=True)
@@ -169,6 +171,7 @@ class Document:
     details : of some designs, by row; `rule` names these designs.
     commands : what to type for a design; ``{address}``, ``{id}`` and ``{design}`` stand for its own.
     notes : sentences that hold for the whole report.
+    noun : what its rows are, ``design`` or ``order``.
     """
 
     title: str
@@ -185,6 +188,7 @@ class Document:
     commands: Mapping[str, str]
     notes: list[str]
     colours: list[str]
+    noun: str = "design"
     version: int = VERSION
 
     def json(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pytest
 from random_programs import one
 
 from evo_libra.bandwidth.program import Multipliers, Optimum, ascend, hyperbola, legal, lower_bound, slopes
-from evo_libra.bandwidth.solve import merged, optimal_bandwidth
+from evo_libra.bandwidth.solve import _linear, merged, optimal_bandwidth
 from evo_libra.workload.layers.iteration_time import Overlap
 
 HALVES = Multipliers(np.full((1, 2, 1), 0.5), np.array([[2.0]]), np.empty((0, 1, 1)))
@@ -123,3 +123,12 @@ def test_caps_alone_are_the_answer_where_nothing_else_limits() -> None:
     free = optimal_bandwidth(replace(program, high=np.array([[2.0], [np.inf]])))
     np.testing.assert_allclose([free.objective[0], free.bound[0]], [0.5, 0.5])
     assert np.isfinite(free.bandwidth).all()
+
+
+def test_a_linear_program_with_a_limit_and_an_equality() -> None:
+    # The most of b0 + b1 in boxes of 5 with b0 + b1 <= 3 and b0 = b1.
+    rows, limit, equality = np.array([[1.0, 1.0], [1.0, -1.0]]), np.array([3.0, 0.0]), np.array([False, True])
+    low, high = np.zeros(2), np.full(2, 5.0)
+    found = _linear(rows, limit, equality=equality, low=low, high=high, price=np.array([-1.0, -1.0]))
+    np.testing.assert_allclose(found, [1.5, 1.5])
+    assert _linear(rows, np.array([3.0, 9.0]), equality=equality, low=low, high=high, price=np.zeros(2)) is None

@@ -85,6 +85,13 @@ def test_everything_fits_a_screen(name: str | None, sources: bool, capsys: pytes
     assert all("http" not in line for line in lines) or sources
 
 
+def test_kernels_that_were_not_measured_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert catalog("mi355x") == 0
+    assert "default of the class, not measured: kernels.fp8, kernels.decode" in capsys.readouterr().out
+    assert catalog("h100-80gb") == 0
+    assert "not measured" not in capsys.readouterr().out
+
+
 def test_the_year_of_every_host_is_whole(capsys: pytest.CaptureFixture[str]) -> None:
     assert catalog("hosts") == 0
     rows = {cells[0]: cells for line in capsys.readouterr().out.splitlines() if len(cells := line.split()) > 9}

@@ -11,6 +11,7 @@ import pytest
 from order_files import order_data
 from ruamel.yaml import YAML
 
+from evo_libra.exchange.netbox_orders import TABLES
 from evo_libra.ui.commands.application import run
 
 Shown = Callable[..., str]
@@ -130,3 +131,20 @@ def test_a_limit_on_the_cost_is_one_on_the_whole_order(shown: Shown) -> None:
     found = json.loads(shown("recommend", "last", "--max-cost", "30MUSD", "--seconds", "0", "--json"))
     assert found["limits"] == {"order_cost_usd": 3e7}
     assert all(one["order_cost_usd"] <= 3e7 for one in found["recommended"])
+
+
+def test_every_format_writes_an_order_or_says_why_not(shown: Shown, tmp_path: Path) -> None:
+    for name in ("megatron-arguments", "deepspeed", "bill-csv", "bill-excel", "graphviz", *TABLES):
+        assert f"wrote {tmp_path / name}" in shown("export", "last#knee", "--to", name, "-o", str(tmp_path / name))
+    assert (tmp_path / "bill-csv").read_text().startswith("section,part,item,pieces,unit_usd,cost_usd,low_usd,high_usd")
+    refused = shown("export", "last#knee", "--astra-sim", str(tmp_path / "astra"), code=2)
+    assert "no word for the tiers, planes and ratios of an order" in refused
+
+
+def test_an_order_is_drawn_by_its_result_and_by_its_notation(shown: Shown, tmp_path: Path) -> None:
+    assert "MUSD whole order" in shown("draw", "last#knee", "--ascii")
+    order = "112 gb300-nvl72 / 1 x 800G / q3450-ld fat tree 2:1"
+    assert "[ 112 leaves q3450-ld: 72 down, 36 up, 2:1, 1 per system ]" in shown("draw", order, "--ascii")
+    assert shown("draw", order, "-o", str(tmp_path / "order.svg")) == f"picture {tmp_path / 'order.svg'}"
+    assert "sketch" not in json.loads(shown("draw", order, "--json"))
+    assert "unknown switch 'q3450'" in shown("draw", order.replace("q3450-ld", "q3450"), code=2)

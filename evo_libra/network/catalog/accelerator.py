@@ -15,6 +15,10 @@ from evo_libra.files.source import StrictModel
 _MEASURED_NPUS = 8
 _MAX, _MEGA, _MICRO = 1e12, 1e6, 1e-6
 ALL = "all"
+DECODING, ATTENTION = "decode", "attention"
+"""Kinds of kernels besides products of matrices, as files call them."""
+CLASS_DEFAULT = "Class default"
+"""Begin of the source of constants that were not measured on a chip."""
 Value = TypeVar("Value")
 Size = TypeVar("Size", float, FloatArray)
 
@@ -184,6 +188,18 @@ class Accelerator:
         if key is None:
             raise InputError(f"{self.name} has no figure '{figure}'")
         return self.sources[key]
+
+    def kernel_shares(self) -> dict[str, float]:
+        """Return the shares that kernels reach, by kind: of the peak of a precision, or of the memory bandwidth."""
+        decode = {} if self.decode is None else {DECODING: self.decode.bandwidth}
+        attention = {} if self.attention is None else {ATTENTION: self.attention.plateau}
+        return {**{name: one.plateau for name, one in self.gemm.items()}, **decode, **attention}
+
+    def class_defaults(self) -> tuple[str, ...]:
+        """Return the kinds of kernels whose constants are the default of the class, and were not measured."""
+        shares = {kind: "bandwidth" if kind == DECODING else "plateau" for kind in self.kernel_shares()}
+        keys = {kind: covering_key(f"kernels.{kind}.{share}", self.sources) for kind, share in shares.items()}
+        return tuple(kind for kind, key in keys.items() if key and self.sources[key].startswith(CLASS_DEFAULT))
 
     def _chosen(self, known: Mapping[str, Value], key: str, what: str) -> Value:
         if key not in known:

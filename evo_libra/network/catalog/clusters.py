@@ -21,7 +21,7 @@ class ReferenceOrder(StrictModel):
     """A reference order as the file writes it."""
 
     title: str = Field(min_length=1, description="what it is")
-    order: str = Field(pattern="^N ", description="in the notation of orders; N is the number of systems")
+    order: str = Field(min_length=1, description="in the notation of orders; N is the number of systems")
     npus: Annotated[tuple[DomainSize, ...], Field(min_length=1)] | StepsSpec = Field(description="of its clusters")
     source: str = Field(min_length=1, description="where it is described")
     year: int = Field(ge=1990, le=2100, description="of the source")

@@ -114,8 +114,9 @@ def _floor(order: Order, tree: Tree, room: RoomSpec, held: int, in_rack: int) ->
         some = -(-systems // group)
         return Block(Stock(systems, held), some, Stock(some * leaves, in_rack), inside)
 
-    last, spines, cores = block(rest) if rest else None, Stock(tree.spines, in_rack), Stock(tree.cores, in_rack)
-    return Floor(rows_of(room), block(size), blocks, last, spines=spines, cores=cores)
+    spines, cores = Stock(tree.spines, in_rack), Stock(tree.cores, in_rack)
+    last = block(rest) if rest else None
+    return Floor(rows=rows_of(room), block=block(size), blocks=blocks, last=last, spines=spines, cores=cores)
 
 
 @dataclass(frozen=True)

@@ -202,9 +202,17 @@ class _Loader:
 
     def _notes(self, catalog: Catalog) -> tuple[Quirk, ...]:
         """Return what the file, or the file of a model, says and is not computed."""
-        notes = self.workloads.training.notes() if self.workloads.accelerators.trains else ()
         ignored = (SHARES_OF_PARTS,) if kits_of(catalog) and has_whole_bandwidth(self.spec) else ()
-        return (*(Quirk("model-file", note) for note in notes), *ignored)
+        if not self.workloads.accelerators.trains:
+            return ignored
+        from evo_libra.problem.file.kernel_defaults import default_kernels  # noqa: PLC0415 - of whole models alone
+
+        orders = self.file.orders
+        defaults = default_kernels(
+            self.workloads.accelerators.npus if orders is None else orders.chips, self.spec.workloads
+        )
+        files = (Quirk("model-file", note) for note in self.workloads.training.notes())
+        return (*files, *ignored, *defaults)
 
     def system(self, loops: Sequence[WeightedLoop] = (), kits: Sequence[Kit] = ()) -> SystemBill:
         """Return the bill of everything besides network and accelerators; see `SystemLoader.bill`."""

@@ -110,6 +110,12 @@ class OrderLoader:
         systems = self.book.products.systems
         return tuple(replace(accelerator(systems[pool[0]].npu), name=name_of(pool)) for pool in self.book.pools)
 
+    @property
+    def chips(self) -> tuple[Accelerator, ...]:
+        """The accelerators of all systems of the orders, as the catalogue has them."""
+        systems = dict.fromkeys(system for system, *_ in self.book.pools)
+        return tuple(accelerator(self.book.products.systems[name].npu) for name in systems)
+
     @cached_property
     def counts(self) -> tuple[int, ...]:
         """NPUs in use of each pool."""

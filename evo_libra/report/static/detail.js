@@ -12,7 +12,7 @@ function showDetail() {
   const row = state.picked, found = doc.details[row], design = doc.rows.design[row] ?? "";
   const family = doc.families[families.data[row] ?? 0], address = doc.results[doc.rows.result[row] ?? 0]?.address;
   if (row < 0) {
-    el("detail").replaceChildren(make("p", { class: "hint" }, "Click a point or a line of the table, or press n: a design opens here."));
+    el("detail").replaceChildren(make("p", { class: "hint" }, `Click a point or a line of the table, or press n: ${doc.noun === "order" ? "an order" : "a design"} opens here.`));
     return;
   }
   const parts = [make("h2", {}, `#${doc.rows.id[row]} `, marker(colourOf(row), shapeOf(row)), ` ${family?.name ?? ""}`)];
@@ -20,20 +20,20 @@ function showDetail() {
   const shown = (/** @type {Field} */ one) => [one.label, shownValue(one, row) + (ends(one) && ` (${ends(one)})`)];
   // Where a design has details, its figures are those that commands print.
   const known = found ? [...found.figures, ...objectives.filter(ends).map((one) => [`${one.label}, range of prices`, ends(one)])] : objectives.map(shown);
-  parts.push(make("dl", { class: "figures" }, ...[...known, ...fields.filter((one) => one.kind !== "gene" && one.kind !== "objective").map(shown)].map(([name = "", text = ""]) =>
+  parts.push(make("dl", { class: "figures" }, ...[...known, ...fields.filter((one) => one.kind !== "gene" && one.kind !== "objective" && !(found && one.key.endsWith("_usd"))).map(shown)].map(([name = "", text = ""]) =>
     make("div", {}, make("dt", {}, name), make("dd", {}, text)))));
   parts.push(make("ul", {}, ...(found?.sentences ?? [doc.rule]).map((text) => make("li", {}, text))));
-  if (family?.drawing) parts.push(make("figure", {}, drawing(family.drawing, row, found)));
+  if (found?.drawing || family?.drawing) parts.push(make("figure", {}, drawing(found?.drawing || (family?.drawing ?? ""), row, found)));
   for (const one of found?.waterfalls ?? []) parts.push(waterfall(one));
   for (const one of found?.tables ?? []) parts.push(tableOf(one));
-  if (design) parts.push(copied("design in the notation", design));
+  if (design) parts.push(copied(`${doc.noun} in the notation`, design));
   for (const [what, words] of address ? Object.entries(doc.commands) : []) {
     parts.push(copied(what, words.replace("{address}", address ?? "").replace("{id}", String(doc.rows.id[row]))));
   }
   el("detail").replaceChildren(...parts);
 }
 
-/** The picture of a family, with what differs between its designs. @param {string} svg @param {number} row @param {Detail | undefined} found */
+/** The picture of a design or its family, with what differs between its designs. @param {string} svg @param {number} row @param {Detail | undefined} found */
 function drawing(svg, row, found) {
   const made = document.importNode(new DOMParser().parseFromString(svg, "image/svg+xml").documentElement, true);
   for (const slot of made.querySelectorAll("[data-slot]")) {

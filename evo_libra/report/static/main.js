@@ -8,7 +8,7 @@ function update(tops = [scatterTop, parallelTop]) {
   for (const draw of tops) draw();
   el("table").scrollTop = 0;
   tableDue = true;
-  el("count").textContent = `${selected.toLocaleString("en")} of ${count.toLocaleString("en")} designs`;
+  el("count").textContent = `${selected.toLocaleString("en")} of ${count.toLocaleString("en")} ${doc.noun}s`;
 }
 /** Lay out and draw all again, after a change of axes, size or theme. */
 function redraw() {
@@ -91,7 +91,7 @@ function go(step) {
 }
 function save() {
   tableRows();
-  const link = /** @type {HTMLAnchorElement} */ (make("a", { download: "designs.csv" }));
+  const link = /** @type {HTMLAnchorElement} */ (make("a", { download: `${doc.noun}s.csv` }));
   link.href = URL.createObjectURL(new Blob([csv()], { type: "text/csv" }));
   link.click();
 }

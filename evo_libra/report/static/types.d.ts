@@ -10,14 +10,14 @@ interface Reference { name: string; design: string; values: Record<string, numbe
 interface Step { name: string; time_ms: number; text: string; where: string; start: number; share: number }
 interface Waterfall { title: string; unit: string; weight: number; total_ms: number; steps: Step[] }
 interface Table { title: string; columns: string[]; rows: (string[] | null)[]; words: string[]; folds: string[]; strong: number[][] }
-interface Detail { figures: [string, string][]; waterfalls: Waterfall[]; tables: Table[]; slots: Record<string, string>; sentences: string[] }
+interface Detail { figures: [string, string][]; waterfalls: Waterfall[]; tables: Table[]; slots: Record<string, string>; sentences: string[]; drawing: string }
 interface Run { name: string; evaluations: number[]; hypervolume: number[] }
 interface Group { name: string; runs: Run[]; attainment: Record<string, number[][]> }
 interface Doc {
   title: string; made_by: string; columns: Column[]; results: Result[]; families: Family[];
   rows: { id: number[]; result: number[]; design: string[] };
   marks: Record<string, number[]>; references: Reference[]; details: Record<string, Detail>; rule: string;
-  groups: Group[]; commands: Record<string, string>; notes: string[]; colours: string[]; version: number;
+  groups: Group[]; commands: Record<string, string>; notes: string[]; colours: string[]; noun: string; version: number;
 }
 /** A column with its values as numbers, NaN for none. */
 interface Field extends Column { data: Float64Array }

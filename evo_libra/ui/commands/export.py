@@ -126,6 +126,11 @@ def _export_folder(
     from evo_libra.problem.designs import warnings_of
 
     searched, notation = found.problem, found.design
+    if searched.book is not None:
+        raise InputError(
+            "ASTRA-sim's network files have rings, fully connected dimensions and switches of 1:1, and no word for the "
+            "tiers, planes and ratios of an order"
+        )
     timed = _exported_problem(searched, found.origin, time, assignments)
     with Status("writing and predicting", console=progress_console()) as status:
         before = None if found.result is None else searched

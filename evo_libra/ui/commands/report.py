@@ -69,7 +69,7 @@ def report(
     if as_json:
         print_json({"page": str(file), "results": len(sources), "designs": len(document.rows.id), "notes": notes})
         return 0
-    designs = counted(len(document.rows.id), "design")
+    designs = counted(len(document.rows.id), document.noun)
     print(f"{file}: {designs} of {counted(len(sources), 'result')}, {len(text) / 1e6:.1f} MB; open it in a browser")
     return 0
 
@@ -168,7 +168,18 @@ def _charts(runs: Sequence[RunRecord], sources: Sequence[Source], notes: list[st
         }  # fmt: skip
         sizes = {name: len(group) for name, group in groups.items()}
         charts.insert(0, attainment_chart(compare(columns, values).attainment, sizes, columns))
+    charts += map(_of_systems, sources)
     return [chart for chart in charts if chart is not None]
+
+
+def _of_systems(source: Source) -> Chart | None:
+    """Return the networks of each system of a result of orders; None of another."""
+    from evo_libra.explain.system_views import system_rows
+    from evo_libra.report.orders import systems_chart
+
+    if source.problem is None or source.problem.book is None:
+        return None
+    return systems_chart(system_rows(source.problem), source.front.objectives[0])
 
 
 def _courses(groups: Mapping[str, Sequence[RunRecord]]) -> dict[str, list[FloatArray]]:

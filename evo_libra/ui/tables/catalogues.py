@@ -127,6 +127,10 @@ def _sizes(npus: Any) -> str:  # noqa: ANN401 - JSON
 def _show_accelerator(name: str, entry: Mapping[str, Any]) -> None:
     figures = {key: entry[key] for key in entry if key not in ("source", "sources")}
     _print_figures(f"accelerator {name}, newest source of {newest_year(_given(entry))}", figures)
+    from evo_libra.network.catalog.accelerators import accelerator
+
+    if defaults := accelerator(name).class_defaults():
+        _print_text(f"default of the class, not measured: {', '.join(f'kernels.{kind}' for kind in defaults)}")
 
 
 def _accelerator_sources(name: str, entry: Mapping[str, Any]) -> None:

@@ -204,9 +204,9 @@ def _down(ratio: Fraction, down: dict[str, Any], up: dict[str, Any], switch: dic
 
 
 def _is_split(ports: int, ups: int, down: dict[str, Any], up: dict[str, Any], switch: dict[str, Any]) -> bool:
-    if down["Gbps"] == up["Gbps"]:
-        return ports + ups <= down["ports"]
-    most = switch.get("max_ports", max(down["ports"], up["ports"]))
+    """Return whether ports down and uplinks fit; those of a cage go one way, as both halves of a module are alike."""
+    mixed = down["Gbps"] != up["Gbps"]
+    most = switch.get("max_ports", max(down["ports"], up["ports"])) if mixed else down["ports"]
     cages = ceil(ports / down["per_cage"]) + ceil(ups / up["per_cage"])
     return cages <= switch["cages"] and ports + ups <= most
 

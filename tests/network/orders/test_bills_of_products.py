@@ -63,6 +63,14 @@ def test_racks_of_a_rack_are_those_of_its_switches_alone() -> None:
     assert 0 < racks["gb300-nvl72"] < 16
 
 
+def test_a_superpod_has_nearly_as_many_racks_as_published() -> None:
+    # DGX SuperPOD H100 of 127 nodes in 4 units: 38 racks (docs.nvidia.com, table 7), with those of storage and
+    # management. Here 32 of 4 servers, one of leaves in each unit, and one of spines.
+    order = read_order("128 hgx-h100 / 1 x 400G / qm9700 rail-optimised 1:1", PRODUCTS)
+    (racks,) = (line.pieces for line in bill_of(order, PRODUCTS).lines if line.section == "racks")
+    assert racks == 32 + 4 + 1
+
+
 def test_co_packaged_switches_have_modules_at_nics_alone() -> None:
     order = read_order("16 gb300-nvl72 / 1 x 800G / q3450-ld rail-optimised 1:1", PRODUCTS)
     modules = {line.product for line in bill_of(order, PRODUCTS).lines if line.product in PRODUCTS.modules}

@@ -42,6 +42,7 @@ def test_every_cluster_has_a_source_and_a_year(name: str) -> None:
     reference = reference_orders()[name]
     assert len(reference.source) > 40
     assert 2020 <= reference.year <= 2026
+    assert reference.order.startswith("N ")
     assert reference.at(1, 7) == ""
 
 

@@ -20,7 +20,7 @@ def unit(systems: int = 32, held: int = 4, leaves: int = 8, in_rack: int = 40) -
 
 
 def floor(blocks: int, block: Block, spines: Stock = _NONE, cores: Stock = _NONE, last: Block | None = None) -> Floor:
-    return Floor(_ROWS, block, blocks, last, spines, cores)
+    return Floor(rows=_ROWS, block=block, blocks=blocks, last=last, spines=spines, cores=cores)
 
 
 def test_cables_are_sold_in_whole_metres_and_above_ten_in_steps_of_five() -> None:
@@ -84,6 +84,13 @@ def test_many_leaves_have_several_racks() -> None:
     # the left and 2, 3, 4, 5 on the right; from the second the other way round.
     found = lengths_of(floor(1, unit(leaves=64))).leaf
     assert found == ((6, 4 * 64), (7, 2 * 4 * 64 * 2), (8, 4 * 64 * 3))
+
+
+def test_a_smaller_last_block_has_links_by_its_systems() -> None:
+    # Groups of 8 systems with 4 leaves: two in 4 racks, 1 and 2 racks from the leaves' (6 and 7 m), and one in 2 racks,
+    # 1 from theirs. A system has a link to each of 4 leaves.
+    two, one = Block(Stock(16, 4), 2, Stock(8, 40)), Block(Stock(8, 4), 1, Stock(4, 40))
+    assert lengths_of(floor(1, two, last=one)).leaf == ((6, (8 + 8) * 4), (7, 8 * 4))
 
 
 @st.composite

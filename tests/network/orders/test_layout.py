@@ -102,6 +102,15 @@ def test_a_group_that_starts_in_the_middle_of_a_row_ends_in_it() -> None:
     assert found.system_racks == 4 * 7
 
 
+def test_a_block_has_one_rack_of_leaves() -> None:
+    # 8 ports down, so that 8 nodes in 2 racks have 8 leaves of 3 units, of which 16 are in a rack: 2 groups in a block
+    # of 4 racks and one, though half a row has places for 4. No node is more than 2 racks from its leaves. There are
+    # 2 racks of leaves, 2 of 4 x 8 spines, and one of 16 cores.
+    found = laid(made(switch=switch_of(16, per_cage=2) | {"height_U": 3}), 32, family="rail-optimised")
+    assert {run.metres for run in found.runs if run.tier == "leaf"} == {6, 7}
+    assert found.racks_of_switches == ((16, 5),)
+
+
 def test_a_leaf_in_the_rack_is_joined_by_copper() -> None:
     # 4 nodes of 10.2 kW and a leaf of 0.7 kW in each rack.
     found = laid(made(kilowatts=42), 32, family="tor")
@@ -185,6 +194,9 @@ def test_runs_have_all_links_and_modules_serve_them(count: int, family: str, rat
     tiers = ("leaf", "spine", "core")
     links = [sum(run.links for run in found.runs if run.tier == tier) for tier in tiers]
     assert links == [tree.links, tree.uplinks, tree.core_links]
+    # Both links of a twin module between switches are of one kind.
+    for tier in ("spine", "core"):
+        assert all(run.links % 2 == 0 for run in [run for run in found.runs if run.tier == tier][:-1])
     served = sum(module.pieces * products.modules[module.product].links for module in found.modules)
     assert 2 * sum(links) <= served <= 2 * sum(links) + 2 * tree.switches
     assert found.nics == order.bought_npus

@@ -84,3 +84,10 @@ def test_weights_of_a_stage_with_experts() -> None:
     held = parameters(setup, plan, embeddings=False)
     assert (number(held.dense), number(held.experts)) == (4 * 16_896, 65_536)
     assert number(held.sharded) == pytest.approx(4 * 16_896 / 4 + 65_536 / 2)
+
+
+def test_a_stage_that_is_alone_has_the_predictor_too() -> None:
+    """A predictor is a layer of 49,152 weights and a projection of 2 h^2 = 8,192; the last of two stages has it."""
+    setup = replace(SETUP, decoder=model(predictors=1))
+    assert number(parameters(setup, one_plan(), embeddings=False).dense) == 8 * 49_152 + 49_152 + 8_192
+    assert number(parameters(setup, one_plan(pp=2), embeddings=False).dense) == 4 * 49_152
