@@ -5,16 +5,13 @@ from __future__ import annotations
 import math
 import re
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from independent_check import broken_rules
+from independent_check import broken_rules, catalogue
 from order_files import order_data, order_problem
-from ruamel.yaml import YAML
 
-import evo_libra.network.orders.catalog as catalogue
 from evo_libra import load_problem, search
 from evo_libra.errors import InputError
 from evo_libra.explain.system_views import absent, system_rows
@@ -48,7 +45,7 @@ def test_pools_are_those_that_divide_or_are_near() -> None:
 
 
 def test_each_row_is_an_order_that_a_vendor_accepts() -> None:
-    data = YAML(typ="safe").load(Path(catalogue.__file__).with_name("products-2026.yaml"))
+    data = catalogue()
     for row in front().rows():
         text = row["design"].partition(" | ")[0]
         order = book().orders[[book().notation(n) for n in range(len(book()))].index(text)]

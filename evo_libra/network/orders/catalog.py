@@ -1,18 +1,41 @@
-"""Catalogues of products: those that come with the package, and a user's own, which may extend them."""
+"""Catalogues of products: those that come with the package, and a user's own, which may extend them.
+
+A packaged catalogue has its name, its source and its room in one file, and its products in a folder of its name, a file
+of each kind. A user's own is one file.
+"""
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
+from typing import Any
+
+from pydantic import RootModel
 
 from evo_libra.errors import InputError
 from evo_libra.files.kinds import ENDINGS
 from evo_libra.files.source import Source, named_by, packaged, read_source, validate
-from evo_libra.network.catalog.technologies import names_in, unknown_catalog
+from evo_libra.network.catalog.technologies import Name, names_in, unknown_catalog
 from evo_libra.network.orders.mistakes import product_mistakes
-from evo_libra.network.orders.products import ProductsSpec
+from evo_libra.network.orders.products import (
+    CableSpec,
+    ModuleSpec,
+    NicSpec,
+    OcsSpec,
+    ProductsSpec,
+    RuleSpec,
+    SwitchSpec,
+    SystemSpec,
+)
 
 _FOLDER = Path(__file__).parent
-_GROUPS = ("systems", "nics", "switches", "cables", "modules", "ocs", "rules")
+_GROUPS: dict[str, type[RootModel[Any]]] = {
+    "systems": RootModel[dict[Name, SystemSpec]], "nics": RootModel[dict[Name, NicSpec]],
+    "switches": RootModel[dict[Name, SwitchSpec]], "cables": RootModel[dict[Name, CableSpec]],
+    "modules": RootModel[dict[Name, ModuleSpec]], "ocs": RootModel[dict[Name, OcsSpec]],
+    "rules": RootModel[dict[Name, RuleSpec]],
+}  # fmt: skip
+"""Kinds of products with the schema of their files."""
 
 
 def products_names() -> list[str]:
@@ -45,8 +68,14 @@ def _spec(name: str, folder: Path, extending: tuple[Path, ...]) -> ProductsSpec:
         return _checked(read_source(path), path, extending)
     if name not in products_names():
         raise unknown_catalog("catalogue of products", name, products_names())
-    own = packaged(ProductsSpec, _FOLDER / f"{name}.yaml")
-    return own if own.extends is None else _merged(_spec(own.extends, _FOLDER, ()), own)
+    return _whole(name)
+
+
+@cache
+def _whole(name: str) -> ProductsSpec:
+    """Return a catalogue of the package with all files of its folder."""
+    parts = {group: packaged(model, _FOLDER / name / f"{group}.yaml").root for group, model in _GROUPS.items()}
+    return packaged(ProductsSpec, _FOLDER / f"{name}.yaml").model_copy(update=parts)
 
 
 def _merged(base: ProductsSpec, own: ProductsSpec) -> ProductsSpec:

@@ -10,13 +10,25 @@ import re
 from collections.abc import Collection
 from fractions import Fraction
 from math import ceil
+from pathlib import Path
 from typing import Any
 
 from independent_direct import longest_links, shape_of
 from independent_lengths import longest_ways
+from ruamel.yaml import YAML
+
+import evo_libra
 
 Catalogue = dict[str, Any]
 MONTH = "2026-11"
+FOLDER = Path(evo_libra.__file__).parent / "network" / "orders"
+
+
+def catalogue(name: str = "products-2026") -> Catalogue:
+    """Return a catalogue of the package as its files have it."""
+    read = YAML(typ="safe")
+    parts = {path.stem: read.load(path) for path in (FOLDER / name).glob("*.yaml")}
+    return {**read.load(FOLDER / f"{name}.yaml"), **parts}
 
 
 def broken_rules(text: str, catalogue: Catalogue, states: Collection[str] = ("buy",)) -> set[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import independent_check
@@ -13,8 +12,7 @@ from effort import costly
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evo_libra.files.source import parse_source, read_source, validate
-from evo_libra.network import orders as room
+from evo_libra.files.source import parse_source, validate
 from evo_libra.network.orders.catalog import load_products
 from evo_libra.network.orders.check import violations
 from evo_libra.network.orders.choices import OrderChoices, orders_of
@@ -34,7 +32,7 @@ ratios = st.sampled_from([1.0, 1.0, 2.0, 4.0, 7.0, 0.5, 16 / 15])
 
 @cache
 def _catalogue(*, copper: bool = False) -> dict[str, Any]:
-    data: dict[str, Any] = read_source(Path(room.__file__).parent / "products-2026.yaml").data
+    data = independent_check.catalogue()
     fibres = [name for name, cable in data["cables"].items() if "switch_module" in cable] if copper else []
     return data | {"cables": {name: cable for name, cable in data["cables"].items() if name not in fibres}}
 
