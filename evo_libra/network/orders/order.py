@@ -35,7 +35,8 @@ class Order:
     planes : networks that are alike and that nothing joins; an NPU has ports / planes ports in each.
     family, switch : how switches join systems, and which.
     leaf_ratio : bandwidth down over bandwidth up of a leaf; pod_ratio : the same of a pod, where there are cores. Of a
-        dragonfly or a HyperX, ports down over those that an all-to-all of all NPUs needs, and the same of a group.
+        dragonfly, ports of a switch to NPUs over those to other groups, and the same of a group; of a HyperX, those to
+        NPUs over the links of a line with all of its switches.
     uplink_Gbps : rate of the links above leaves; None for that of the ports.
     """
 
