@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from evo_libra.network.blocks.conformance import sample_kit
 from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.network.blocks.scale_out import Reach, ScaleOutKit
 from evo_libra.network.orders.direct import Direct, direct_of
+from evo_libra.network.orders.direct_wiring import topology_wires
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.topology import topology_of
 
@@ -166,6 +169,37 @@ def test_times_are_those_of_the_block_of_designs(family: Any, count: int) -> Non
                 if extent * stride <= count:
                     group = np.array([extent]), np.array([stride]), npus
                     assert other.share(pattern, *group)[0] == pytest.approx(one.share(pattern, *group)[0]), group
+
+
+@pytest.mark.parametrize(("count", "ports", "npus"), [(36, 7, 2), (72, 64, 8), (61, 64, 8), (128, 128, 8)])
+def test_shares_are_those_of_all_messages_on_all_links(count: int, ports: int, npus: int) -> None:
+    """An all-to-all of all NPUs, link by link; 61 systems have a group that is not full, and a switch with one."""
+    system = {"npus": npus, "rails": npus}
+    products = catalogue(system=system, nic=_CARD, switch=switch_of(ports))
+    found = direct_of(order := order_of(products, count, family="dragonfly"), products)
+    down, near, far = topology_wires(order, found, products)
+    at = np.bincount(down.upper, minlength=found.switches).astype(float)
+    sent = np.outer(at, at) / (at.sum() - 1)
+    group, local, between = (
+        np.arange(found.switches) // found.unit,
+        np.zeros((found.switches,) * 2),
+        defaultdict[int, float](float),
+    )
+    for one, other in permutations(range(found.switches), 2):
+        if group[one] == group[other]:
+            local[one, other] += sent[one, other]
+            continue
+        ways = np.concatenate((np.stack((far.lower, far.upper)), np.stack((far.upper, far.lower))), axis=1)
+        links = np.flatnonzero((group[ways[0]] == group[one]) & (group[ways[1]] == group[other]))
+        part = sent[one, other] / len(links)
+        for link in links.tolist():
+            leaves, enters = ways[:, link]
+            local[one, leaves] += part * (one != leaves)
+            local[enters, other] += part * (enters != other)
+            between[link] += part
+    most = max(local.max() / found.near_links, *between.values())
+    assert len(near) == found.unit_links
+    assert 2 * found.leaf_share == pytest.approx(min(1 / most, 1 - 1 / at.sum()))
 
 
 @given(
