@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -235,6 +236,18 @@ def test_each_system_has_a_front_and_absent_ones_a_reason() -> None:
     )
 
 
+@pytest.mark.parametrize("name", ["deepseek-r1-64", "qwen3-235b-256"])
+def test_a_costlier_network_of_a_system_is_faster(name: str) -> None:
+    """These fronts have prices of tokens, by which a slower and costlier order may win: not in this view."""
+    found = load_problem(name)
+    assert isinstance(found, Problem)
+    rows = system_rows(found)
+    for one, two in pairwise(rows):
+        if one.system == two.system:
+            assert two.order_cost_usd > one.order_cost_usd
+            assert two.objectives["tpot_ms"] < one.objectives["tpot_ms"]
+
+
 def test_a_system_without_an_order_within_the_constraints_is_named() -> None:
     """The limit lies between the cheapest order of servers and the cheapest one of racks."""
     cheapest = {row.system: row.order_cost_usd for row in reversed(system_rows(problem()))}
@@ -251,3 +264,22 @@ def test_a_system_without_an_order_within_the_constraints_is_named() -> None:
 def test_bandwidths_of_products_are_not_solved_for() -> None:
     with pytest.raises(InputError, match="are those of the products that it orders"):
         load_open_problem("buy-deepseek-v3-8k")
+
+
+def test_a_row_has_the_same_figures_where_its_system_is_the_only_one() -> None:
+    """Its plan may say what is true of all plans there: the only batch, order or precision."""
+    data = order_data()
+    for system in ("hgx-h100", "gb200-nvl72"):
+        alone = load_problem({**data, "systems": [system]})
+        assert isinstance(alone, Problem)
+        mine = [row.design for row in system_rows(problem()) if row.system == system]
+        wanted, found = problem().evaluate(mine), alone.evaluate(mine)
+        np.testing.assert_array_equal(wanted.objectives, found.objectives)
+    fixed = load_problem({**data, "workloads": [{**data["workloads"][0], "training": {
+        **data["workloads"][0]["training"], "global_batch": 576, "precision": "bf16"}}]})  # fmt: skip
+    assert isinstance(fixed, Problem)
+    rows = [row.design for row in system_rows(fixed)]
+    more = [f"{design} batch576 bf16" for design in rows]
+    np.testing.assert_array_equal(fixed.evaluate(rows).objectives, fixed.evaluate(more).objectives)
+    with pytest.raises(InputError, match="is none of the"):
+        fixed.evaluate(f"{rows[0]} batch512")
