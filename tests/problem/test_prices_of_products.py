@@ -7,6 +7,7 @@ from order_files import order_problem
 
 from evo_libra.errors import InputError
 from evo_libra.network.blocks import Range
+from evo_libra.network.orders.lines import Section
 from evo_libra.problem.orders import OrderBook
 
 
@@ -16,8 +17,8 @@ def book(**changes: object) -> OrderBook:
     return found
 
 
-def usd(some: OrderBook, section: str) -> Range:
-    return some.bills[0].usd_of(section)  # type: ignore[arg-type]
+def usd(some: OrderBook, section: Section) -> Range:
+    return some.bills[0].usd_of(section)
 
 
 def test_a_price_of_ones_own_takes_the_place_of_the_catalogues() -> None:
