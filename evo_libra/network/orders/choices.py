@@ -14,11 +14,12 @@ from evo_libra.errors import InputError, Mistake, unknown
 from evo_libra.files.source import StrictModel
 from evo_libra.network.catalog.parts_spec import MOST, Count, Rate
 from evo_libra.network.catalog.technologies import Name
+from evo_libra.network.orders.catalog import priced_products
 from evo_libra.network.orders.check import broken_by_network, broken_by_products
 from evo_libra.network.orders.counts import AboutSpec, Npus, counts_of, no_count
 from evo_libra.network.orders.limits import NO_LIMITS, Limits, limited_products
 from evo_libra.network.orders.order import Order
-from evo_libra.network.orders.products import NicModeSpec, ProductsSpec
+from evo_libra.network.orders.products import NicModeSpec, Price, ProductsSpec
 from evo_libra.network.orders.topology import Topology, topology_of
 from evo_libra.network.orders.tree import Tree
 
@@ -69,6 +70,9 @@ class OrderChoices(StrictModel):
     without: tuple[Name, ...] = Field((), description="rules of the catalogue whose lines are left out of bills")
     rent: dict[Name, Rate] = Field(
         default_factory=dict, description="USD per NPU and hour of rented systems; those of the catalogue when left out"
+    )
+    prices: dict[Name, Price] = Field(
+        default_factory=dict, description="USD of products; those of the catalogue when left out"
     )
 
     @property
@@ -145,6 +149,9 @@ def listed(values: T | tuple[T, ...]) -> tuple[T, ...]:
     return values if isinstance(values, tuple) else (values,)
 
 
+_MAPS = ("rent", "prices")
+
+
 def _refuse_unknown(choices: OrderChoices, products: ProductsSpec) -> None:
     fabric = choices.fabric
     rented = [name for name, system in products.systems.items() if system.order == "rent"]
@@ -156,11 +163,13 @@ def _refuse_unknown(choices: OrderChoices, products: ProductsSpec) -> None:
         ("cable", "fabric.cables", fabric.cables, products.cables),
         ("rule", "without", choices.without, products.rules),
         ("rented system", "rent", tuple(choices.rent), rented),
+        ("product", "prices", tuple(choices.prices), priced_products(products)),
         ("supplier", "limits.suppliers", choices.limits.suppliers, sorted(suppliers - {""})),
     )
     mistakes = [
         Mistake(
-            unknown(kind, name, allowed), key=f"{key}[{index}]" if isinstance(names, tuple) and key != "rent" else key
+            unknown(kind, name, allowed),
+            key=f"{key}[{index}]" if isinstance(names, tuple) and key not in _MAPS else key,
         )
         for kind, key, names, allowed in named
         for index, name in enumerate(listed(names or ()))

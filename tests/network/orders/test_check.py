@@ -29,6 +29,11 @@ GOOD = (
 )
 
 
+def _unpriced(product: str, what: str) -> str:
+    give = f"`prices: {{{product}: ...}}` gives USD of a piece"
+    return f"{product} has no price_usd, which the cost of an order needs ({what}); {give}"
+
+
 def _broken(text: str, **limits: Any) -> list[str]:
     return violations(read_order(text, PRODUCTS), PRODUCTS, Limits(**limits))
 
@@ -148,10 +153,9 @@ def test_products_without_a_price_where_cost_is_asked() -> None:
     products = small_products(cables=cables, systems=DATA["systems"] | {"mi999": DATA["systems"]["mi999"] | slots})
     assert violations(order, products) == []
     assert violations(order, products, priced=True) == [
-        "mi999 has no price_usd, which the cost of an order needs (systems of 8 NPUs)",
-        "dac-400 has no price_usd, which the cost of an order needs (cables to leaves, 2 m)",
-        "dr-400 has no price_usd, which the cost of an order needs (cables to spines, 6 to 8 m)",
-    ]
+        _unpriced("mi999", "systems of 8 NPUs"), _unpriced("dac-400", "cables to leaves, 2 m"),
+        _unpriced("dr-400", "cables to spines, 6 to 8 m"),
+    ]  # fmt: skip
 
 
 def test_an_order_of_unknown_products() -> None:
