@@ -130,7 +130,7 @@ def test_times_are_of_the_stated_batch() -> None:
         ({"fabric": {"switches": ["qm97000"]}}, "did you mean 'qm9700'?"),
         ({"bandwidth": "search"}, "unknown key 'bandwidth'"),
         ({"question": "design"}, "unknown key 'systems'"),
-        ({"fabric": {"families": ["dragonfly"]}}, "fabric.families"),
+        ({"fabric": {"families": ["torus"]}}, "fabric.families"),
     ],
 )
 def test_what_is_refused(changes: dict[str, Any], sentence: str) -> None:
@@ -283,3 +283,22 @@ def test_a_row_has_the_same_figures_where_its_system_is_the_only_one() -> None:
     np.testing.assert_array_equal(fixed.evaluate(rows).objectives, fixed.evaluate(more).objectives)
     with pytest.raises(InputError, match="is none of the"):
         fixed.evaluate(f"{rows[0]} batch512")
+
+
+def test_dragonflies_and_hyperx_are_searched_where_a_file_names_them() -> None:
+    """Beyond its switch an NPU has half of its bandwidth, so that a plan takes longer than on a fat tree."""
+    families = ("fat-tree", "dragonfly", "hyperx")
+    fabric = {"switches": "qm9700", "families": families, "ratio": {"leaf": 1, "pod": 1}}
+    direct = order_problem(systems=["hgx-h100"], npus=576, fabric=fabric)
+    assert direct.book is not None
+    texts = [direct.book.notation(place) for place in range(len(direct.book))]
+    one_port = [f"72 hgx-h100 / 1 x 400G / qm9700 {name} 1:1" for name in ("fat tree", "dragonfly", "hyperx")]
+    assert [text for text in texts if "1 x 400G" in text] == one_port
+    plan = direct.notation.written(direct.decode(direct.genome.sample(np.random.Generator(np.random.PCG64(1)), 1)))
+    tree, dragonfly, hyperx = (
+        float(direct.evaluate(direct.read(f"{text} | {plan[0].partition(' | ')[2]}")).objectives[0, 0])
+        for text in one_port
+    )
+    assert tree <= hyperx < dragonfly
+    for row in search(direct).rows():
+        assert not broken_rules(row["design"].partition(" | ")[0], catalogue())

@@ -18,7 +18,7 @@ from evo_libra.network.orders.choices import OrdersOffered, listed, offered_prod
 from evo_libra.network.orders.counts import counts_of
 from evo_libra.network.orders.products import ProductsSpec
 from evo_libra.network.orders.slices import with_rents
-from evo_libra.network.orders.tree import tree_of
+from evo_libra.network.orders.topology import topology_of
 from evo_libra.problem.file.mistakes import ProblemFile
 from evo_libra.problem.file.order_spec import OrderSpec
 from evo_libra.problem.file.workloads import WorkloadLoader
@@ -84,7 +84,7 @@ class OrderLoader:
             )
         without = frozenset(self.spec.without)
         bills = tuple(bill_of(order, products, without=without) for order in offered.orders)
-        trees = tuple(tree_of(order, products) for order in offered.orders)
+        trees = tuple(topology_of(order, products) for order in offered.orders)
         return OrderBook(
             products, offered.orders, trees=trees, bills=bills, reasons=offered.reasons, limits=self.spec.limits
         )
