@@ -220,8 +220,8 @@ class PlanTable(WorkloadKind, ABC):
     def find(self, text: str, npu: int = 0) -> int:
         """Return the place of a plan in the notation, whose parts may stand in any order; -1 where there is none.
 
-        A plan whose groups lie in an order that the table leaves out is the one that lies alike. A text may have what is
-        true of all plans, too.
+        A plan whose groups lie in an order that the table leaves out is the one that lies alike. A text may have
+        what is true of all plans, too.
         """
         parts = frozenset(text.split()) - self.implied
         written = next((order for order, name in enumerate(self.orders) if order_text(name) in parts), None)
