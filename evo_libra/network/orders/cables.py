@@ -8,11 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from evo_libra.errors import InputError
-from evo_libra.network.orders.modes import modes_of, nic_of, switch_of
-from evo_libra.network.orders.order import Order
-from evo_libra.network.orders.products import CableSpec, Layer, Price, ProductsSpec, SwitchModeSpec, SwitchSpec
-
-_KILO = 1000.0
+from evo_libra.network.orders.products import CableSpec, Layer, Price, ProductsSpec
 
 
 @dataclass(frozen=True)
@@ -78,54 +74,6 @@ class Ends:
         return (upper if self.nic is None else _plug(cable.nic_module, self.nic.ports, products)), upper
 
 
-def ends_to_leaves(order: Order, products: ProductsSpec) -> Ends:
-    """Return the ends of cables from NICs to leaves."""
-    modes, nic, switch = modes_of(order, products), nic_of(order, products), switch_of(order, products)
-    lower = Cages(order.nic or "", nic.cage, modes.nic.per_cage)
-    return _ends(order, switch, modes.down, lower, parted=order.planes > 1)
-
-
-def ends_between_switches(order: Order, products: ProductsSpec) -> Ends:
-    """Return the ends of cables between switches."""
-    return _ends(order, switch_of(order, products), modes_of(order, products).up, None, parted=False)
-
-
-def _ends(order: Order, switch: SwitchSpec, mode: SwitchModeSpec, nic: Cages | None, *, parted: bool) -> Ends:
-    return Ends(
-        Gbps=mode.Gbps, lane_Gbps=mode.lane_Gbps, layer=switch.layer, nic=nic,
-        switch=Cages(order.switch or "", switch.cage, mode.per_cage), parted=parted, co_packaged=switch.co_packaged,
-    )  # fmt: skip
-
-
-def switch_kilowatts(order: Order, products: ProductsSpec) -> float:
-    """Return the power of a switch with the largest module that fits in each cage; an InputError where it has none."""
-    ends = ends_to_leaves(order, products), ends_between_switches(order, products)
-    largest = max(_largest_watts(one, products) for one in ends)
-    return (switch_watts(order, products) + switch_of(order, products).cages * largest) / _KILO
-
-
-def leaf_kilowatts(order: Order, products: ProductsSpec, *, metres: float, cages: int) -> float:
-    """Return the power of a leaf with the cable of some metres in cages, and the largest module in its others."""
-    reaching = (choice for choice in choices_of(ends_to_leaves(order, products), products) if choice.reach >= metres)
-    # An order that no cable reaches is refused when its cables are laid.
-    down = next((choice.cage_watts for choice in reaching), 0.0)
-    largest = _largest_watts(ends_between_switches(order, products), products)
-    others = switch_of(order, products).cages - cages
-    return (switch_watts(order, products) + cages * down + others * largest) / _KILO
-
-
-def switch_watts(order: Order, products: ProductsSpec) -> float:
-    """Return the power of a switch without modules; an InputError where it is not known."""
-    watts = switch_of(order, products).power_W
-    if watts is None:
-        raise InputError(f"{order.switch} has no power_W, which its place in racks needs")
-    return watts
-
-
-def _largest_watts(ends: Ends, products: ProductsSpec) -> float:
-    return max((choice.upper.watts for choice in choices_of(ends, products) if choice.upper), default=0.0)
-
-
 @dataclass(frozen=True)
 class Plug:
     """A module in a cage: the links that it serves there, what one of them costs, and the power of the module."""
@@ -171,10 +119,13 @@ def _choice(ends: Ends, name: str, products: ProductsSpec) -> Choice:
     return Choice(name, links=cable.links, reach=cable.reach_m, usd=usd, lower=lower, upper=upper, cage_watts=watts)
 
 
-def cheapest(ends: Ends, metres: float, products: ProductsSpec) -> Choice:
-    """Return the cheapest cable that reaches; an InputError where none does."""
+def cheapest(ends: Ends, metres: float, products: ProductsSpec, *, together: int = 0) -> Choice:
+    """Return the cheapest cable that reaches; an InputError where none does.
+
+    If some links `together` join the same two switches, and no others do, they fill cables of several links.
+    """
     for choice in choices_of(ends, products):
-        if choice.reach >= metres:
+        if choice.reach >= metres and together % choice.links == 0:
             return choice
     raise InputError(_no_cable(ends, metres, products))
 
@@ -183,8 +134,9 @@ def _no_cable(ends: Ends, metres: float, products: ProductsSpec) -> str:
     """Return that no cable reaches, and of those that would the first end that does not fit its cage."""
     where = "two switches" if ends.nic is None else f"a switch and a cage of {ends.nic.ports} ports"
     reaching = (name for name in _joining(ends, products) if products.cables[name].reach_m >= metres)
-    unfit = next((f"; {ends.misfit(name, products)}" for name in reaching), "")
-    return f"no cable of {ends.Gbps:g} Gb/s reaches {metres:g} m between {where}{unfit}"
+    unfit = next(filter(None, (ends.misfit(name, products) for name in reaching)), "")
+    missing = f"no cable of {ends.Gbps:g} Gb/s reaches {metres:g} m between {where}"
+    return f"{missing}; {unfit}" if unfit else missing
 
 
 def _plug(module: str | None, ports: int, products: ProductsSpec) -> Plug | None:

@@ -6,6 +6,7 @@ of each kind. A user's own is one file.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ from evo_libra.network.orders.products import (
     ModuleSpec,
     NicSpec,
     OcsSpec,
+    Price,
+    ProductSpec,
     ProductsSpec,
     RuleSpec,
     SwitchSpec,
@@ -36,6 +39,7 @@ _GROUPS: dict[str, type[RootModel[Any]]] = {
     "rules": RootModel[dict[Name, RuleSpec]],
 }  # fmt: skip
 """Kinds of products with the schema of their files."""
+_PRICED = ("systems", "nics", "switches", "cables", "modules")
 
 
 def products_names() -> list[str]:
@@ -57,6 +61,29 @@ def load_products(name: str, folder: Path = Path()) -> ProductsSpec:
     An InputError says that there is no such catalogue, or what is wrong in its file.
     """
     return _spec(name, folder, ())
+
+
+def priced_products(products: ProductsSpec) -> list[str]:
+    """Return the names of the products that are bought for a price of a piece."""
+    rented = {name for name, system in products.systems.items() if system.order == "rent"}
+    return [name for group in _PRICED for name in getattr(products, group) if name not in rented]
+
+
+def with_prices(products: ProductsSpec, prices: Mapping[str, Price]) -> ProductsSpec:
+    """Return a catalogue with a buyer's prices in place of its own."""
+    if not prices:
+        return products
+    groups = {group: dict(getattr(products, group)) for group in _PRICED}
+    for name, price in prices.items():
+        for group in groups.values():
+            if name in group:
+                group[name] = _with_price(group[name], price)
+    return products.model_copy(update=groups)
+
+
+def _with_price(product: ProductSpec, price: Price) -> ProductSpec:
+    sources = {**product.sources, "price_usd": "the buyer's own"}
+    return product.model_copy(update={"price_usd": price, "sources": sources})
 
 
 def _spec(name: str, folder: Path, extending: tuple[Path, ...]) -> ProductsSpec:

@@ -11,27 +11,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from evo_libra.network.orders.cables import (
-    Choice,
-    Ends,
-    cheapest,
-    ends_between_switches,
-    ends_to_leaves,
-    switch_kilowatts,
-)
-from evo_libra.network.orders.floor import Block, Floor, Stock, lengths_of
+from evo_libra.network.orders.cables import Choice, Ends, cheapest
+from evo_libra.network.orders.ends import ends_between, ends_down, switch_kilowatts, switches_per_rack
+from evo_libra.network.orders.floor import Block, Floor, Stock, groups_of_block, lengths_of
 from evo_libra.network.orders.lengths import rows_of
-from evo_libra.network.orders.modes import Modes, modes_of, switch_of
+from evo_libra.network.orders.modes import Modes, modes_of
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import ProductsSpec, RoomSpec
-from evo_libra.network.orders.racks import per_rack, rack_kilowatts, room_of
+from evo_libra.network.orders.racks import room_of
 from evo_libra.network.orders.tor_racks import systems_of_rack
 from evo_libra.network.orders.tree import Tree
 
-Tier = Literal["leaf", "spine", "core"]
-"""The upper end of a cable."""
+Tier = Literal["leaf", "spine", "core", "switch", "group", "groups", "line", "column"]
+"""The upper end of a cable; of links between switches of one tier, what they join."""
 
-Place = Literal["NICs", "leaves", "spines", "cores"]
+Place = Literal["NICs", "leaves", "spines", "cores", "switches"]
 """The place of a module."""
 
 
@@ -87,8 +81,7 @@ def layout_of(order: Order, tree: Tree, products: ProductsSpec) -> Layout:
     held = systems_of_rack(order, products)
     if not tree.tiers:
         return Layout(-(-order.count // held))
-    cabling = _cabling_of(order, tree, products)
-    floor = _floor_of(cabling, held)
+    cabling, floor = _Cabling(order, tree, products, modes_of(order, products)), floor_of(order, tree, products)
     metres = lengths_of(floor)
     to_leaves = ((room_of(products).in_rack_m, 1),) if floor.block.inside else metres.leaf
     laid = (*cabling.leaf(to_leaves), *cabling.spine(metres.spine), *cabling.core(metres.core))
@@ -102,32 +95,18 @@ def layout_of(order: Order, tree: Tree, products: ProductsSpec) -> Layout:
 
 def floor_of(order: Order, tree: Tree, products: ProductsSpec) -> Floor:
     """Return the racks of an order with switches."""
-    return _floor_of(_cabling_of(order, tree, products), systems_of_rack(order, products))
-
-
-def _cabling_of(order: Order, tree: Tree, products: ProductsSpec) -> _Cabling:
-    return _Cabling(order, tree, products, modes_of(order, products))
-
-
-def _floor_of(cabling: _Cabling, held: int) -> Floor:
-    order, products, room = cabling.order, cabling.products, room_of(cabling.products)
-    switch = switch_of(order, products)
-    in_rack = per_rack(
-        order.switch or "", units=switch.height_U, kilowatts=switch_kilowatts(order, products),
-        most=rack_kilowatts(room.rack, switch.cooling), room=room,
-    )  # fmt: skip
-    return _floor(order, cabling.tree, room, held, in_rack)
+    in_rack = switches_per_rack(order, products)
+    return _floor(order, tree, room_of(products), systems_of_rack(order, products), in_rack)
 
 
 def _floor(order: Order, tree: Tree, room: RoomSpec, held: int, in_rack: int) -> Floor:
-    """Return the racks of an order; a block has a rack of leaves and up to half a row, or one group if that has more.
-
-    A block of `tor` is a rack.
-    """
+    """Return the racks of an order; a block of `tor` is a rack."""
     inside = order.family == "tor" and (tree.tiers > 1 or order.count <= held)
     group = min(held if inside else tree.leaf_systems, order.count)
     leaves = tree.leaves // -(-order.count // group)
-    groups = 1 if inside else max(min(in_rack // leaves, (room.racks_per_row // 2 - 1) * held // group), 1)
+    groups = 1
+    if not inside:
+        groups = groups_of_block(group, leaves, held=held, in_rack=in_rack, row=room.racks_per_row)
     size = min(groups * group, order.count)
     blocks, rest = divmod(order.count, size)
 
@@ -159,15 +138,15 @@ class _Cabling:
 
     def leaf(self, ways: _Ways) -> list[Laid]:
         """Return the cables to leaves."""
-        return self._laid("leaf", ends_to_leaves(self.order, self.products), self.tree.links, ways)
+        return self._laid("leaf", ends_down(self.order, self.products), self.tree.links, ways)
 
     def spine(self, ways: _Ways) -> list[Laid]:
         """Return the cables to spines."""
-        return self._laid("spine", ends_between_switches(self.order, self.products), self.tree.uplinks, ways)
+        return self._laid("spine", ends_between(self.order, self.products), self.tree.uplinks, ways)
 
     def core(self, ways: _Ways) -> list[Laid]:
         """Return the cables to cores."""
-        return self._laid("core", ends_between_switches(self.order, self.products), self.tree.core_links, ways)
+        return self._laid("core", ends_between(self.order, self.products), self.tree.core_links, ways)
 
     def _laid(self, tier: Tier, ends: Ends, links: int, ways: _Ways) -> list[Laid]:
         found = []
@@ -187,9 +166,9 @@ class _Cabling:
             choice = choices[tier, cable]
             (lower, alike), (upper, switches) = self._ends(tier)
             if choice.lower is not None:
-                yield Modules(tier, lower, choice.lower.module, _alike(some, alike, choice.lower.links))
+                yield Modules(tier, lower, choice.lower.module, modules_alike(some, alike, choice.lower.links))
             if choice.upper is not None:
-                yield Modules(tier, upper, choice.upper.module, _spread(some, switches, choice.upper.links))
+                yield Modules(tier, upper, choice.upper.module, modules_spread(some, switches, choice.upper.links))
 
     def _ends(self, tier: Tier) -> tuple[tuple[Place, int], tuple[Place, int]]:
         """Return the places below a tier with the links up that are alike, and in it with the switches there."""
@@ -212,18 +191,16 @@ def _shared(links: int, ways: _Ways, step: int) -> Iterator[tuple[float, int]]:
         given = until
 
 
-def _alike(links: int, alike: int, served: int) -> int:
+def modules_alike(links: int, alike: int, served: int) -> int:
     """Return the modules, each for some links, of cages whose links are alike."""
     return links // alike * -(-alike // served) + -(-(links % alike) // served)
 
 
-def _spread(links: int, switches: int, served: int) -> int:
+def modules_spread(links: int, switches: int, served: int) -> int:
     """Return the modules, each for some links, of switches over which links are spread evenly."""
     each, rest = divmod(links, switches)
     return (switches - rest) * -(-each // served) + rest * -(-(each + 1) // served)
 
-
-_KILO = 1000.0
 
 _Ways = Sequence[tuple[float, int]]
 """Lengths of cables, the shortest first, each with its part of the links."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evo_libra.errors import InputError
-from evo_libra.network.orders.cables import leaf_kilowatts
+from evo_libra.network.orders.ends import leaf_kilowatts
 from evo_libra.network.orders.modes import switch_of
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.ports import ports_of

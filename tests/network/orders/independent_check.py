@@ -1,7 +1,7 @@
 """An order check of its own, written from the catalogue's YAML alone: it reads the notation and knows no record.
 
 It answers whether a vendor would accept an order, and which rule the order breaks: sale, domain, alone, nic, slot,
-planes, layer, mode, rack, tier, cages, leaf, reach.
+planes, layer, mode, rack, tier, cages, leaf, direct, reach.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from independent_cables import cables_between, cables_to_leaves, leaf_kilowatts, rack_kilowatts, switches_of_rack
+from independent_direct import longest_links, shape_of
 from independent_lengths import longest_ways
 from ruamel.yaml import YAML
 
@@ -147,6 +148,15 @@ def _network(order: dict[str, Any], catalogue: Catalogue) -> set[str]:
     assert up is not None
     if max(down["ports"], up["ports"]) > switch.get("max_ports", 10**9):
         return {"mode"}
+    if order["family"] in {"dragonfly", "hyperx"}:
+        return _direct(order, nic, down, catalogue)
+    return _network_of_tiers(order, nic, down=down, up=up, catalogue=catalogue)
+
+
+def _network_of_tiers(
+    order: dict[str, Any], nic: dict[str, Any], down: dict[str, Any], up: dict[str, Any], catalogue: Catalogue
+) -> set[str]:
+    switch = catalogue["switches"][order["switch"]]
     ratios = [Fraction(order[key]).limit_denominator(1000) for key in ("leaf", "pod")]
     ports = _down(ratios[0], down, up, switch)
     if not ports:
@@ -166,6 +176,20 @@ def _network(order: dict[str, Any], catalogue: Catalogue) -> set[str]:
     tree["above"] = _above(tree, ups, up["ports"], groups, ceil(groups * tree["leaves"] / ratios[1]))
     broken = _tier_rules(order, tree, catalogue)
     return broken or _reach(order, tree, nic, up, catalogue)
+
+
+def _direct(order: dict[str, Any], nic: dict[str, Any], mode: dict[str, Any], catalogue: Catalogue) -> set[str]:
+    """Return what a dragonfly or a HyperX breaks."""
+    shape, system = shape_of(order, mode["ports"]), catalogue["systems"][order["system"]]
+    if shape is None:
+        return {"direct"}
+    lower, upper = cables_to_leaves(order, nic, catalogue), cables_between(order, mode, catalogue)
+    racks = _per_rack(system, catalogue), switches_of_rack(order, lower + upper, catalogue)
+    ways = order["ways"] = longest_links(order, shape, *racks, catalogue["room"])
+    together = shape["near"], 1 if order["family"] == "dragonfly" else shape["far"]
+    fitting = [lower, *([cable for cable in upper if number % cable.get("links", 1) == 0] for number in together)]
+    reach = [max((cable["reach_m"] for cable in some), default=0) for some in fitting]
+    return {"reach"} if any(way > most for way, most in zip(ways, reach, strict=True)) else set()
 
 
 def _tier_rules(order: dict[str, Any], tree: dict[str, Any], catalogue: Catalogue) -> set[str]:

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from evo_libra.network.orders.bill import bill_of
-from evo_libra.network.orders.cables import choices_of, ends_between_switches, ends_to_leaves
+from evo_libra.network.orders.cables import choices_of
 from evo_libra.network.orders.catalog import load_products
 from evo_libra.network.orders.check import violations
+from evo_libra.network.orders.ends import ends_between, ends_down
 from evo_libra.network.orders.layout import layout_of
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import CableSpec, NicModeSpec, SwitchModeSpec, SwitchSpec
@@ -87,7 +88,7 @@ def test_a_nic_and_a_switch_that_agree_have_a_cable_through_the_room(
     nic: str, mode: NicModeSpec, switch: str, port: SwitchModeSpec
 ) -> None:
     order = Order("any", 2, 8, 8, nic, mode.ports, mode.Gbps, 1, "fat-tree", switch)
-    for ends in (ends_to_leaves(order, PRODUCTS), ends_between_switches(order, PRODUCTS)):
+    for ends in (ends_down(order, PRODUCTS), ends_between(order, PRODUCTS)):
         assert any(choice.reach >= 50 for choice in choices_of(ends, PRODUCTS))
     assert PRODUCTS.switches[switch].modes.count(port) == 1
 

@@ -70,7 +70,10 @@ def test_no_multiple_within_the_share() -> None:
 
 def test_a_reason_is_told_once_with_all_that_it_leaves_out() -> None:
     choices = _choices("{systems: [hgx-b200, hgx-h200], npus: 64, fabric: {switches: sn5640}}")
-    reason = "sn5640 has no price_usd, which the cost of an order needs (leaf switches)"
+    reason = (
+        "sn5640 has no price_usd, which the cost of an order needs (leaf switches); `prices: {sn5640: ...}` gives USD of "
+        "a piece"
+    )
     assert orders_of(choices, SOLD, priced=True).reasons == (f"hgx-b200, hgx-h200: {reason}",)
 
 
@@ -108,6 +111,21 @@ def test_a_ratio_of_a_tier_that_is_not_there_makes_no_second_order() -> None:
     one = ["4 hgx-b200 / thor2 1 x 400G / th5-64 fat tree 1:1"]
     assert _written(small % "[1, 2, 4]") == one
     assert _written(small % "4") == one
+
+
+def test_dragonflies_and_hyperx_are_offered_where_a_file_names_them() -> None:
+    file = "{systems: hgx-b300, npus: 4096, fabric: {switches: sn5600, ratio: {leaf: [1, 2], pod: [1, 7]}%s}}"
+    assert not {"dragonfly", "hyperx"} & {order.family for order in _offered(file % "").orders}
+    named = _written(file % ", families: [dragonfly, hyperx], planes: 1")
+    # A ratio of groups is of dragonflies alone: 8 groups of 32 switches have 10 of 512 / 7 links to each other one.
+    assert [text for text in named if "1 x 800G" in text] == [
+        "512 hgx-b300 / 1 x 800G / sn5600 dragonfly 1:1",
+        "512 hgx-b300 / 1 x 800G / sn5600 dragonfly 1:1 pods 7:1",
+        "512 hgx-b300 / 1 x 800G / sn5600 dragonfly 2:1",
+        "512 hgx-b300 / 1 x 800G / sn5600 dragonfly 2:1 pods 7:1",
+        "512 hgx-b300 / 1 x 800G / sn5600 hyperx 1:1",
+        "512 hgx-b300 / 1 x 800G / sn5600 hyperx 2:1",
+    ]
 
 
 def test_one_switch_is_the_same_network_in_each_family() -> None:
@@ -194,8 +212,8 @@ def test_a_large_file_is_quick() -> None:
         (
             "{systems: hgx-b200, npus: 64, fabric: {families: rail-optimized}}",
             (
-                "fabric.families: found 'rail-optimized' (text); allowed: rail-optimised, tor, fat-tree, rail-only; "
-                "did you mean 'rail-optimised'?"
+                "fabric.families: found 'rail-optimized' (text); allowed: rail-optimised, tor, fat-tree, rail-only, "
+                "dragonfly, hyperx; did you mean 'rail-optimised'?"
             ),
         ),
         (

@@ -16,11 +16,11 @@ from evo_libra.files.source import parse_source, validate
 from evo_libra.network.orders.catalog import load_products
 from evo_libra.network.orders.check import violations
 from evo_libra.network.orders.choices import OrderChoices, orders_of
-from evo_libra.network.orders.layout import layout_of
+from evo_libra.network.orders.direct_layout import topology_layout
 from evo_libra.network.orders.lengths import sold
 from evo_libra.network.orders.notation import FAMILY_NAMES, written
 from evo_libra.network.orders.order import Order
-from evo_libra.network.orders.tree import tree_of
+from evo_libra.network.orders.topology import topology_of
 
 PRODUCTS = load_products("products-2026")
 COPPER = PRODUCTS.model_copy(
@@ -93,7 +93,7 @@ def test_both_have_the_same_longest_cables(order: Order) -> None:
     if order.switch and not violations(order, PRODUCTS):
         ways = np.array(independent_check.longest_cables(written(order, PRODUCTS), _catalogue()))
         longest: dict[str, float] = {}
-        for run in layout_of(order, tree_of(order, PRODUCTS), PRODUCTS).runs:
+        for run in topology_layout(order, topology_of(order, PRODUCTS), PRODUCTS).runs:
             longest[run.tier] = max(run.metres, longest.get(run.tier, 0.0))
         assert list(longest.values()) == sold(ways).tolist()
 
@@ -101,7 +101,7 @@ def test_both_have_the_same_longest_cables(order: Order) -> None:
 @pytest.mark.parametrize("npus", ["512", "{about: 8192}"])
 def test_all_orders_offered_pass_both(npus: str) -> None:
     systems = [name for name, system in PRODUCTS.systems.items() if system.nics]
-    families = "[rail-optimised, tor, fat-tree, rail-only]"
+    families = f"[{', '.join(FAMILY_NAMES)}]"
     file = f"{{systems: [{', '.join(systems)}], npus: {npus}, fabric: {{families: {families}}}}}"
     offered = orders_of(validate(OrderChoices, parse_source(file, "orders.yaml")), PRODUCTS).orders
     assert len(offered) > 100
