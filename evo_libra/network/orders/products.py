@@ -238,9 +238,9 @@ class RuleSpec(StrictModel):
 
     meaning: str = Field(min_length=1, description="one line for people")
     per: Literal[
-        "NPU", "server", "system", "switch", "module", "cable", "rack", "liquid kW", "management port", "storage port",
-        "USD of systems", "USD of network",
-    ] = Field(description="what one unit is counted per; a server is a system that is no rack")  # fmt: skip
+        "NPU", "server", "system", "tray", "switch", "module", "cable", "rack", "liquid kW", "management port",
+        "storage port", "USD of systems", "USD of network",
+    ] = Field(description="what one unit is counted per; trays: servers, and those of racks in full use")  # fmt: skip
     units: Rate | None = Field(
         None, description="units per each; a share, such as 0.01 for 1 %; no line where it is left out"
     )

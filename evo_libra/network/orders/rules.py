@@ -19,10 +19,10 @@ from evo_libra.network.orders.tor_racks import systems_of_rack
 
 _GROUPS: dict[str, Group] = {
     "switch": "switches", "module": "modules", "cable": "cables", "server": "systems", "system": "systems",
-    "rack": "rack",
+    "rack": "rack", "tray": "systems",
 }  # fmt: skip
 """Sections of a catalogue whose products rules count."""
-_ROUNDING = 1e-9
+_ROUNDING, _HALF = 1e-9, 0.5
 _KILO = 1000.0
 
 
@@ -44,6 +44,8 @@ class Counted:
             yield self._share(name, rule, rule.units, "systems")
         elif rule.per == "USD of network":
             yield self._share(name, rule, rule.units, "network")
+        elif rule.per == "tray":
+            yield from self._trays(name, rule, rule.units)
         else:
             for product, pieces in self._pieces(name, rule).items():
                 units = math.ceil(rule.units * pieces - _ROUNDING) if rule.whole else rule.units * pieces
@@ -55,6 +57,16 @@ class Counted:
         system = system_of(self.order.system, self.products)
         alone = system.is_rack or "rack" in system.includes
         return self.layout.switch_racks + (0 if alone else self.layout.system_racks)
+
+    def _trays(self, name: str, rule: RuleSpec, units: float) -> Iterator[Line]:
+        """Yield trays to the nearest number, as parts of systems unless they have a price of their own."""
+        order, system = self.order, system_of(self.order.system, self.products)
+        trays = order.npus // system.rails if system.is_rack else 1
+        whole = math.floor(units * order.count * trays + _HALF)
+        # Systems with spare NPUs of their own need no spare trays.
+        if whole and order.active == order.npus:
+            own = rule.usd is not None
+            yield self._line(name, rule, name if own else order.system, whole if own else whole / trays)
 
     def _share(self, name: str, rule: RuleSpec, units: float, section: Literal["systems", "network"]) -> Line:
         """Return a share of a section's price; a product without a price leaves it without one."""

@@ -166,6 +166,11 @@ def test_a_rule_without_units_has_no_line() -> None:
     assert billed(products) == billed(made())
 
 
+def test_trays_may_have_a_price_of_their_own() -> None:
+    # 64 boxes of 8 NPUs, 6.4 spare ones, to the nearest.
+    assert billed(made({"trays": rule("tray", 0.1, usd=1000)}), 64).usd_of("spares").value == 6 * 1000
+
+
 def test_rules_are_switched_off_by_name() -> None:
     products = made({"servers": rule("server", 0.01), "switches": rule("switch", 0.01)})
     left = billed(products, without=frozenset({"servers"}))

@@ -35,8 +35,6 @@ def test_what_a_system_includes_stands_once(text: str) -> None:
     assert "nics" in system.includes
     assert not [line for line in bill.lines if line.product in PRODUCTS.nics]
     assert ("cooling" in {line.section for line in bill.lines}) == (system.cooling == "liquid")
-    spare_servers = [line for line in bill.lines if line.rule == "spare-servers"]
-    assert bool(spare_servers) != system.is_rack
 
 
 @pytest.mark.parametrize("text", ORDERS)
@@ -87,3 +85,22 @@ def test_products_build_the_networks_that_were_published() -> None:
     trees = [tree_of(order, PRODUCTS) for order in (planes, pod, superpod)]
     assert [(tree.leaves, tree.spines, tree.cores) for tree in trees] == [(4096, 2048, 0), (240, 120, 0), (32, 16, 0)]
     assert [violations(order, PRODUCTS) for order in (planes, pod, superpod)] == [[], [], []]
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        # One of a hundred, to the nearest: 10.24 and 0.5 of servers, 0.49 of them.
+        ("1024 hgx-h100 / connectx-7 1 x 400G / qm9700 fat tree 1:1", 10),
+        ("50 hgx-h100 / connectx-7 1 x 400G / qm9700 fat tree 1:1", 1),
+        ("49 hgx-h100 / connectx-7 1 x 400G / qm9700 fat tree 1:1", 0),
+        # 112 x 18 trays have 20.16 spare ones, of which 18 are a rack; with 64 of 72 in use there are spare NPUs.
+        ("112 gb200-nvl72 / 1 x 400G / qm9700 fat tree 1:1", 20 / 18),
+        ("112 gb200-nvl72 (64 active) / 1 x 400G / qm9700 fat tree 1:1", 0),
+    ],
+)
+def test_spares_are_whole_servers_and_trays(text: str, pieces: float) -> None:
+    order = read_order(text, PRODUCTS)
+    lines = [line for line in bill_of(order, PRODUCTS).lines if line.rule == "spare-servers"]
+    assert [line.pieces for line in lines] == ([pytest.approx(pieces)] if pieces else [])
+    assert all(line.product == order.system for line in lines)
