@@ -58,7 +58,7 @@ class Layout:
     ----------
     system_racks : racks with systems.
     racks_of_switches : how many racks have how many switches alone, by switches.
-    switch_kW : power of a switch with its modules, at most; None where it is not known.
+    switch_kW : power of a switch with its modules, at most; None where there is none.
     """
 
     system_racks: int
@@ -150,7 +150,7 @@ class _Cabling:
 
     def _laid(self, tier: Tier, ends: Ends, links: int, ways: _Ways) -> list[Laid]:
         found = []
-        step = ends.switch_ports if ends.nic_ports is None else 1
+        step = ends.switch.ports if ends.nic is None else 1
         for metres, some in _shared(links, ways, step):
             choice = cheapest(ends, metres, self.products)
             found.append(Laid(Run(tier, choice.name, metres, some, -(-some // choice.links)), choice))
