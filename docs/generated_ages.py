@@ -27,9 +27,9 @@ _STATES = {"buy": "", "rent": "only rented", "own": "only its maker has it", "ro
 def orders() -> str:
     """Return a table of the products that cannot be bought today."""
     rows = [
-        [f"`{entry.name}`", entry.kind, _STATES[entry.order], str(entry.year)]
+        [f"`{entry.name}`", entry.kind, _STATES.get(entry.order, f"sold {entry.order}"), str(entry.year)]
         for entry in dated_entries()
-        if _STATES.get(entry.order)
+        if entry.order not in ("", "buy")
     ]
     return table(["product", "kind", "state", "newest source"], rows)
 

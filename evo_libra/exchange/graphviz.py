@@ -11,6 +11,7 @@ from evo_libra.exchange.formats import Chosen, Writer, Written
 from evo_libra.explain.drawn_network import DrawnDimension, DrawnNetwork, bandwidth_text, drawn_network
 from evo_libra.explain.drawn_order import DrawnOrder, drawn_order
 from evo_libra.explain.order_captions import (
+    between_text,
     cable_text,
     links_text,
     ports_text,
@@ -58,6 +59,9 @@ def order_dot(order: DrawnOrder) -> str:
             f"  {tier.name} [shape=ellipse, label={switches}];",
             f"  {below} -- {tier.name} [label={_quoted([links_text(tier), *map(cable_text, tier.cables)])}];",
         ]
+        for links in tier.between:
+            label = _quoted([between_text(links), *map(cable_text, links.cables)])
+            lines.append(f"  {tier.name} -- {tier.name} [label={label}];")
         below = tier.name
     return "\n".join([*lines, "}", ""])
 

@@ -68,7 +68,7 @@ def _types(_: Chosen, found: OrderDevices) -> Iterator[dict[str, Any]]:
 
 def _products(found: OrderDevices) -> Iterator[tuple[str, SystemSpec | SwitchSpec]]:
     yield found.order.system, system_of(found.order.system, found.products)
-    if found.tree.tiers:
+    if found.tree.switches:
         yield found.order.switch or "", switch_of(found.order, found.products)
 
 

@@ -12,20 +12,27 @@ import numpy as np
 from evo_libra.arrays import IntArray
 from evo_libra.errors import InputError
 from evo_libra.exchange.formats import Chosen
-from evo_libra.network.orders.layout import Layout, Place, layout_of
+from evo_libra.network.orders.direct_layout import topology_layout
+from evo_libra.network.orders.direct_wiring import topology_wires
+from evo_libra.network.orders.layout import Layout, Place
 from evo_libra.network.orders.modes import modes_of, switch_of
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.places import Places, places_of
 from evo_libra.network.orders.products import NicModeSpec, ProductsSpec, SwitchModeSpec
 from evo_libra.network.orders.racks import system_of
-from evo_libra.network.orders.tree import Tree
-from evo_libra.network.orders.wiring import Wires, runs_of, wires_of
+from evo_libra.network.orders.topology import Topology
+from evo_libra.network.orders.wiring import KINDS, Wires, runs_of
 
 MAX_ROWS = 200_000
 """Rows of a table; programs that import one take far fewer at a time."""
 
-_LOWER = {"leaf": "system", "spine": "leaf", "core": "spine"}
-_OF_PLACE: dict[Place, str] = {"NICs": "system", "leaves": "leaf", "spines": "spine", "cores": "core"}
+_OF_PLACE: dict[Place, str] = {
+    "NICs": "system",
+    "leaves": "leaf",
+    "spines": "spine",
+    "cores": "core",
+    "switches": "switch",
+}
 
 
 @dataclass(frozen=True)
@@ -93,17 +100,17 @@ class OrderDevices:
     """The devices of an order; racks and switches are those of its layout."""
 
     order: Order
-    tree: Tree
+    tree: Topology
     products: ProductsSpec
     layout: Layout
 
     @cached_property
     def wires(self) -> tuple[Wires, ...]:
         """The links of each tier; an `InputError` where they are too many for a table."""
-        links = self.tree.links + self.tree.uplinks + self.tree.core_links
+        links = self.tree.all_links
         if links > MAX_ROWS:
             raise InputError(f"the order has {links:,} links, and a table of them has up to {MAX_ROWS:,}")
-        return wires_of(self.order, self.tree, self.products)
+        return topology_wires(self.order, self.tree, self.products)
 
     @cached_property
     def places(self) -> Places:
@@ -152,7 +159,7 @@ class OrderDevices:
         served = self.products.cables[one.cable].links
         before = sum(other.pieces for other in self.layout.runs[:run] if other.cable == one.cable)
         places = places[np.lexsort((wires.upper_port[places], wires.upper[places]))]
-        lower, upper = _LOWER[wires.tier], wires.tier
+        lower, upper = KINDS[wires.tier]
         for place, (at, port, above, port_above) in enumerate(
             zip(*(part[places].tolist() for part in (wires.lower, wires.lower_port, wires.upper, wires.upper_port)),
                 strict=True)
@@ -162,7 +169,7 @@ class OrderDevices:
 
     def _port(self, kind: str, device: int, port: int, tier: str) -> Port:
         modes, switch = modes_of(self.order, self.products), switch_of(self.order, self.products)
-        mode: NicModeSpec | SwitchModeSpec = modes.down if tier == "leaf" else modes.up
+        mode: NicModeSpec | SwitchModeSpec = modes.down if tier in ("leaf", "switch") else modes.up
         name, cage = f"port-{port + 1}", switch.cage
         if kind == "system":
             npu, own = divmod(port, self.order.ports)
@@ -172,7 +179,7 @@ class OrderDevices:
 
     def items(self) -> Iterator[Item]:
         """Yield the NICs of systems, and the modules of the bill, spread over devices in proportion to their links."""
-        if not self.tree.tiers:
+        if not self.tree.switches:
             return
         numbers = Counter[str]()
         nics = self.layout.nics // self.order.count
@@ -188,7 +195,8 @@ class OrderDevices:
             wires, of = run[module.tier]
             kind = _OF_PLACE[module.place]
             optical = np.array([self.products.cables[one.cable].switch_module is not None for one in self.layout.runs])
-            ends = (wires.upper if kind == wires.tier else wires.lower)[optical[of]]
+            sides = zip(KINDS[wires.tier], (wires.lower, wires.upper), strict=True)
+            ends = np.concatenate([devices[optical[of]] for at, devices in sides if at == kind])
             shared = np.cumsum(np.bincount(ends)) * module.pieces // len(ends)
             for device, pieces in enumerate(np.diff(shared, prepend=0).tolist()):
                 if pieces:
@@ -204,4 +212,4 @@ def order_devices(chosen: Chosen) -> OrderDevices:
     order, tree = book.orders[place], book.trees[place]
     if order.family == "slice":
         raise InputError(f"{order.system} is rented as a whole, so that there is nothing to place and to cable")
-    return OrderDevices(order, tree, book.products, layout_of(order, tree, book.products))
+    return OrderDevices(order, tree, book.products, topology_layout(order, tree, book.products))

@@ -111,7 +111,7 @@ def _drawn_order(design: str, problem: Problem | None) -> DrawnNetwork:
     one = problem.read(design)
     place = int(problem.book.place(one)[0])
     order, tree = problem.book.orders[place], problem.book.trees[place]
-    tiers = [(1,), tuple(count for count in (tree.leaves, tree.spines, tree.cores) if count)]
+    tiers = [(1,), tuple(pieces for _, pieces in tree.stages)]
     found = [
         DrawnDimension(
             code=BLOCKS[int(one.block[d, 0])].code, block=BLOCKS[int(one.block[d, 0])].name, npus=int(one.npus[d, 0]),

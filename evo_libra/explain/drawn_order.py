@@ -14,15 +14,19 @@ from evo_libra.errors import InputError
 from evo_libra.explain.order_sketch import Sketch, sketch_of
 from evo_libra.network.orders.bill import OrderBill, bill_of
 from evo_libra.network.orders.check import violations
-from evo_libra.network.orders.layout import Layout, Tier, layout_of
+from evo_libra.network.orders.direct import Direct
+from evo_libra.network.orders.direct_layout import topology_layout
+from evo_libra.network.orders.direct_wiring import topology_groups, topology_wires
+from evo_libra.network.orders.layout import Layout, Tier
 from evo_libra.network.orders.limits import Limits
 from evo_libra.network.orders.modes import modes_of
 from evo_libra.network.orders.notation import read_order, written
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import ProductsSpec, Status
 from evo_libra.network.orders.racks import system_of
-from evo_libra.network.orders.tree import Tree, tree_of
-from evo_libra.network.orders.wiring import Groups, Wires, groups_of, wires_of
+from evo_libra.network.orders.topology import Topology, topology_of
+from evo_libra.network.orders.tree import Tree
+from evo_libra.network.orders.wiring import Groups, Wires
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,16 @@ class DrawnCable:
 
 
 @dataclass(frozen=True)
+class DrawnLinks:
+    """Links between switches of one tier: what they join, their number and rate, and their cables."""
+
+    tier: Tier
+    links: int
+    Gbps: float
+    cables: tuple[DrawnCable, ...]
+
+
+@dataclass(frozen=True)
 class DrawnTier:
     """A tier of switches, and the links below it.
 
@@ -46,6 +60,7 @@ class DrawnTier:
     down, up : fewest and most links of a switch to what is below and above; up is (0, 0) of the highest tier.
     ratio : bandwidth down over bandwidth up of a switch with all its links; None of the highest tier.
     links, Gbps : links below the tier, and the rate of each.
+    between : links between its switches, in a dragonfly or a HyperX; up has those.
     """
 
     name: Tier
@@ -57,6 +72,7 @@ class DrawnTier:
     links: int
     Gbps: float
     cables: tuple[DrawnCable, ...]
+    between: tuple[DrawnLinks, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,6 +84,7 @@ class DrawnOrder:
     tiers : from the leaves up; none where there is no network.
     family, planes, rails : how switches join systems; rails are those whose leaves are apart, 1 where none are.
     groups : networks that nothing joins, and in each the systems that share leaves; pods : those of a plane.
+    grid : groups and their switches of a dragonfly, switches of a line and of a column of a HyperX; empty of a tree.
     ports : ports of an NPU, and the rate of each in Gb/s.
     order_usd, network_usd, watts : totals; None where a product has no price or power.
     """
@@ -84,6 +101,7 @@ class DrawnOrder:
     rails: int
     groups: Groups
     pods: int
+    grid: tuple[int, ...]
     tiers: tuple[DrawnTier, ...]
     system_racks: int
     switch_racks: int
@@ -106,16 +124,17 @@ def drawn_order(design: str, products: ProductsSpec) -> DrawnOrder:
     order = read_order(design.split(" | ", maxsplit=1)[0], products)
     if broken := violations(order, products, Limits(order=get_args(Status))):
         raise InputError(broken[0])
-    tree = tree_of(order, products)
-    layout, bill, system = layout_of(order, tree, products), bill_of(order, products), system_of(order.system, products)
+    tree, bill, system = topology_of(order, products), bill_of(order, products), system_of(order.system, products)
+    layout = topology_layout(order, tree, products)
     by_rail = order.family in ("rail-only", "rail-optimised")
-    wires = wires_of(order, tree, products)
-    groups = groups_of(order, tree, products) if tree.tiers else Groups(trees=1, systems=1, leaves=0)
+    wires = topology_wires(order, tree, products)
+    groups = topology_groups(order, tree, products) if tree.switches else Groups(trees=1, systems=1, leaves=0)
     return DrawnOrder(
         notation=written(order, products), system=order.system, count=order.count, npus=order.npus,
         active=order.active, scale_up=f"{system.scale_up.technology}, {system.scale_up.GBps:g} GB/s per NPU",
         ports=(order.ports, order.Gbps), family=order.family, planes=order.planes, rails=system.rails if by_rail else 1,
-        groups=groups, pods=tree.pods, tiers=tuple(_tiers(order, tree, wires, layout, products)),
+        groups=groups, pods=tree.pods if isinstance(tree, Tree) else 1, grid=_grid(tree),
+        tiers=tuple(_tiers(order, tree, wires, layout, products)),
         system_racks=layout.system_racks, switch_racks=layout.switch_racks, **_totals(bill),
         sketch=sketch_of(order.count, wires, groups),
     )  # fmt: skip
@@ -130,11 +149,23 @@ def _totals(bill: OrderBill) -> dict[str, float | None]:
     }
 
 
+def _grid(topology: Topology) -> tuple[int, ...]:
+    if isinstance(topology, Tree):
+        return ()
+    sides = topology.unit, topology.units
+    return sides[::-1] if topology.family == "dragonfly" else sides
+
+
 def _tiers(
-    order: Order, tree: Tree, wires: Sequence[Wires], layout: Layout, products: ProductsSpec
+    order: Order, tree: Topology, wires: Sequence[Wires], layout: Layout, products: ProductsSpec
 ) -> Iterator[DrawnTier]:  # fmt: skip
+    if not wires:
+        return
+    if not isinstance(tree, Tree):
+        yield _linked_tier(order, tree, wires, layout, products)
+        return
+    modes = modes_of(order, products)
     for place, one in enumerate(wires):
-        modes = modes_of(order, products)
         rate = (modes.down if place == 0 else modes.up).Gbps
         down, up = _links(one.upper), (0, 0) if one is wires[-1] else _links(wires[place + 1].lower)
         full = tree.down if place == 0 else down[1]
@@ -143,6 +174,19 @@ def _tiers(
             ratio=full * rate / (up[1] * modes.up.Gbps) if up[1] else None, links=len(one), Gbps=rate,
             cables=_cables(one, layout, products),
         )  # fmt: skip
+
+
+def _linked_tier(
+    order: Order, found: Direct, wires: Sequence[Wires], layout: Layout, products: ProductsSpec
+) -> DrawnTier:  # fmt: skip
+    """Return the switches of a dragonfly or a HyperX."""
+    (down, *between), rate = wires, modes_of(order, products).down.Gbps
+    ends = np.concatenate([end for one in between for end in (one.lower, one.upper)])
+    return DrawnTier(
+        name="switch", count=found.switches, product=order.switch or "", down=_links(down.upper), up=_links(ends),
+        ratio=None, links=len(down), Gbps=rate, cables=_cables(down, layout, products),
+        between=tuple(DrawnLinks(one.tier, len(one), rate, _cables(one, layout, products)) for one in between),
+    )  # fmt: skip
 
 
 def _links(devices: IntArray) -> tuple[int, int]:

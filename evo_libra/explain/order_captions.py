@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from evo_libra.explain.drawn_order import DrawnCable, DrawnOrder, DrawnTier
+from evo_libra.explain.drawn_order import DrawnCable, DrawnLinks, DrawnOrder, DrawnTier
+from evo_libra.network.orders.layout import Tier
 from evo_libra.network.orders.notation import mode_text, rate_text, ratio_text
 
 MEGA = 1e6
-_NAMES = {"leaf": ("leaf", "leaves"), "spine": ("spine", "spines"), "core": ("core", "cores")}
+_NAMES: dict[Tier, tuple[str, str]] = {
+    "leaf": ("leaf", "leaves"), "spine": ("spine", "spines"), "core": ("core", "cores"),
+    "switch": ("switch", "switches"),
+}  # fmt: skip
 _KINDS = {
     "dac": "copper", "acc": "active copper", "aec": "active copper", "aoc": "active optical", "sr": "optical, SR",
     "dr": "optical, DR", "fr": "optical, FR",
 }  # fmt: skip
-_FAMILIES = {"tor": "top of rack", "fat-tree": "fat tree", "none": "no network", "slice": "slice"}
+_JOINED: dict[Tier, str] = {
+    "group": "in groups", "groups": "between groups", "line": "in lines", "column": "in columns",
+}  # fmt: skip
+_FAMILIES = {"tor": "top of rack", "fat-tree": "fat tree", "none": "no network", "slice": "slice", "hyperx": "HyperX"}
 
 
 def tier_title(tier: DrawnTier) -> str:
@@ -25,6 +32,8 @@ def ports_text(tier: DrawnTier) -> str:
     >>> ports_text(DrawnTier("leaf", 24, "qm9700", (31, 32), (32, 32), 1.0, 768, 400.0, ()))
     '31 to 32 down, 32 up'
     """
+    if tier.between:
+        return f"{_between(*tier.down)} to NPUs, {_between(*tier.up)} to switches"
     return f"{_between(*tier.down)} down" + (f", {_between(*tier.up)} up" if tier.up[1] else "")
 
 
@@ -57,6 +66,15 @@ def links_text(tier: DrawnTier) -> str:
     return f"{tier.links:,} links of {rate_text(tier.Gbps)}"
 
 
+def between_text(links: DrawnLinks) -> str:
+    """Return the links between the switches of a tier.
+
+    >>> between_text(DrawnLinks("group", 992, 400.0, ()))
+    '992 links of 400G in groups'
+    """
+    return f"{links.links:,} links of {rate_text(links.Gbps)} {_JOINED[links.tier]}"
+
+
 def cable_text(cable: DrawnCable) -> str:
     """Return the cables of a kind, with their lengths.
 
@@ -82,13 +100,20 @@ def subtitle(order: DrawnOrder) -> str:
     """Return NPUs, family, planes, rails and pods of an order."""
     bought, active = order.count * order.npus, order.count * order.active
     parts = [f"{active:,} NPUs" + (f" in use of {bought:,}" if active < bought else "")]
-    parts.append(_FAMILIES.get(order.family, order.family))
+    parts.append(_FAMILIES.get(order.family, order.family) + _grid(order))
     parts += [
         f"{number:,} {what}"
         for number, what in ((order.planes, "planes"), (order.rails, "rails"), (order.pods, "pods in a plane"))
         if number > 1
     ]
     return ", ".join(parts)
+
+
+def _grid(order: DrawnOrder) -> str:
+    if not order.grid:
+        return ""
+    one, other = order.grid
+    return f" of {one:,} groups of {other:,}" if order.family == "dragonfly" else f" of {one:,} x {other:,}"
 
 
 def totals(order: DrawnOrder) -> list[tuple[str, str]]:

@@ -30,10 +30,14 @@ class Box:
 
 @dataclass(frozen=True)
 class Sketch:
-    """Rows of boxes from the systems up, and of each tier the boxes below and above that links join, from 0."""
+    """Rows of boxes from the systems up, and of each tier the boxes below and above that links join, from 0.
+
+    arcs : pairs of boxes of the highest row that links join, from 0.
+    """
 
     rows: tuple[tuple[Box, ...], ...]
     lines: tuple[tuple[tuple[int, int], ...], ...]
+    arcs: tuple[tuple[int, int], ...] = ()
 
 
 def sketch_of(count: int, wires: Sequence[Wires], groups: Groups) -> Sketch:
@@ -42,6 +46,9 @@ def sketch_of(count: int, wires: Sequence[Wires], groups: Groups) -> Sketch:
         return Sketch((tuple(_boxes(range(count), 0, SLOTS)),), ())
     sides = _sides(-(-count // groups.systems), groups.leaves)
     systems, leaves = _lowest(sides, groups, count)
+    if wires[0].tier == "switch":
+        arcs = {pair for one in wires[1:] for pair in _lines(one, leaves, leaves)}
+        return Sketch((systems, leaves), (_lines(wires[0], systems, leaves),), tuple(sorted(arcs)))
     rows = [systems, leaves]
     below = [np.concatenate([_members(group, groups.leaves) for group in side]) for side in sides]
     for tier in wires[1:]:

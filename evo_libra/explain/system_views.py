@@ -52,7 +52,10 @@ def views_of(problem: SearchProblem, front: Front) -> SystemViews | None:
 
 
 def system_rows(problem: Problem) -> tuple[SystemRow, ...]:
-    """Return the front of each system, the cheapest order first, without rows that are hardly better than another."""
+    """Return the front of each system in the first objective and the cost of the order, the cheapest order first.
+
+    An order has its fastest plan. Rows that are hardly better than another are left out.
+    """
     fronts = system_fronts(problem) or {}
     return tuple(row for name, front in fronts.items() for row in _rows(problem, name, front))
 
@@ -60,12 +63,12 @@ def system_rows(problem: Problem) -> tuple[SystemRow, ...]:
 def _rows(problem: Problem, system: str, front: SystemFront) -> Iterator[SystemRow]:
     assert problem.book is not None, "the problem is of orders"  # noqa: S101 - internal error
     fastest = _fastest_of_each_order(front)
-    kept = fastest[_folded(front.objectives[:, fastest])]
-    designs = front.designs.select(kept).population(problem)
-    values, texts = front.objectives[:, kept], problem.notation.written(designs)
+    designs = front.designs.select(fastest).population(problem)
     bills = [problem.book.bills[place] for place in problem.book.place(designs).tolist()]
     network, whole = ([getattr(bill, name)().value for bill in bills] for name in ("network_usd", "order_usd"))
-    order = sorted(range(len(kept)), key=lambda n: (whole[n], values[0, n]))
+    values, texts = front.objectives[:, fastest], problem.notation.written(designs)
+    kept = _folded(np.vstack([values[0], whole])).tolist()
+    order = sorted(kept, key=lambda n: (whole[n], values[0, n]))
     before: int | None = None
     for n in order:
         figures = {o.column: float(value) / o.scale for o, value in zip(problem.objectives, values[:, n], strict=True)}

@@ -19,7 +19,7 @@ from evo_libra.network.orders.lines import Line, usd_of
 from evo_libra.network.orders.notation import written
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import ProductsSpec
-from evo_libra.network.orders.tree import Tree
+from evo_libra.network.orders.topology import Topology
 from evo_libra.problem.npu_choice import NpuChoice
 from evo_libra.problem.pricing.catalog import KitTechnology
 from evo_libra.problem.pricing.pricing import DimensionChoice
@@ -51,7 +51,7 @@ class OrderBook:
 
     products: ProductsSpec
     orders: tuple[Order, ...]
-    trees: tuple[Tree, ...]
+    trees: tuple[Topology, ...]
     bills: tuple[OrderBill, ...]
     reasons: tuple[str, ...] = ()
     limits: Limits = NO_LIMITS
@@ -197,7 +197,7 @@ def _scale_up(products: ProductsSpec, pool: Pool) -> Kit:
     )  # fmt: skip
 
 
-def _scale_out(products: ProductsSpec, order: Order, tree: Tree, bill: OrderBill) -> Kit:
+def _scale_out(products: ProductsSpec, order: Order, tree: Topology, bill: OrderBill) -> Kit:
     """Return the network around systems as one part, with the price and the power of its section of the bill."""
     if order.switch is None:
         return _data_center(products, order)
@@ -207,7 +207,7 @@ def _scale_out(products: ProductsSpec, order: Order, tree: Tree, bill: OrderBill
         name=written(order, products), kind="switch", price=bill.usd_of(NETWORK), power=bill.watts_of(NETWORK),
         ports=radix, latency=seconds(switch.latency_ns), source=switch.source, year=switch.year,
     )  # fmt: skip
-    reach = Reach(tree.tiers, tree.leaf_systems, tree.pod_systems, tree.leaf_share, tree.pod_share)
+    reach = Reach(tree.passed, tree.leaf_systems, tree.pod_systems, tree.leaf_share, tree.pod_share)
     return ScaleOutKit(
         technology=order.switch, block=BLOCK_NAMES.index("scale-out"), rank=1, port_rate=order.Gbps * GIGA / _BITS,
         ports=order.ports, domain_size=None, latency=_CABLE, energy=0.0, links=None, uplink=None, transceiver=None,

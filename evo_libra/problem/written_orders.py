@@ -17,7 +17,7 @@ from evo_libra.network.orders.differences import not_among
 from evo_libra.network.orders.notation import read_order
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.text import is_order, split_options, with_options
-from evo_libra.network.orders.tree import tree_of
+from evo_libra.network.orders.topology import topology_of
 from evo_libra.problem.orders import OrderBook
 from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.problem.written_designs import dimension_columns, plan_columns, plans_of
@@ -108,7 +108,7 @@ def place_of(order: Order, book: OrderBook) -> int | None:
 
     An `InputError` says that its switches have no ports for its NPUs.
     """
-    built = built_of(order, tree_of(order, book.products))
+    built = built_of(order, topology_of(order, book.products))
     pairs = enumerate(zip(book.orders, book.trees, strict=True))
     return next((place for place, (one, tree) in pairs if built_of(one, tree) == built), None)
 

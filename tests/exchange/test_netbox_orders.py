@@ -19,22 +19,25 @@ from evo_libra.exchange.netbox_orders import TABLES
 from evo_libra.exchange.registry import write_as
 from evo_libra.network.orders.bill import bill_of
 from evo_libra.network.orders.catalog import load_products
-from evo_libra.network.orders.layout import layout_of
+from evo_libra.network.orders.direct_layout import topology_layout
 from evo_libra.network.orders.notation import read_order
 from evo_libra.network.orders.racks import room_of
-from evo_libra.network.orders.tree import tree_of
+from evo_libra.network.orders.topology import topology_of
 
 PRODUCTS = load_products("products-2026")
 RAILS = "96 hgx-h100 / 1 x 400G / qm9700 rail-optimised 1:1"
 TOR = "64 hgx-h100 / 1 x 400G / sn5600 tor 2:1"
 RACKS = "16 gb300-nvl72 (64 active) / 1 x 800G / q3450-ld fat tree 2:1"
-ORDERS = (RAILS, TOR, RACKS)
+DRAGONFLY = "64 hgx-h100 / 1 x 400G / qm9700 dragonfly 1:1"
+HYPERX = "28 gb200-nvl72 / 1 x 400G / sn5600 hyperx 1:1"
+PLANES = "60 hgx-b300 / 2 x 400G / 2 planes / sn5600 hyperx 2:1"
+ORDERS = (RAILS, TOR, RACKS, DRAGONFLY, HYPERX, PLANES)
 
 
 def chosen(text: str) -> Any:
     order = read_order(text, PRODUCTS)
     book = SimpleNamespace(
-        place=lambda _: np.array([0]), orders=(order,), trees=(tree_of(order, PRODUCTS),), products=PRODUCTS
+        place=lambda _: np.array([0]), orders=(order,), trees=(topology_of(order, PRODUCTS),), products=PRODUCTS
     )
     problem = SimpleNamespace(book=book, name="site-1")
     return SimpleNamespace(problem=problem, population=SimpleNamespace(select=lambda _: None))
@@ -73,8 +76,8 @@ def test_interfaces_of_ethernet_have_rate_and_cage() -> None:
 @pytest.mark.parametrize("text", ORDERS)
 def test_counts_are_those_of_the_bill(text: str) -> None:
     order = read_order(text, PRODUCTS)
-    tree = tree_of(order, PRODUCTS)
-    layout, billed = layout_of(order, tree, PRODUCTS), Counter[str]()
+    tree = topology_of(order, PRODUCTS)
+    layout, billed = topology_layout(order, tree, PRODUCTS), Counter[str]()
     for line in bill_of(order, PRODUCTS).lines:
         if not line.rule:
             billed[line.product] += round(line.pieces)

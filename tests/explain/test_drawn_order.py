@@ -8,7 +8,15 @@ import pytest
 
 from evo_libra.errors import InputError
 from evo_libra.explain.drawn_order import DrawnOrder, drawn_order
-from evo_libra.explain.order_captions import apart_text, groups_text, links_text, ports_text, ratio_title, subtitle
+from evo_libra.explain.order_captions import (
+    apart_text,
+    between_text,
+    groups_text,
+    links_text,
+    ports_text,
+    ratio_title,
+    subtitle,
+)
 from evo_libra.network.orders.bill import bill_of
 from evo_libra.network.orders.catalog import load_products
 from evo_libra.network.orders.notation import read_order
@@ -19,8 +27,21 @@ PODS = "1024 hgx-h100 / 1 x 400G / qm9700 rail-optimised 1:1"
 RACKS = "112 gb300-nvl72 / 1 x 800G / q3450-ld fat tree 2:1"
 PLANES = "1024 hgx-b300 / 2 x 400G / 2 planes / sn5600 fat tree 2:1"
 RAILS = "2048 hgx-h100 / 1 x 400G / qm9700 rail-only 1:1"
+DRAGONFLY = "128 hgx-h100 / 1 x 400G / qm9700 dragonfly 1:1"
+HYPERX = "112 gb300-nvl72 / 2 x 400G / 2 planes / sn5600 hyperx 1:1"
 SHARED = "32 hgx-h100 / 1 x 400G / qm9700 rail-only 1:1"
-ORDERS = (SUPERPOD, PODS, RACKS, PLANES, RAILS, SHARED, "1000 hgx-h100 / 1 x 400G / sn5600 tor 2:1", "1 hgx-h100")
+ORDERS = (
+    SUPERPOD,
+    PODS,
+    RACKS,
+    PLANES,
+    RAILS,
+    SHARED,
+    DRAGONFLY,
+    HYPERX,
+    "1000 hgx-h100 / 1 x 400G / sn5600 tor 2:1",
+    "1 hgx-h100",
+)
 
 
 def drawn(text: str) -> DrawnOrder:
@@ -53,6 +74,18 @@ def test_captions_of_planes_and_rails() -> None:
     ]  # fmt: skip
 
 
+def test_captions_of_dragonflies_and_hyperx() -> None:
+    # Two groups of 32 switches with 31 links in the group and 16 to the other one: 2 x 32 x 31 / 2 and 32 x 16.
+    order = drawn(DRAGONFLY)
+    (switches,) = order.tiers
+    assert (switches.count, ports_text(switches), ratio_title(switches)) == (64, "16 to NPUs, 47 to switches", "")
+    assert [between_text(links) for links in switches.between] == [
+        "992 links of 400G in groups", "512 links of 400G between groups",
+    ]  # fmt: skip
+    assert (subtitle(order), groups_text(order)) == ("1,024 NPUs, dragonfly of 2 groups of 32", "1 per 2 systems")
+    assert subtitle(drawn(HYPERX)) == "8,064 NPUs, HyperX of 14 x 16, 2 planes"
+
+
 @pytest.mark.parametrize("text", ORDERS)
 def test_counts_are_those_of_the_bill(text: str) -> None:
     order, pieces = drawn(text), Counter[str]()
@@ -63,7 +96,7 @@ def test_counts_are_those_of_the_bill(text: str) -> None:
     assert sum(tier.count for tier in order.tiers) == pieces["qm9700"] + pieces["q3450-ld"] + pieces["sn5600"]
     cables = Counter[str]()
     for tier in order.tiers:
-        for cable in tier.cables:
+        for cable in (*tier.cables, *(cable for links in tier.between for cable in links.cables)):
             cables[cable.name] += cable.pieces
     assert cables == {name: pieces[name] for name in cables}
     assert order.order_usd == bill.order_usd().value

@@ -10,7 +10,7 @@ from order_files import order_problem
 from evo_libra import load_problem, search
 from evo_libra.explain.references import CHEAPER, FASTER, reference_points, reference_rows
 from evo_libra.problem.problem import Problem
-from evo_libra.ui.tables.references import comparison, show_references
+from evo_libra.ui.tables.references import comparison, reference_facts, show_references
 
 BOTH = ["dgx-h100-superpod", "dgx-gb200-superpod"]
 
@@ -80,6 +80,12 @@ def test_their_table_says_what_the_front_is_better_by(capsys: pytest.CaptureFixt
     assert lines[0].rstrip() == "reference orders of this size; `evo-libra catalog clusters` has their sources"
     assert max(map(len, lines)) <= 80
     assert any("64 hgx-h100 / 1 x 400G / qm9700" in line for line in lines)
+
+
+def test_facts_of_a_run_have_orders_without_plans() -> None:
+    rows = [{"name": "one", "design": "64 hgx-h100 / 1 x 400G / qm9700 tor 1:1 | tp8 dp64", CHEAPER: 2.0, FASTER: 1.0}]
+    said = "one (64 hgx-h100 / 1 x 400G / qm9700 tor 1:1): the front is 2.0 % cheaper at equal time, 1.0 % faster at"
+    assert reference_facts(rows) == [("references", f"{said} equal cost")]
 
 
 def test_one_that_the_front_has_is_said_to_be_there() -> None:

@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 import re
 from functools import cache
-from pathlib import Path
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
-from independent_check import broken_rules
+from independent_check import broken_rules, catalogue
 from order_files import order_data, order_problem
-from ruamel.yaml import YAML
 
-import evo_libra.network.orders.catalog as catalogue
 from evo_libra import load_problem, search
 from evo_libra.errors import InputError
 from evo_libra.explain.system_views import absent, system_rows
@@ -48,7 +46,7 @@ def test_pools_are_those_that_divide_or_are_near() -> None:
 
 
 def test_each_row_is_an_order_that_a_vendor_accepts() -> None:
-    data = YAML(typ="safe").load(Path(catalogue.__file__).with_name("products-2026.yaml"))
+    data = catalogue()
     for row in front().rows():
         text = row["design"].partition(" | ")[0]
         order = book().orders[[book().notation(n) for n in range(len(book()))].index(text)]
@@ -132,7 +130,7 @@ def test_times_are_of_the_stated_batch() -> None:
         ({"fabric": {"switches": ["qm97000"]}}, "did you mean 'qm9700'?"),
         ({"bandwidth": "search"}, "unknown key 'bandwidth'"),
         ({"question": "design"}, "unknown key 'systems'"),
-        ({"fabric": {"families": ["dragonfly"]}}, "fabric.families"),
+        ({"fabric": {"families": ["torus"]}}, "fabric.families"),
     ],
 )
 def test_what_is_refused(changes: dict[str, Any], sentence: str) -> None:
@@ -238,6 +236,18 @@ def test_each_system_has_a_front_and_absent_ones_a_reason() -> None:
     )
 
 
+@pytest.mark.parametrize("name", ["deepseek-r1-64", "qwen3-235b-256"])
+def test_a_costlier_network_of_a_system_is_faster(name: str) -> None:
+    """These fronts have prices of tokens, by which a slower and costlier order may win: not in this view."""
+    found = load_problem(name)
+    assert isinstance(found, Problem)
+    rows = system_rows(found)
+    for one, two in pairwise(rows):
+        if one.system == two.system:
+            assert two.order_cost_usd > one.order_cost_usd
+            assert two.objectives["tpot_ms"] < one.objectives["tpot_ms"]
+
+
 def test_a_system_without_an_order_within_the_constraints_is_named() -> None:
     """The limit lies between the cheapest order of servers and the cheapest one of racks."""
     cheapest = {row.system: row.order_cost_usd for row in reversed(system_rows(problem()))}
@@ -254,3 +264,41 @@ def test_a_system_without_an_order_within_the_constraints_is_named() -> None:
 def test_bandwidths_of_products_are_not_solved_for() -> None:
     with pytest.raises(InputError, match="are those of the products that it orders"):
         load_open_problem("buy-deepseek-v3-8k")
+
+
+def test_a_row_has_the_same_figures_where_its_system_is_the_only_one() -> None:
+    """Its plan may say what is true of all plans there: the only batch, order or precision."""
+    data = order_data()
+    for system in ("hgx-h100", "gb200-nvl72"):
+        alone = load_problem({**data, "systems": [system]})
+        assert isinstance(alone, Problem)
+        mine = [row.design for row in system_rows(problem()) if row.system == system]
+        wanted, found = problem().evaluate(mine), alone.evaluate(mine)
+        np.testing.assert_array_equal(wanted.objectives, found.objectives)
+    fixed = load_problem({**data, "workloads": [{**data["workloads"][0], "training": {
+        **data["workloads"][0]["training"], "global_batch": 576, "precision": "bf16"}}]})  # fmt: skip
+    assert isinstance(fixed, Problem)
+    rows = [row.design for row in system_rows(fixed)]
+    more = [f"{design} batch576 bf16" for design in rows]
+    np.testing.assert_array_equal(fixed.evaluate(rows).objectives, fixed.evaluate(more).objectives)
+    with pytest.raises(InputError, match="is none of the"):
+        fixed.evaluate(f"{rows[0]} batch512")
+
+
+def test_dragonflies_and_hyperx_are_searched_where_a_file_names_them() -> None:
+    """Beyond its switch an NPU has half of its bandwidth, so that a plan takes longer than on a fat tree."""
+    families = ("fat-tree", "dragonfly", "hyperx")
+    fabric = {"switches": "qm9700", "families": families, "ratio": {"leaf": 1, "pod": 1}}
+    direct = order_problem(systems=["hgx-h100"], npus=576, fabric=fabric)
+    assert direct.book is not None
+    texts = [direct.book.notation(place) for place in range(len(direct.book))]
+    one_port = [f"72 hgx-h100 / 1 x 400G / qm9700 {name} 1:1" for name in ("fat tree", "dragonfly", "hyperx")]
+    assert [text for text in texts if "1 x 400G" in text] == one_port
+    plan = direct.notation.written(direct.decode(direct.genome.sample(np.random.Generator(np.random.PCG64(1)), 1)))
+    tree, dragonfly, hyperx = (
+        float(direct.evaluate(direct.read(f"{text} | {plan[0].partition(' | ')[2]}")).objectives[0, 0])
+        for text in one_port
+    )
+    assert tree <= hyperx < dragonfly
+    for row in search(direct).rows():
+        assert not broken_rules(row["design"].partition(" | ")[0], catalogue())

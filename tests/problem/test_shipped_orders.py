@@ -10,9 +10,7 @@ import independent_check
 import pytest
 
 from evo_libra import load_problem, search
-from evo_libra.files.source import read_source
 from evo_libra.front.front import Front
-from evo_libra.network import orders as room
 from evo_libra.network.orders.check import violations
 from evo_libra.network.orders.notation import read_order
 from evo_libra.problem.orders import OrderBook
@@ -31,7 +29,7 @@ def named(name: str, *more: int) -> Any:
 
 
 SHIPPED = [named(path.stem) for path in sorted(PROBLEMS.glob("*.yaml")) if "question: order\n" in path.read_text()]
-CATALOGUE: dict[str, Any] = read_source(Path(room.__file__).parent / "products-2026.yaml").data
+CATALOGUE = independent_check.catalogue()
 
 
 @cache

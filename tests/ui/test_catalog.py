@@ -122,6 +122,12 @@ def test_stale_entries_are_one_list_of_json(capsys: pytest.CaptureFixture[str]) 
     assert found["palomar-136"]["missing"] == ["price_usd"]
 
 
+def test_what_is_no_longer_sold_says_until_when() -> None:
+    orders = {entry.name: entry.order for entry in dated_entries() if entry.kind == "system"}
+    assert (orders["hgx-h20"], orders["hgx-h800"]) == ("until 2025", "until 2023-10")
+    assert (orders["hgx-b300"], orders["trn2-ultraserver"], orders["maia-200-cluster"]) == ("buy", "rent", "own")
+
+
 def test_stale_is_about_all_catalogues() -> None:
     with pytest.raises(InputError, match="--stale is about all catalogues; leave out 'hosts'"):
         catalog("hosts", stale=2024)

@@ -62,6 +62,34 @@ def spread(parts: int) -> float:
     return parts / (2 * (parts - 1))
 
 
+def line_share(leaf: float, side: int, links: float = 1.0) -> float:
+    """Return the part of its bandwidth that an NPU has along a line of a HyperX: L K / (2 T) of Ahn et al., at most 1.
+
+    Each of `side` routers has `leaf` NPUs, and some links to each other one.
+
+    >>> line_share(16, 16), line_share(16, 8, links=2)
+    (0.5, 0.5)
+    """
+    return min((side - 1) * links / leaf * spread(side), 1.0)
+
+
+def group_share(leaf: float, routers: int, groups: float, *, pair: float, links: float = 1.0) -> float:
+    """Return the share of an all-to-all of all NPUs that goes straight in a dragonfly.
+
+    Each router has `leaf` NPUs, and some links to each other one of its group; each two groups have `pair` links. The
+    last group may be a part of one. If m of n NPUs are in a group, m^2 / (n - 1) of an NPU's bandwidth goes from a
+    group to another one. A link between two routers has the traffic of their own NPUs, and an equal part of what goes
+    out of their group and into it: leaf^2 (2 g - 1) / (n - 1).
+
+    >>> round(group_share(2, 4, 9, pair=1), 4), round(group_share(16, 32, 74, pair=4), 4)
+    (0.9861, 0.5781)
+    """
+    members = leaf * routers
+    others = members * groups - 1
+    near = links * others / (leaf**2 * (2 * groups - 1))
+    return min(pair * others / members**2, near, others / (others + 1))
+
+
 def halved(parts: int) -> int:
     """Return the pairs between two halves of some parts."""
     return (parts // 2) * (parts - parts // 2)
@@ -84,7 +112,7 @@ def dragonfly(npus: int, radix: int) -> Plane:
         pair = members // (groups - 1)
         if 4 * halved(groups) * pair < npus:
             continue
-        uniform = min(pair * (npus - 1) / members**2, (npus - 1) / npus)
+        uniform = group_share(p, 2 * p, groups, pair=pair)
         links = groups * p * (2 * p - 1) + groups * (groups - 1) // 2 * pair
         return Plane(p, 2 * p, groups, links=links, upper=uniform / 2, top=uniform / 2, uniform=uniform)
     return Plane()
@@ -105,7 +133,7 @@ def hyperx(npus: int, radix: int) -> Plane:
         sides = line, npus // p // line
         if line == 1 or p + sum(sides) - 2 > radix or any(4 * halved(side) < p * side for side in sides):
             continue
-        upper, top = (min((side - 1) / p * spread(side), 1.0) for side in sides)
+        upper, top = (line_share(p, side) for side in sides)
         links = npus // p * (sum(sides) - 2) // 2
         return Plane(p, sides[0], sides[1], links=links, upper=upper, top=min(upper, top), uniform=(npus - 1) / npus)
     return Plane()

@@ -1,7 +1,7 @@
 """The scale-out network of an order, whose switches, groups and price the order knows.
 
 One dimension of systems around the NPUs of each. The order says how many systems are under a leaf and in a pod, and
-which part of its bandwidth an NPU has beyond each; see `evo_libra.network.orders.tree`. With a kit of loose parts,
+which part of its bandwidth an NPU has beyond each; see `evo_libra.network.orders.topology`. With a kit of loose parts,
 which says none of that, it is a single switch.
 """
 
@@ -27,12 +27,12 @@ class Reach:
 
     Attributes
     ----------
-    tiers : of switches.
-    leaf, pod : systems under a leaf, and in a pod of leaves.
+    passed : switches on the longest way.
+    leaf, pod : systems under a leaf, and in a pod of leaves; without spines, under a switch, and in a group or a line.
     upper, top : part of its bandwidth that an NPU has beyond its leaf, and beyond its pod.
     """
 
-    tiers: int
+    passed: int
     leaf: int
     pod: int
     upper: float
@@ -44,7 +44,7 @@ class Reach:
         return (self.leaf, self.upper), (self.pod, self.top)
 
 
-ONE_SWITCH = Reach(tiers=1, leaf=1_000_000_000, pod=1_000_000_000, upper=1.0, top=1.0)
+ONE_SWITCH = Reach(passed=1, leaf=1_000_000_000, pod=1_000_000_000, upper=1.0, top=1.0)
 """The reach if all are under one leaf."""
 
 
@@ -114,9 +114,9 @@ class ScaleOut(Levelled, Clos):
         return switched_cut(npus)
 
     def hops(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Hops:
-        """Return the way to the highest tier and back."""
-        tiers = np.full(np.shape(npus), float(_reach_of(kit).tiers))
-        return 2 * tiers, 2 * tiers - 1
+        """Return the longest way: to the highest tier and back, or by way of third switches."""
+        passed = np.full(np.shape(npus), float(_reach_of(kit).passed))
+        return passed + 1, passed
 
     def counts(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Counts:
         """Return the one part that is all of the network of an order, whatever the ports that NPUs have in it."""

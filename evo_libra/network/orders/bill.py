@@ -8,14 +8,15 @@ from dataclasses import dataclass
 
 from evo_libra.errors import InputError, unknown
 from evo_libra.network.blocks import Range
-from evo_libra.network.orders.layout import Layout, Place, Run, Tier, layout_of
+from evo_libra.network.orders.direct_layout import topology_layout
+from evo_libra.network.orders.layout import Layout, Place, Run, Tier
 from evo_libra.network.orders.lines import Group, Line, offer_of, range_of, usd_of
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import CableSpec, ProductsSpec
 from evo_libra.network.orders.racks import system_of
 from evo_libra.network.orders.rules import Counted
 from evo_libra.network.orders.slices import slice_lines
-from evo_libra.network.orders.tree import Tree, tree_of
+from evo_libra.network.orders.topology import Topology, topology_of
 
 _KILO = 1000.0
 _ENDS = 2
@@ -60,8 +61,8 @@ def bill_of(order: Order, products: ProductsSpec, *, without: frozenset[str] = f
         raise InputError(unknown("rule", name, products.rules))
     if system_of(order.system, products).order == "rent":
         return OrderBill(tuple(slice_lines(order, products)))
-    tree = tree_of(order, products)
-    layout = layout_of(order, tree, products)
+    tree = topology_of(order, products)
+    layout = topology_layout(order, tree, products)
     lines = (*_systems(order, products), *_Network(order, tree, layout, products).lines())
     counted = Counted(order, tree, layout, lines, products)
     rules = ((name, rule) for name, rule in products.rules.items() if name not in without)
@@ -89,21 +90,20 @@ class _Network:
     """The parts of the network of an order."""
 
     order: Order
-    tree: Tree
+    tree: Topology
     layout: Layout
     products: ProductsSpec
 
     def lines(self) -> Iterator[Line]:
         """Yield the lines of NICs, switches, cables and modules."""
-        if not self.tree.tiers:
+        if not self.tree.switches:
             return
         nic, switch = self.order.nic or "", self.order.switch or ""
         if "nics" not in system_of(self.order.system, self.products).includes:
             yield self._line("nics", nic, "NICs", self.layout.nics, self.products.nics[nic].power_W)
         watts = self.products.switches[switch].power_W
-        for tier, pieces in (("leaf", self.tree.leaves), ("spine", self.tree.spines), ("core", self.tree.cores)):
-            if pieces:
-                yield self._line("switches", switch, f"{tier} switches", pieces, watts)
+        for stage, pieces in self.tree.stages:
+            yield self._line("switches", switch, stage, pieces, watts)
         yield from self._cables()
         for one in self.layout.modules:
             what = f"modules in {one.place} {_WAY[one.tier, one.place]}"
@@ -144,7 +144,7 @@ def _racks(counted: Counted) -> Iterator[Line]:
         )  # fmt: skip
 
 
-def _licences(order: Order, tree: Tree, products: ProductsSpec) -> Iterator[Line]:
+def _licences(order: Order, tree: Topology, products: ProductsSpec) -> Iterator[Line]:
     switch = products.switches.get(order.switch or "")
     if switch is not None and switch.license_usd and tree.switches:
         yield Line(
@@ -153,8 +153,14 @@ def _licences(order: Order, tree: Tree, products: ProductsSpec) -> Iterator[Line
         )  # fmt: skip
 
 
-_ABOVE: dict[Tier, str] = {"leaf": "leaves", "spine": "spines", "core": "cores"}
+_ABOVE: dict[Tier, str] = {
+    "leaf": "leaves", "spine": "spines", "core": "cores", "switch": "switches", "group": "switches of a group",
+    "groups": "other groups", "line": "switches of a line", "column": "switches of a column",
+}  # fmt: skip
 _WAY: dict[tuple[Tier, Place], str] = {
     ("leaf", "NICs"): "to leaves", ("leaf", "leaves"): "to NICs", ("spine", "leaves"): "to spines",
     ("spine", "spines"): "to leaves", ("core", "spines"): "to cores", ("core", "cores"): "to spines",
+    ("switch", "NICs"): "to switches", ("switch", "switches"): "to NICs",
+    ("group", "switches"): "to others of a group", ("groups", "switches"): "to other groups",
+    ("line", "switches"): "to others of a line", ("column", "switches"): "to others of a column",
 }  # fmt: skip

@@ -83,10 +83,13 @@ def _choice(ends: Ends, name: str, products: ProductsSpec) -> Choice:
     return Choice(name, links=cable.links, reach=cable.reach_m, usd=usd, lower=lower, upper=upper)
 
 
-def cheapest(ends: Ends, metres: float, products: ProductsSpec) -> Choice:
-    """Return the cheapest cable that reaches; an InputError where none does."""
+def cheapest(ends: Ends, metres: float, products: ProductsSpec, *, together: int = 0) -> Choice:
+    """Return the cheapest cable that reaches; an InputError where none does.
+
+    If some links `together` join the same two switches, and no others do, they fill cables of several links.
+    """
     for choice in choices_of(ends, products):
-        if choice.reach >= metres:
+        if choice.reach >= metres and together % choice.links == 0:
             return choice
     where = "two switches" if ends.nic_ports is None else f"a switch and a cage of {ends.nic_ports} ports"
     raise InputError(f"no cable of {ends.Gbps:g} Gb/s reaches {metres:g} m between {where}")

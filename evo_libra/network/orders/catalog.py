@@ -1,18 +1,45 @@
-"""Catalogues of products: those that come with the package, and a user's own, which may extend them."""
+"""Catalogues of products: those that come with the package, and a user's own, which may extend them.
+
+A packaged catalogue has its name, its source and its room in one file, and its products in a folder of its name, a file
+of each kind. A user's own is one file.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
+from typing import Any
+
+from pydantic import RootModel
 
 from evo_libra.errors import InputError
 from evo_libra.files.kinds import ENDINGS
 from evo_libra.files.source import Source, named_by, packaged, read_source, validate
-from evo_libra.network.catalog.technologies import names_in, unknown_catalog
+from evo_libra.network.catalog.technologies import Name, names_in, unknown_catalog
 from evo_libra.network.orders.mistakes import product_mistakes
-from evo_libra.network.orders.products import ProductsSpec
+from evo_libra.network.orders.products import (
+    CableSpec,
+    ModuleSpec,
+    NicSpec,
+    OcsSpec,
+    Price,
+    ProductSpec,
+    ProductsSpec,
+    RuleSpec,
+    SwitchSpec,
+    SystemSpec,
+)
 
 _FOLDER = Path(__file__).parent
-_GROUPS = ("systems", "nics", "switches", "cables", "modules", "ocs", "rules")
+_GROUPS: dict[str, type[RootModel[Any]]] = {
+    "systems": RootModel[dict[Name, SystemSpec]], "nics": RootModel[dict[Name, NicSpec]],
+    "switches": RootModel[dict[Name, SwitchSpec]], "cables": RootModel[dict[Name, CableSpec]],
+    "modules": RootModel[dict[Name, ModuleSpec]], "ocs": RootModel[dict[Name, OcsSpec]],
+    "rules": RootModel[dict[Name, RuleSpec]],
+}  # fmt: skip
+"""Kinds of products with the schema of their files."""
+_PRICED = ("systems", "nics", "switches", "cables", "modules")
 
 
 def products_names() -> list[str]:
@@ -36,6 +63,29 @@ def load_products(name: str, folder: Path = Path()) -> ProductsSpec:
     return _spec(name, folder, ())
 
 
+def priced_products(products: ProductsSpec) -> list[str]:
+    """Return the names of the products that are bought for a price of a piece."""
+    rented = {name for name, system in products.systems.items() if system.order == "rent"}
+    return [name for group in _PRICED for name in getattr(products, group) if name not in rented]
+
+
+def with_prices(products: ProductsSpec, prices: Mapping[str, Price]) -> ProductsSpec:
+    """Return a catalogue with a buyer's prices in place of its own."""
+    if not prices:
+        return products
+    groups = {group: dict(getattr(products, group)) for group in _PRICED}
+    for name, price in prices.items():
+        for group in groups.values():
+            if name in group:
+                group[name] = _with_price(group[name], price)
+    return products.model_copy(update=groups)
+
+
+def _with_price(product: ProductSpec, price: Price) -> ProductSpec:
+    sources = {**product.sources, "price_usd": "the buyer's own"}
+    return product.model_copy(update={"price_usd": price, "sources": sources})
+
+
 def _spec(name: str, folder: Path, extending: tuple[Path, ...]) -> ProductsSpec:
     """Return a catalogue with what it extends; the files that led to it are not to come again."""
     path = folder / name
@@ -45,8 +95,14 @@ def _spec(name: str, folder: Path, extending: tuple[Path, ...]) -> ProductsSpec:
         return _checked(read_source(path), path, extending)
     if name not in products_names():
         raise unknown_catalog("catalogue of products", name, products_names())
-    own = packaged(ProductsSpec, _FOLDER / f"{name}.yaml")
-    return own if own.extends is None else _merged(_spec(own.extends, _FOLDER, ()), own)
+    return _whole(name)
+
+
+@cache
+def _whole(name: str) -> ProductsSpec:
+    """Return a catalogue of the package with all files of its folder."""
+    parts = {group: packaged(model, _FOLDER / name / f"{group}.yaml").root for group, model in _GROUPS.items()}
+    return packaged(ProductsSpec, _FOLDER / f"{name}.yaml").model_copy(update=parts)
 
 
 def _merged(base: ProductsSpec, own: ProductsSpec) -> ProductsSpec:

@@ -8,15 +8,17 @@ from math import ceil
 from evo_libra.errors import InputError, counted
 from evo_libra.network.orders.bill import bill_of
 from evo_libra.network.orders.check_products import WITHOUT_SWITCHES, product_violations, unknown_products
-from evo_libra.network.orders.layout import layout_of
+from evo_libra.network.orders.direct import Direct
+from evo_libra.network.orders.direct_layout import topology_layout
 from evo_libra.network.orders.limits import NO_LIMITS, Limits, limited_products
 from evo_libra.network.orders.lines import Line
 from evo_libra.network.orders.modes import Modes, modes_of
 from evo_libra.network.orders.notation import rate_text, ratio_text
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import ProductsSpec, SwitchSpec
+from evo_libra.network.orders.topology import Topology, topology_of
 from evo_libra.network.orders.tor_racks import systems_of_rack
-from evo_libra.network.orders.tree import Tree, tree_of
+from evo_libra.network.orders.tree import Tree
 
 _SPINES, _CORES = 2, 3
 """Tiers of a network with spines, and with cores."""
@@ -56,7 +58,7 @@ def broken_by_network(
 ) -> list[str]:
     """Return a sentence for each rule that the network and the room of an order break, whose products break none."""
     try:
-        tree = tree_of(order, products)
+        tree = topology_of(order, products)
         return list(_network(order, tree, products)) or list(
             _room(order, tree, products, limits, priced=priced, without=frozenset(without))
         )
@@ -64,14 +66,28 @@ def broken_by_network(
         return [str(mistake) for mistake in error.mistakes]
 
 
-def _network(order: Order, tree: Tree, products: ProductsSpec) -> Iterator[str]:
+def _network(order: Order, tree: Topology, products: ProductsSpec) -> Iterator[str]:
     if order.family in WITHOUT_SWITCHES or order.switch is None:
         return
     modes = modes_of(order, products)
+    if not isinstance(tree, Tree):
+        yield from _linked(order, tree, modes)
+        return
     yield from _tiers(order, tree)
     yield from _cages(order, tree, modes, products.switches[order.switch])
     yield from _spines(order, tree, modes, products)
     yield from _leaves_in_racks(order, tree, products)
+
+
+def _linked(order: Order, found: Direct, modes: Modes) -> Iterator[str]:
+    """Yield a switch of a dragonfly or a HyperX with more links than ports, and a ratio of groups without groups."""
+    ports = f"{found.down} ports towards NPUs, {found.near} and {found.far} towards other switches"
+    if found.down + found.near + found.far > modes.down.ports:
+        yield f"a switch has {ports}; {order.switch} has {modes.down.ports:,}"
+    if found.units * found.pod_systems < order.count:
+        yield f"{counted(found.units, 'unit')} of {found.pod_systems:,} do not take {counted(order.count, 'system')}"
+    if order.family != "dragonfly" and order.pod_ratio != 1:
+        yield f"a ratio of pods of {ratio_text(order.pod_ratio)} needs groups; {order.family} has none"
 
 
 def _tiers(order: Order, tree: Tree) -> Iterator[str]:
@@ -126,11 +142,11 @@ def _leaves_in_racks(order: Order, tree: Tree, products: ProductsSpec) -> Iterat
 
 
 def _room(
-    order: Order, tree: Tree, products: ProductsSpec, limits: Limits, *, priced: bool, without: frozenset[str]
+    order: Order, tree: Topology, products: ProductsSpec, limits: Limits, *, priced: bool, without: frozenset[str]
 ) -> Iterator[str]:
     """Yield links that no cable reaches, products without a price, and power that the room does not have."""
-    if tree.tiers:
-        layout_of(order, tree, products)
+    if tree.switches:
+        topology_layout(order, tree, products)
     if not priced and limits.room_MW is None:
         return
     bill = bill_of(order, products, without=without)

@@ -14,12 +14,14 @@ from evo_libra.errors import InputError, Mistake, unknown
 from evo_libra.files.source import StrictModel
 from evo_libra.network.catalog.parts_spec import MOST, Count, Rate
 from evo_libra.network.catalog.technologies import Name
+from evo_libra.network.orders.catalog import priced_products
 from evo_libra.network.orders.check import broken_by_network, broken_by_products
 from evo_libra.network.orders.counts import AboutSpec, Npus, counts_of, no_count
 from evo_libra.network.orders.limits import NO_LIMITS, Limits, limited_products
 from evo_libra.network.orders.order import Order
-from evo_libra.network.orders.products import NicModeSpec, ProductsSpec
-from evo_libra.network.orders.tree import Tree, tree_of
+from evo_libra.network.orders.products import NicModeSpec, Price, ProductsSpec
+from evo_libra.network.orders.topology import Topology, topology_of
+from evo_libra.network.orders.tree import Tree
 
 T = TypeVar("T")
 Listed = Annotated[tuple[T, ...], Field(min_length=1)]
@@ -28,7 +30,7 @@ Names = Name | Listed[Name]
 CATALOG = "products-2026"
 """The catalogue of products where none is named."""
 
-SwitchedFamily = Literal["rail-optimised", "tor", "fat-tree", "rail-only"]
+SwitchedFamily = Literal["rail-optimised", "tor", "fat-tree", "rail-only", "dragonfly", "hyperx"]
 
 
 class RatioChoices(StrictModel):
@@ -43,7 +45,8 @@ class FabricChoices(StrictModel):
 
     catalog: str = Field(CATALOG, description="name of a catalogue of products, or the path of a .yaml file")
     families: SwitchedFamily | Listed[SwitchedFamily] = Field(
-        ("rail-optimised", "tor", "fat-tree"), description="families; rail-only where it is named"
+        ("rail-optimised", "tor", "fat-tree"),
+        description="families; rail-only, dragonfly and hyperx where they are named",
     )
     switches: Names | None = Field(None, description="switches; all of the catalogue when left out")
     ratio: RatioChoices = Field(default_factory=RatioChoices, description="oversubscription")
@@ -67,6 +70,9 @@ class OrderChoices(StrictModel):
     without: tuple[Name, ...] = Field((), description="rules of the catalogue whose lines are left out of bills")
     rent: dict[Name, Rate] = Field(
         default_factory=dict, description="USD per NPU and hour of rented systems; those of the catalogue when left out"
+    )
+    prices: dict[Name, Price] = Field(
+        default_factory=dict, description="USD of products; those of the catalogue when left out"
     )
 
     @property
@@ -143,6 +149,9 @@ def listed(values: T | tuple[T, ...]) -> tuple[T, ...]:
     return values if isinstance(values, tuple) else (values,)
 
 
+_MAPS = ("rent", "prices")
+
+
 def _refuse_unknown(choices: OrderChoices, products: ProductsSpec) -> None:
     fabric = choices.fabric
     rented = [name for name, system in products.systems.items() if system.order == "rent"]
@@ -154,11 +163,13 @@ def _refuse_unknown(choices: OrderChoices, products: ProductsSpec) -> None:
         ("cable", "fabric.cables", fabric.cables, products.cables),
         ("rule", "without", choices.without, products.rules),
         ("rented system", "rent", tuple(choices.rent), rented),
+        ("product", "prices", tuple(choices.prices), priced_products(products)),
         ("supplier", "limits.suppliers", choices.limits.suppliers, sorted(suppliers - {""})),
     )
     mistakes = [
         Mistake(
-            unknown(kind, name, allowed), key=f"{key}[{index}]" if isinstance(names, tuple) and key != "rent" else key
+            unknown(kind, name, allowed),
+            key=f"{key}[{index}]" if isinstance(names, tuple) and key not in _MAPS else key,
         )
         for kind, key, names, allowed in named
         for index, name in enumerate(listed(names or ()))
@@ -200,7 +211,7 @@ def _fabrics(choices: FabricChoices, mode: NicModeSpec, products: ProductsSpec) 
 
 def _checked(choices: OrderChoices, products: ProductsSpec, *, priced: bool) -> Iterator[tuple[Order, _Broken | None]]:
     """Yield orders with the rule that they break, without those that build what an earlier one does."""
-    limits, known, seen = choices.limits, dict[Order, list[str]](), set[tuple[Order, Tree]]()
+    limits, known, seen = choices.limits, dict[Order, list[str]](), set[tuple[Order, Topology]]()
     for order in _candidates(choices, products):
         # Products go together or not, whatever the ratios and the number of systems.
         alike = order if order.switch is None else replace(order, count=2, leaf_ratio=1.0, pod_ratio=1.0)
@@ -220,23 +231,25 @@ def _checked(choices: OrderChoices, products: ProductsSpec, *, priced: bool) -> 
         yield plain, _Broken(by_network=True, sentence=broken[0]) if broken else None
 
 
-def _tree(order: Order, products: ProductsSpec) -> Tree | None:
+def _tree(order: Order, products: ProductsSpec) -> Topology | None:
     """Return the switches of an order; None where they do not have ports for its NPUs."""
     try:
-        return tree_of(order, products)
+        return topology_of(order, products)
     except InputError:
         return None
 
 
-def _without_missing_tiers(order: Order, tree: Tree) -> Order:
+def _without_missing_tiers(order: Order, tree: Topology) -> Order:
+    if not isinstance(tree, Tree):
+        return order if order.family == "dragonfly" else replace(order, pod_ratio=1.0)
     if tree.tiers < 2:  # noqa: PLR2004 - spines are the second tier
         return replace(order, leaf_ratio=1.0, pod_ratio=1.0, uplink_Gbps=None)
     return order if tree.tiers > 2 else replace(order, pod_ratio=1.0)  # noqa: PLR2004 - cores are the third
 
 
-def built_of(order: Order, tree: Tree) -> tuple[Order, Tree]:
+def built_of(order: Order, tree: Topology) -> tuple[Order, Topology]:
     """Return what is the same of all orders that one tree joins: leaves without spines are no matter of rails."""
-    one_tier = tree.tiers == 1 and order.family == "rail-optimised"
+    one_tier = isinstance(tree, Tree) and tree.tiers == 1 and order.family == "rail-optimised"
     return replace(order, leaf_ratio=1.0, pod_ratio=1.0, family="fat-tree" if one_tier else order.family), tree
 
 

@@ -40,6 +40,18 @@ class Stock:
         return np.minimum(self.pieces - np.arange(self.racks) * self.per_rack, self.per_rack)
 
 
+def groups_of_block(group: int, leaves: int, *, held: int, in_rack: int, row: int) -> int:
+    """Return the groups of a block: a rack of leaves and up to half a row, or one group if that has more.
+
+    Parameters
+    ----------
+    group, leaves : systems of a group, and its leaves.
+    held, in_rack : systems and leaves that a rack takes.
+    row : racks of a row.
+    """
+    return max(min(in_rack // leaves, (row // 2 - 1) * held // group), 1)
+
+
 @dataclass(frozen=True)
 class Block:
     """Groups of systems with the leaves that join them; inside: whether leaves stand in the rack of their systems."""

@@ -11,21 +11,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from evo_libra.errors import InputError
-from evo_libra.network.orders.cables import Choice, Ends, cheapest, choices_of
-from evo_libra.network.orders.floor import Block, Floor, Stock, lengths_of
+from evo_libra.network.orders.cables import Choice, Ends, cheapest
+from evo_libra.network.orders.ends import ends_between, ends_down, switch_kilowatts, switches_per_rack
+from evo_libra.network.orders.floor import Block, Floor, Stock, groups_of_block, lengths_of
 from evo_libra.network.orders.lengths import rows_of
-from evo_libra.network.orders.modes import Modes, modes_of, switch_of
+from evo_libra.network.orders.modes import Modes, modes_of
 from evo_libra.network.orders.order import Order
-from evo_libra.network.orders.products import ProductsSpec, RoomSpec, SwitchSpec
-from evo_libra.network.orders.racks import per_rack, room_of
+from evo_libra.network.orders.products import ProductsSpec, RoomSpec
+from evo_libra.network.orders.racks import room_of
 from evo_libra.network.orders.tor_racks import systems_of_rack
 from evo_libra.network.orders.tree import Tree
 
-Tier = Literal["leaf", "spine", "core"]
-"""The upper end of a cable."""
+Tier = Literal["leaf", "spine", "core", "switch", "group", "groups", "line", "column"]
+"""The upper end of a cable; of links between switches of one tier, what they join."""
 
-Place = Literal["NICs", "leaves", "spines", "cores"]
+Place = Literal["NICs", "leaves", "spines", "cores", "switches"]
 """The place of a module."""
 
 
@@ -81,50 +81,32 @@ def layout_of(order: Order, tree: Tree, products: ProductsSpec) -> Layout:
     held = systems_of_rack(order, products)
     if not tree.tiers:
         return Layout(-(-order.count // held))
-    cabling = _cabling_of(order, tree, products)
-    floor = _floor_of(cabling, held)
+    cabling, floor = _Cabling(order, tree, products, modes_of(order, products)), floor_of(order, tree, products)
     metres = lengths_of(floor)
     to_leaves = ((room_of(products).in_rack_m, 1),) if floor.block.inside else metres.leaf
     laid = (*cabling.leaf(to_leaves), *cabling.spine(metres.spine), *cabling.core(metres.core))
     runs, modules = tuple(one.run for one in laid), tuple(cabling.modules(laid))
     return Layout(
-        system_racks=floor.system_racks, racks_of_switches=floor.switch_racks(), switch_kW=cabling.switch_kilowatts(),
-        runs=runs, modules=modules, nics=order.bought_npus * cabling.modes.nics,
+        system_racks=floor.system_racks, racks_of_switches=floor.switch_racks(),
+        switch_kW=switch_kilowatts(order, products), runs=runs, modules=modules,
+        nics=order.bought_npus * cabling.modes.nics,
     )  # fmt: skip
 
 
 def floor_of(order: Order, tree: Tree, products: ProductsSpec) -> Floor:
     """Return the racks of an order with switches."""
-    return _floor_of(_cabling_of(order, tree, products), systems_of_rack(order, products))
-
-
-def _cabling_of(order: Order, tree: Tree, products: ProductsSpec) -> _Cabling:
-    return _Cabling(order, tree, products, modes_of(order, products), switch_of(order, products).co_packaged)
-
-
-def _floor_of(cabling: _Cabling, held: int) -> Floor:
-    order, products, room = cabling.order, cabling.products, room_of(cabling.products)
-    in_rack = _switches_per_rack(order, cabling.switch_kilowatts(), switch_of(order, products), room)
-    return _floor(order, cabling.tree, room, held, in_rack)
-
-
-def _switches_per_rack(order: Order, kilowatts: float | None, switch: SwitchSpec, room: RoomSpec) -> int:
-    """Return the switches that a rack takes."""
-    name, by_air = order.switch or "", switch.cooling == "air"
-    if by_air and kilowatts is None:
-        raise InputError(f"{name} has no power_W, which its place in racks needs")
-    return per_rack(name, units=switch.height_U, kilowatts=kilowatts or 0.0 if by_air else 0.0, room=room)
+    in_rack = switches_per_rack(order, products)
+    return _floor(order, tree, room_of(products), systems_of_rack(order, products), in_rack)
 
 
 def _floor(order: Order, tree: Tree, room: RoomSpec, held: int, in_rack: int) -> Floor:
-    """Return the racks of an order; a block has a rack of leaves and up to half a row, or one group if that has more.
-
-    A block of `tor` is a rack.
-    """
+    """Return the racks of an order; a block of `tor` is a rack."""
     inside = order.family == "tor" and (tree.tiers > 1 or order.count <= held)
     group = min(held if inside else tree.leaf_systems, order.count)
     leaves = tree.leaves // -(-order.count // group)
-    groups = 1 if inside else max(min(in_rack // leaves, (room.racks_per_row // 2 - 1) * held // group), 1)
+    groups = 1
+    if not inside:
+        groups = groups_of_block(group, leaves, held=held, in_rack=in_rack, row=room.racks_per_row)
     size = min(groups * group, order.count)
     blocks, rest = divmod(order.count, size)
 
@@ -153,34 +135,18 @@ class _Cabling:
     tree: Tree
     products: ProductsSpec
     modes: Modes
-    co_packaged: bool
 
     def leaf(self, ways: _Ways) -> list[Laid]:
         """Return the cables to leaves."""
-        return self._laid("leaf", self._down(), self.tree.links, ways)
+        return self._laid("leaf", ends_down(self.order, self.products), self.tree.links, ways)
 
     def spine(self, ways: _Ways) -> list[Laid]:
         """Return the cables to spines."""
-        return self._laid("spine", self._between(), self.tree.uplinks, ways)
+        return self._laid("spine", ends_between(self.order, self.products), self.tree.uplinks, ways)
 
     def core(self, ways: _Ways) -> list[Laid]:
         """Return the cables to cores."""
-        return self._laid("core", self._between(), self.tree.core_links, ways)
-
-    def switch_kilowatts(self) -> float | None:
-        """Return the power of a switch with the largest module that fits in each cage; None where it is not known."""
-        switch = switch_of(self.order, self.products)
-        fitting = (*choices_of(self._down(), self.products), *choices_of(self._between(), self.products))
-        largest = max((choice.upper.watts for choice in fitting if choice.upper), default=0.0)
-        return None if switch.power_W is None else (switch.power_W + switch.cages * largest) / _KILO
-
-    def _down(self) -> Ends:
-        nic, down, parted = self.modes.nic.per_cage, self.modes.down, self.order.planes > 1
-        return Ends(down.Gbps, down.lane_Gbps, nic, down.per_cage, parted=parted, co_packaged=self.co_packaged)
-
-    def _between(self) -> Ends:
-        up = self.modes.up
-        return Ends(up.Gbps, up.lane_Gbps, None, up.per_cage, parted=False, co_packaged=self.co_packaged)
+        return self._laid("core", ends_between(self.order, self.products), self.tree.core_links, ways)
 
     def _laid(self, tier: Tier, ends: Ends, links: int, ways: _Ways) -> list[Laid]:
         found = []
@@ -200,9 +166,9 @@ class _Cabling:
             choice = choices[tier, cable]
             (lower, alike), (upper, switches) = self._ends(tier)
             if choice.lower is not None:
-                yield Modules(tier, lower, choice.lower.module, _alike(some, alike, choice.lower.links))
+                yield Modules(tier, lower, choice.lower.module, modules_alike(some, alike, choice.lower.links))
             if choice.upper is not None:
-                yield Modules(tier, upper, choice.upper.module, _spread(some, switches, choice.upper.links))
+                yield Modules(tier, upper, choice.upper.module, modules_spread(some, switches, choice.upper.links))
 
     def _ends(self, tier: Tier) -> tuple[tuple[Place, int], tuple[Place, int]]:
         """Return the places below a tier with the links up that are alike, and in it with the switches there."""
@@ -225,18 +191,16 @@ def _shared(links: int, ways: _Ways, step: int) -> Iterator[tuple[float, int]]:
         given = until
 
 
-def _alike(links: int, alike: int, served: int) -> int:
+def modules_alike(links: int, alike: int, served: int) -> int:
     """Return the modules, each for some links, of cages whose links are alike."""
     return links // alike * -(-alike // served) + -(-(links % alike) // served)
 
 
-def _spread(links: int, switches: int, served: int) -> int:
+def modules_spread(links: int, switches: int, served: int) -> int:
     """Return the modules, each for some links, of switches over which links are spread evenly."""
     each, rest = divmod(links, switches)
     return (switches - rest) * -(-each // served) + rest * -(-(each + 1) // served)
 
-
-_KILO = 1000.0
 
 _Ways = Sequence[tuple[float, int]]
 """Lengths of cables, the shortest first, each with its part of the links."""

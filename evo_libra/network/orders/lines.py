@@ -51,10 +51,10 @@ class Line:
     def cents(self) -> tuple[int, int, int]:
         """Return the lowest price of the line, the one that counts, and the highest, in whole cents."""
         if self.usd is None:
-            key = "usd" if self.product == self.rule else "price_usd"
-            raise InputError(
-                self.lacks or f"{self.product} has no {key}, which the cost of an order needs ({self.what})"
-            )
+            key, of_rule = ("usd", True) if self.product == self.rule else ("price_usd", False)
+            give = "" if of_rule else f"; `prices: {{{self.product}: ...}}` gives USD of a piece"
+            needs = f"{self.product} has no {key}, which the cost of an order needs ({self.what}){give}"
+            raise InputError(self.lacks or needs)
         each = self.pieces * _CENTS
         return round(self.usd.low * each), round(self.usd.value * each), round(self.usd.high * each)
 

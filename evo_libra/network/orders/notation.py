@@ -3,7 +3,8 @@
 ``112 gb300-nvl72 / 2 x 400G / 2 planes / sn5600 rail-optimised 1:1 pods 7:1 uplinks 800G`` is the longest form. Number
 and system come first, with the NPUs of one where it has several sizes, and with those in use where others are spare.
 Then come the ports of an NPU, with the NIC where the system takes several that have them; the planes where there are
-several; and the switch, the family, the ratio of leaves, and what of the rest is not the default.
+several; and the switch, the family, the ratio of leaves, and what of the rest is not the default. A dragonfly has the
+ratio of its groups as ``pods``.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ FAMILY_NAMES: dict[Family, str] = {
     "rail-optimised": "rail-optimised",
     "tor": "tor",
     "fat-tree": "fat tree",
+    "dragonfly": "dragonfly",
+    "hyperx": "hyperx",
 }
 """Families that have switches, as the notation writes them."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-Family = Literal["none", "rail-only", "rail-optimised", "tor", "fat-tree", "slice"]
+Family = Literal["none", "rail-only", "rail-optimised", "tor", "fat-tree", "dragonfly", "hyperx", "slice"]
 """Ways in which switches join systems.
 
 none : one system alone.
@@ -13,6 +13,8 @@ rail-only : a network for each rail, and no path between rails but the scale-up 
 rail-optimised : leaves of one rail each, which spines join.
 tor : leaves in the rack of their systems, which spines join.
 fat-tree : filled leaves of whole systems, which spines join.
+dragonfly : groups of switches, each linked to all others of its group; links between groups join these.
+hyperx : a grid of switches, each linked to all others of its line and of its column.
 slice : rented slices, which the network of the data centre joins where there are several.
 """
 
@@ -32,7 +34,9 @@ class Order:
     ports, Gbps : ports of each NPU in the mode of its NICs, and the rate of each.
     planes : networks that are alike and that nothing joins; an NPU has ports / planes ports in each.
     family, switch : how switches join systems, and which.
-    leaf_ratio : bandwidth down over bandwidth up of a leaf; pod_ratio : the same of a pod, where there are cores.
+    leaf_ratio : bandwidth down over bandwidth up of a leaf; pod_ratio : the same of a pod, where there are cores. Of a
+        dragonfly, ports of a switch to NPUs over those to other groups, and the same of a group; of a HyperX, those to
+        NPUs over the links of a line with all of its switches.
     uplink_Gbps : rate of the links above leaves; None for that of the ports.
     """
 

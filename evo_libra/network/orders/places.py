@@ -7,15 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.network.orders.direct_layout import placed_of
+from evo_libra.network.orders.direct_ways import Placed
 from evo_libra.network.orders.floor import Floor, leaf_cells, system_cells, upper_cells
 from evo_libra.network.orders.layout import Run, Tier, floor_of
 from evo_libra.network.orders.lengths import Rows, rows_of, sold
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import ProductsSpec
 from evo_libra.network.orders.racks import room_of
+from evo_libra.network.orders.topology import Topology
 from evo_libra.network.orders.tor_racks import systems_of_rack
 from evo_libra.network.orders.tree import Tree
-from evo_libra.network.orders.wiring import Groups, Wires, groups_of, runs_of
+from evo_libra.network.orders.wiring import KINDS, Groups, Wires, groups_of, runs_of
 
 
 @dataclass(frozen=True)
@@ -39,9 +42,9 @@ class Places:
 
     def metres(self, wires: Wires) -> FloatArray:
         """Return (n,) the way between the racks that each link joins."""
-        below: dict[Tier, Tier] = {"spine": "leaf", "core": "spine"}
-        racks = self.systems if wires.tier == "leaf" else self.switches[below[wires.tier]]
-        lower, upper = self.cells[racks[wires.lower]], self.cells[self.switches[wires.tier][wires.upper]]
+        below, above = KINDS[wires.tier]
+        racks = self.systems if below == "system" else self.switches[below]
+        lower, upper = self.cells[racks[wires.lower]], self.cells[self.switches[above][wires.upper]]
         down, along = np.abs(lower - upper).T
         return self.rows.metres(down, along)
 
@@ -54,8 +57,10 @@ class Places:
         return np.flatnonzero(laid < sold(metres))
 
 
-def places_of(order: Order, tree: Tree, products: ProductsSpec) -> Places:
+def places_of(order: Order, tree: Topology, products: ProductsSpec) -> Places:
     """Return the places of an order that is not a slice; an `InputError` where the room is not known."""
+    if not isinstance(tree, Tree):
+        return _standing(placed_of(order, tree, products))
     rows, held = rows_of(room_of(products)), systems_of_rack(order, products)
     if not tree.tiers:
         systems = np.arange(order.count) // held
@@ -63,6 +68,17 @@ def places_of(order: Order, tree: Tree, products: ProductsSpec) -> Places:
         return Places(rows, np.column_stack(np.divmod(racks, rows.racks)), len(racks), systems, {})
     floor = floor_of(order, tree, products)
     return _placed(floor, order, tree, groups_of(order, tree, products))
+
+
+def _standing(placed: Placed) -> Places:
+    """Return the places of a dragonfly or a HyperX."""
+    found, floor = placed.found, placed.floor
+    cells = np.concatenate((system_cells(floor), leaf_cells(floor)))
+    racks = placed.switch_racks(np.arange(found.unit * found.units), np.arange(found.planes)[:, None]).ravel()
+    return Places(
+        floor.rows, cells - cells.min(axis=0), floor.system_racks, placed.system_racks(),
+        {"switch": floor.system_racks + racks},
+    )  # fmt: skip
 
 
 def _placed(floor: Floor, order: Order, tree: Tree, groups: Groups) -> Places:

@@ -14,8 +14,8 @@ from evo_libra.network.orders.lines import Group, Line, offer_of, offer_of_rule,
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import ProductsSpec, RuleSpec
 from evo_libra.network.orders.racks import room_of, system_of
+from evo_libra.network.orders.topology import Topology
 from evo_libra.network.orders.tor_racks import systems_of_rack
-from evo_libra.network.orders.tree import Tree
 
 _GROUPS: dict[str, Group] = {
     "switch": "switches", "module": "modules", "cable": "cables", "server": "systems", "system": "systems",
@@ -31,7 +31,7 @@ class Counted:
     """Counts for rules: an order with its tree and layout, and the lines that it has itself."""
 
     order: Order
-    tree: Tree
+    tree: Topology
     layout: Layout
     lines: tuple[Line, ...]
     products: ProductsSpec

@@ -47,6 +47,22 @@ class Tree:
     uneven: bool = False
 
     @property
+    def stages(self) -> tuple[tuple[str, int], ...]:
+        """The switches of each tier that there is, by its name."""
+        tiers = (("leaf", self.leaves), ("spine", self.spines), ("core", self.cores))
+        return tuple((f"{tier} switches", pieces) for tier, pieces in tiers if pieces)
+
+    @property
+    def all_links(self) -> int:
+        """Links of all tiers."""
+        return self.links + self.uplinks + self.core_links
+
+    @property
+    def passed(self) -> int:
+        """Switches on the way to the highest tier and back."""
+        return max(2 * self.tiers - 1, 0)
+
+    @property
     def switches(self) -> int:
         """Switches of all tiers."""
         return self.leaves + self.spines + self.cores

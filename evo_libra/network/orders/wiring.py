@@ -7,6 +7,7 @@ plane of its number. Uplinks are dealt out to the switches above in turn, and ea
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -37,6 +38,14 @@ class Wires:
 
     def __len__(self) -> int:
         return len(self.lower)
+
+
+KINDS: dict[Tier, tuple[Tier | Literal["system"], Tier]] = {
+    "leaf": ("system", "leaf"), "spine": ("leaf", "spine"), "core": ("spine", "core"), "switch": ("system", "switch"),
+    "group": ("switch", "switch"), "groups": ("switch", "switch"), "line": ("switch", "switch"),
+    "column": ("switch", "switch"),
+}  # fmt: skip
+"""Kinds of devices at the lower and the upper end of links of each tier."""
 
 
 @dataclass(frozen=True)

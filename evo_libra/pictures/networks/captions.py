@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evo_libra.explain.drawn_network import DrawnDimension, DrawnNetwork
 
-_TIERS = (("switch",), ("leaf", "spine"), ("leaf", "aggregation", "core"))
+_LEAVES, _PODS = ("leaf", "spine"), ("leaf", "aggregation", "core")
 
 
 def heading(network: DrawnNetwork) -> str:
@@ -31,9 +31,12 @@ def ends_text(dimension: DrawnDimension) -> str:
     return f"{dimension.npus:,} domains of {dimension.inside:,} NPUs{rails}"
 
 
-def tier_names(dimension: DrawnDimension) -> tuple[str, ...]:
-    """Return what the tiers of switches are called, those next to the NPUs first; one where they are not known."""
-    return _TIERS[max(len(dimension.levels), 1) - 1] if dimension.switched else ()
+def tier_labels(dimension: DrawnDimension) -> tuple[str, ...]:
+    """Return how many switches each tier has, those next to the NPUs first; `switch` where they are not known."""
+    if not dimension.switched or len(dimension.levels) < len(_LEAVES):
+        return tuple(counted(count, "switch") for count in dimension.levels) or ("switch",) * dimension.switched
+    names = _LEAVES if len(dimension.levels) == len(_LEAVES) else _PODS
+    return tuple(f"{count:,} {name}" for count, name in zip(dimension.levels, names, strict=True))
 
 
 def tiers_text(dimension: DrawnDimension) -> str:

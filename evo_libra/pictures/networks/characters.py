@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from evo_libra.explain.drawn_network import DrawnDimension, DrawnNetwork, bandwidth_text
-from evo_libra.pictures.networks.captions import counted, ends_text, heading, tier_names
+from evo_libra.pictures.networks.captions import ends_text, heading, tier_labels
 
 MIN_WIDTH = 24
 """Columns that a picture needs at least."""
@@ -71,15 +71,7 @@ def network_lines(network: DrawnNetwork, width: int, *, ascii_only: bool = False
 def _switched(dimension: DrawnDimension, room: int, signs: _Signs) -> Iterator[str]:
     """Yield the tiers from the top, with cables below each, and the ends."""
     levels = dimension.levels or (1,)
-    names = tier_names(dimension)
-    labels = [
-        counted(count, name)
-        if name == "switch" and dimension.levels
-        else f"{count:,} {name}"
-        if dimension.levels
-        else name
-        for count, name in zip(levels, names, strict=True)
-    ]
+    labels = tier_labels(dimension)
     across = room - max(map(len, labels)) - 1
     ends, wide = _row(dimension.npus, _end(dimension, signs), " ", room=min(across, room), signs=signs)
     for count, label in reversed(list(zip(levels, labels, strict=True))):

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from evo_libra.explain.drawn_order import DrawnOrder, DrawnTier
 from evo_libra.explain.order_captions import (
     apart_text,
+    between_text,
     cable_text,
     groups_text,
     links_text,
@@ -42,6 +43,9 @@ def order_lines(order: DrawnOrder, width: int, *, ascii_only: bool = False) -> l
     lines = [*_wrapped(order.notation, wide), *_wrapped(subtitle(order), wide), ""]
     for tier in reversed(order.tiers):
         lines += _wrapped(f"[ {_tier(order, tier)} ]", wide)
+        for links in tier.between:
+            lines += _wrapped(f"  {between_text(links)}", wide)
+            lines += [line for one in links.cables for line in _wrapped(f"    {cable_text(one)}", wide)]
         for text in (links_text(tier), *map(cable_text, tier.cables)):
             lines += [f"  {cable}  {line}" for line in textwrap.wrap(text, wide - 5)]
     lines += _wrapped(f"[ {systems_title(order)}: {', '.join(systems_texts(order))} ]", wide)
@@ -50,7 +54,7 @@ def order_lines(order: DrawnOrder, width: int, *, ascii_only: bool = False) -> l
 
 
 def _tier(order: DrawnOrder, tier: DrawnTier) -> str:
-    groups = groups_text(order) if tier.name == "leaf" else ""
+    groups = groups_text(order) if tier is order.tiers[0] else ""
     texts = [ports_text(tier), ratio_title(tier), apart_text(order, tier), groups]
     return f"{tier_title(tier)} {tier.product}: {', '.join(text for text in texts if text)}"
 

@@ -13,6 +13,7 @@ from itertools import pairwise
 from evo_libra.explain.drawn_order import DrawnOrder, DrawnTier
 from evo_libra.explain.order_captions import (
     apart_text,
+    between_text,
     cable_text,
     groups_text,
     links_text,
@@ -28,7 +29,7 @@ from evo_libra.explain.order_sketch import SLOTS, Box
 
 # Okabe and Ito's colours, as of pictures of designs.
 SYSTEM, LINE = "#0072B2", "#8a8f98"
-SWITCHES = {"leaf": "#E69F00", "spine": "#D55E00", "core": "#CC79A7"}
+SWITCHES = {"leaf": "#E69F00", "spine": "#D55E00", "core": "#CC79A7", "switch": "#E69F00"}
 _WIDTH, _MARGIN, _TEXTS, _RIGHT = 1120.0, 32.0, 250.0, 360.0
 _TITLE, _ROW, _BETWEEN, _TOTALS = 84.0, 62.0, 96.0, 84.0
 _GAP, _SHIFT, _SHADOWS = 8.0, 5.0, 3
@@ -72,7 +73,7 @@ def order_svg(order: DrawnOrder, *, standalone: bool = True) -> str:
         _text(_MARGIN, _MARGIN + 16, order.notation, size=22, bold=True),
         _text(_MARGIN, _MARGIN + 42, subtitle(order), size=15),
         *(_lines(*pair, lines) for pair, lines in zip(pairwise(rows), order.sketch.lines, strict=True)),
-        *(text for row in rows for text in _boxes(row)),
+        _arcs(rows[-1], order.sketch.arcs), *(text for row in rows for text in _boxes(row)),
         *_block(rows[0].y, systems_title(order), systems_texts(order)), *_tiers(order, rows[1:]),
         *_footer(order, height),
     ]  # fmt: skip
@@ -103,6 +104,16 @@ def _lines(below: _Row, above: _Row, lines: Sequence[tuple[int, int]]) -> str:
             start = end
         path += f"M{_n(start)} {_n(below.y)}L{_n(end)} {_n(above.y + _ROW)}"
     return f'<path d="{path}" fill="none" stroke="{LINE}" stroke-width="0.9" stroke-opacity="0.6"/>'
+
+
+def _arcs(row: _Row, arcs: Sequence[tuple[int, int]]) -> str:
+    """Return the lines above a row between boxes that links join; the farther apart, the higher."""
+    path = ""
+    for one, other in arcs:
+        start, end = row.middle(row.boxes[one]), row.middle(row.boxes[other])
+        path += f"M{_n(start)} {_n(row.y)}Q{_n((start + end) / 2)} {_n(row.y - 16 - 0.16 * (end - start))} "
+        path += f"{_n(end)} {_n(row.y)}"
+    return f'<path d="{path}" fill="none" stroke="{LINE}" stroke-width="0.9" stroke-opacity="0.6"/>' if path else ""
 
 
 def _boxes(row: _Row) -> Iterator[str]:
@@ -136,7 +147,7 @@ def _tiers(order: DrawnOrder, rows: Sequence[_Row]) -> Iterator[str]:
             tier.product,
             ports_text(tier),
             apart_text(order, tier),
-            groups_text(order) if tier.name == "leaf" else "",
+            groups_text(order) if tier is order.tiers[0] else "",
         ]
         yield from _block(row.y, tier_title(tier), [text for text in texts if text])
         yield from _beside(tier, row)
@@ -148,6 +159,10 @@ def _beside(tier: DrawnTier, row: _Row) -> Iterator[str]:
     if ratio := ratio_title(tier):
         yield _text(x, row.y + 30, ratio, size=22, bold=True, fill=row.fill)
         yield _text(x, row.y + 50, "down over up", size=13)
+    texts = [text for one in tier.between for text in (between_text(one), *map(cable_text, one.cables))]
+    heads = [between_text(one) for one in tier.between]
+    for place, text in enumerate(reversed(texts)):
+        yield _text(x, row.y + _ROW - 17 * place, text, size=14 if text in heads else 13, bold=text in heads)
     y = row.y + _ROW + _BETWEEN / 2 - 8 * len(tier.cables)
     yield _text(x, y, links_text(tier), bold=True)
     for place, cable in enumerate(tier.cables, start=1):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html import escape
 
 from evo_libra.explain.drawn_network import DrawnDimension, DrawnNetwork, bandwidth_text
-from evo_libra.pictures.networks.captions import ends_text, heading, pieces_text, tier_names, tiers_text
+from evo_libra.pictures.networks.captions import ends_text, heading, pieces_text, tier_labels, tiers_text
 from evo_libra.pictures.networks.layout import Layout, cells, layout_of
 
 # Okabe and Ito's colours, which can be told apart in every kind of colour vision, on white and on black.
@@ -109,12 +109,11 @@ def _switched(dimension: DrawnDimension, area: Box, name: str) -> tuple[list[str
     low = Box(area.x, area.y + room, area.width, area.height - room)
     ends, first, below = _cells(dimension.npus, low, name, NPU if dimension.inside == 1 else DOMAIN)
     picture = []
-    for tier, (count, called) in enumerate(zip(levels, tier_names(dimension), strict=True)):
+    for tier, (count, label) in enumerate(zip(levels, tier_labels(dimension), strict=True)):
         place = Box(area.x, area.y + room - (tier + 1) * (_TIER + _BETWEEN) + 12, area.width, _TIER - 12)
         boxes, _, there = _cells(count, place, f"{name}t{tier}", SWITCH, widest=60.0)
         cables = min(dimension.npus if tier == 0 else levels[tier - 1], _BUNDLE)
         picture += [_cables(below, there, cables), *boxes]
-        label = f"{count:,} {called}" if dimension.levels else "switch"
         picture.append(_text(area.x, place.y - 3, label, size=10))
         below = there
     return [*picture, *ends, *_inner(dimension, first)], first

@@ -13,12 +13,12 @@ from evo_libra.errors import InputError
 from evo_libra.files.source import Source, key_path, validate
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.network.orders.bill import bill_of
-from evo_libra.network.orders.catalog import load_products
+from evo_libra.network.orders.catalog import load_products, with_prices
 from evo_libra.network.orders.choices import OrdersOffered, listed, offered_products, orders_of
 from evo_libra.network.orders.counts import counts_of
 from evo_libra.network.orders.products import ProductsSpec
 from evo_libra.network.orders.slices import with_rents
-from evo_libra.network.orders.tree import tree_of
+from evo_libra.network.orders.topology import topology_of
 from evo_libra.problem.file.mistakes import ProblemFile
 from evo_libra.problem.file.order_spec import OrderSpec
 from evo_libra.problem.file.workloads import WorkloadLoader
@@ -73,7 +73,8 @@ class OrderLoader:
     @cached_property
     def book(self) -> OrderBook:
         """The orders that the file allows; an `InputError` says why there is none."""
-        whole = self._rented(load_products(self.spec.fabric.catalog, self.file.folder))
+        catalogue = load_products(self.spec.fabric.catalog, self.file.folder)
+        whole = self._rented(with_prices(catalogue, self.spec.prices))
         offered = self._offered(whole)
         products = offered_products(self.spec, whole)
         if not offered.orders:
@@ -83,7 +84,7 @@ class OrderLoader:
             )
         without = frozenset(self.spec.without)
         bills = tuple(bill_of(order, products, without=without) for order in offered.orders)
-        trees = tuple(tree_of(order, products) for order in offered.orders)
+        trees = tuple(topology_of(order, products) for order in offered.orders)
         return OrderBook(
             products, offered.orders, trees=trees, bills=bills, reasons=offered.reasons, limits=self.spec.limits
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evo_libra.ui.commands.shared import Json, MovedProblem, TrustCode, app
 from evo_libra.ui.tables.addresses import DesignAddress, addressed
-from evo_libra.ui.tables.output import print_json, print_sections
+from evo_libra.ui.tables.output import print_folded, print_json, print_sections
 
 
 @app.command
@@ -25,13 +25,17 @@ def diff(
     """
     from evo_libra.explain.as_json import as_json as plain
     from evo_libra.explain.comparison import compared
+    from evo_libra.problem.designs import notes_of
+    from evo_libra.timing.quirks import Warned
     from evo_libra.ui.tables.addressed_designs import difference_of
 
     one = addressed(first, problem=problem, trust_code=trust_code)
     two = addressed(second, problem=problem, trust_code=trust_code, beside=one)
     found = difference_of(one, two)
+    notes = {str(note): note for address in (one, two) for note in notes_of(address.problem)}
     if as_json:
-        print_json(plain(found))
+        print_json({**plain(found), "warnings": list(map(Warned.json, notes.values()))})
     else:
         print_sections(compared(found))
+        print_folded(*notes)
     return 0

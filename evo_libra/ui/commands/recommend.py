@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from evo_libra.explain.sheet import Section
     from evo_libra.front.front import Front
     from evo_libra.problem.problem import Problem
+    from evo_libra.timing.quirks import Warned
 
 _SCENARIOS, _SEED = 1000, 0
 _LIMITS = {"max_cost": "cost_usd", "max_power": "power_kW", "max_time": "time_ms"}
@@ -53,6 +54,8 @@ def recommend(
     from evo_libra.experiment.store.folder import RunFolder
     from evo_libra.explain.advice import advice, advised
     from evo_libra.explain.as_json import as_json as plain
+    from evo_libra.problem.designs import notes_of
+    from evo_libra.timing.quirks import Warned
 
     if not 0 <= seconds < math.inf:
         raise InputError(f"--seconds: found {seconds:g}; a number of at least 0 is needed")
@@ -65,17 +68,19 @@ def recommend(
     found, sure = _candidates(front, built, limits), _certainty(built, front, seconds)
     advices = advice(front, found, built, sure=sure, points=folder.read_references())
     label = approximation(front.frame["design"].to_list() if "design" in front.frame.columns else ())
+    notes = [] if built is None else notes_of(built)
     if as_json:
-        head = {"result": str(folder.path), "limits": limits, "designs": len(front), **label}
+        warnings = list(map(Warned.json, notes))
+        head = {"result": str(folder.path), "limits": limits, "designs": len(front), "warnings": warnings, **label}
         print_json({**head, "recommended": plain(advices), **plain(sure)})
     else:
-        print_sections([*advised(front, advices, sure.scenarios or 0), _sure_section(sure)])
+        print_sections([*advised(front, advices, sure.scenarios or 0), _sure_section(sure, notes)])
         print_folded(*label.values())
     return 0
 
 
-def _sure_section(sure: Certainty) -> Section:
-    """Return what the proofs and the price scenarios are of, or why there are none."""
+def _sure_section(sure: Certainty, notes: Sequence[Warned]) -> Section:
+    """Return what the proofs and the price scenarios are of, or why there are none, and what concerns all times."""
     from evo_libra.explain.sheet import section
     from evo_libra.optimality.scope import STOPPED
 
@@ -83,7 +88,7 @@ def _sure_section(sure: Certainty) -> Section:
     stopped = [STOPPED] if sure.proof_complete is False else []
     reasons = {"proof": sure.no_proof, "price scenarios": sure.no_prices}
     missing = [f"no {what}: {why}" for what, why in reasons.items() if why]
-    return section("how sure that is", stopped, scope, missing)
+    return section("how sure that is", stopped, scope, missing, map(str, notes))
 
 
 def _limits(asked: Mapping[str, str | None], *, order: bool) -> dict[str, float]:

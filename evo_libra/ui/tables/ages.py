@@ -24,7 +24,7 @@ class Entry:
     ----------
     kind, name : what it is, and what files call it.
     year : of its newest source.
-    order : whether it can be ordered; empty where that is not asked.
+    order : whether it can be ordered, or until when it was sold; empty where that is not asked.
     missing : figures for which no source was found.
     """
 
@@ -128,4 +128,5 @@ def _dated(kind: str, name: str, spec: BaseModel, figures: tuple[str, ...] = ())
     values: dict[str, Any] = dict(spec)
     year = max(values["year"], newest_year(values.get("sources") or {}))
     missing = tuple(key for key in figures if key in values and values[key] is None)
-    return Entry(kind, name, year, values.get("order", ""), missing)
+    until = values.get("until")
+    return Entry(kind, name, year, f"until {until}" if until else values.get("order", ""), missing)

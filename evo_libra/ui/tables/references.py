@@ -119,8 +119,15 @@ def sentences_of_run(folder: RunFolder) -> list[str]:
 def reference_facts(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
     """Return reference designs as lines of a label and what a front is better by."""
     labels = ("references", *[""] * len(rows))
-    sentences = (f"{row['name']} ({short_design(str(row['design']))}): {comparison(row)}".rstrip(": ") for row in rows)
+    sentences = (f"{row['name']} ({_built(str(row['design']))}): {comparison(row)}".rstrip(": ") for row in rows)
     return list(zip(labels, sentences, strict=False))
+
+
+def _built(design: str) -> str:
+    """Return a design in short, and an order without its plans."""
+    from evo_libra.network.orders.text import is_order
+
+    return design.partition(" | ")[0] if is_order(design) else short_design(design)
 
 
 def comparison(row: Mapping[str, Any]) -> str:

@@ -22,6 +22,8 @@ _AGAINST = "against the\nrow above"
 
 def show_systems(rows: Sequence[SystemRow], column: str, most: int | None = None) -> None:
     """Print the networks of each system: the first objective against the cost of the network, and what each adds."""
+    from evo_libra.explain.labels import noun
+
     shown = rows if most is None else _some(rows, most)
     columns = [
         (column.rpartition("_")[0] or column, column, [row.objectives[column] for row in shown]),
@@ -30,7 +32,7 @@ def show_systems(rows: Sequence[SystemRow], column: str, most: int | None = None
     ]
     units = [unit_of(name, values) for _, name, values in columns]
     print_table(
-        f"networks of each system: {len(shown)} of {counted(len(rows), 'order')} that no other of its system beats",
+        f"{len(shown)} of {counted(len(rows), 'network')} that no other of the system beats in {noun(column)} and cost",
         (
             "systems and network", *(_head(head, unit) for (head, _, _), (unit, _) in zip(columns, units, strict=True)),
             _AGAINST,

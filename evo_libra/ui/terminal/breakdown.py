@@ -15,6 +15,8 @@ from evo_libra.ui.terminal.details import Breakdown, Design
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from evo_libra.explain.drawn_network import DrawnNetwork
+    from evo_libra.explain.drawn_order import DrawnOrder
     from evo_libra.problem.problem import Problem
 
 _PYTHON = "The problem is written in Python: where its time and cost come from is not known here."
@@ -42,7 +44,6 @@ def break_down(folder: RunFolder, design: Design, last: dict[Path, Problem | Non
     """
     from evo_libra.experiment.store.records import is_stale
     from evo_libra.explain.design_record import design_record
-    from evo_libra.explain.drawn_network import drawn_network
     from evo_libra.ui.tables.references import sentences_of_run
 
     try:
@@ -54,7 +55,7 @@ def break_down(folder: RunFolder, design: Design, last: dict[Path, Problem | Non
         population = problem.read(design.notation)
         record = design_record(problem, design.notation)
         equal, note = _equal(problem, design, population)
-        network = drawn_network(design.notation, problem)
+        network = _drawn(design.notation, problem)
     except EvoLibraError as error:
         return Breakdown(note=str(error))
     stale = _STALE if is_stale(folder.read_json(MANIFEST)) else ""
@@ -64,6 +65,13 @@ def break_down(folder: RunFolder, design: Design, last: dict[Path, Problem | Non
         record=record, equal=equal, note=notes, notation=design.notation, references=tuple(sentences_of_run(folder)),
         network=network,
     )  # fmt: skip
+
+
+def _drawn(notation: str, problem: Problem) -> DrawnNetwork | DrawnOrder:
+    from evo_libra.explain.drawn_network import drawn_network
+    from evo_libra.explain.drawn_order import drawn_order
+
+    return drawn_network(notation, problem) if problem.book is None else drawn_order(notation, problem.book.products)
 
 
 def _problem(folder: RunFolder, last: dict[Path, Problem | None]) -> Problem | None:
@@ -91,10 +99,15 @@ def _notation(folder: RunFolder, problem: Problem, design: Design) -> str:
 
 
 def _equal(problem: Problem, design: Design, population: Population) -> tuple[Design | None, str]:
-    """Return the best that can be built of the same network with equal bandwidths, or that nothing can."""
+    """Return the best that can be built of the same network with equal bandwidths, or that nothing can.
+
+    Bandwidths of an order are those of its products.
+    """
     from evo_libra.explain.neighbours import objectives_of
     from evo_libra.problem.allocation import equal_split
 
+    if problem.book is not None:
+        return None, ""
     used = population.npus[:, 0] > 1
     equal = equal_split(problem, population, max_bandwidth=float(population.bandwidth[used, 0].mean()))
     if equal is None:

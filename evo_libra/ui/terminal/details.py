@@ -15,13 +15,14 @@ from evo_libra.ui.terminal.queue_view import bar, clipped
 if TYPE_CHECKING:
     from evo_libra.experiment.results.comparison import Subject
     from evo_libra.explain.drawn_network import DrawnNetwork
-    from evo_libra.explain.record import DesignRecord
+    from evo_libra.explain.drawn_order import DrawnOrder
+    from evo_libra.explain.record import DesignRecord, SystemRow
     from evo_libra.explain.sheet import Table
     from evo_libra.explain.time_record import Alternatives, WorkloadTime
 
 
 Line = tuple[tuple[str, str], ...]
-_LABEL, _NUMBER, _BAR = 12, 8, 12
+_LABEL, _NUMBER, _BAR, _MONEY = 12, 8, 12, 12
 _WIDE = 40  # Characters from which on a line of the breakdown names the slowest dimension.
 _WHERE = 7
 _MIN_NAME = 25  # Characters for the name of a collective.
@@ -67,7 +68,7 @@ class Breakdown:
     note: str = ""
     notation: str = ""
     references: tuple[str, ...] = ()
-    network: DrawnNetwork | None = None
+    network: DrawnNetwork | DrawnOrder | None = None
 
 
 def _unlike(design: Design, baseline: Design | None) -> str:
@@ -146,6 +147,7 @@ def _network_lines(notation: str, breakdown: Breakdown | None, width: int, *, as
         fabric = parse_fabric(notation)
     except InputError:
         yield from _folded(notation, width)
+        yield from _order_parts(None if breakdown is None else breakdown.record, width, ascii_only=ascii_only)
         return
     yield from _pairs("topology", " ".join(f"{BLOCKS[d.block].code}({d.npus})" for d in fabric.dimensions), width)
     for key, value in (*fabric.options, *([] if fabric.npu is None else [("NPU", fabric.npu)])):
@@ -167,6 +169,27 @@ def _network_lines(notation: str, breakdown: Breakdown | None, width: int, *, as
         share = (fabric.dimensions[index - 1].bandwidth or 0.0) / widest if index and widest else 0.0
         role, drawn = "value" if index else "dim", bar(share, room, ascii_only=ascii_only)
         yield (words, role), (f"{drawn:<{room}}", "bar"), (f"{row[3]:>{_NUMBER}}", role)
+
+
+def _order_parts(record: DesignRecord | None, width: int, *, ascii_only: bool) -> Iterator[Line]:
+    """Yield the networks of an order, and what each section of its bill costs."""
+    if record is None or not record.breakdown.order:
+        return
+    names = ("scale-up", "scale-out")
+    yield ()
+    for one in record.breakdown.dimensions:
+        text = f"dim {one.dimension}, {one.technology}, {number(one.bandwidth_GBps)} GB/s per NPU"
+        yield from _pairs(names[one.dimension], text, width)
+    yield ()
+    most = max(row.cost_usd or 0.0 for row in record.breakdown.system)
+    for row in record.breakdown.system:
+        yield _section(row, most, min(max(width - _LABEL - _MONEY - 1, 0), _BAR), ascii_only=ascii_only)
+
+
+def _section(row: SystemRow, most: float, room: int, *, ascii_only: bool) -> Line:
+    cost = row.cost_usd or 0.0
+    drawn = bar(cost / most if most else 0.0, room, ascii_only=ascii_only)
+    return ((f"{row.item:<{_LABEL}}", "label"), (f"{money_text(cost, 4):>{_MONEY}} ", "value"), (drawn, "bar"))
 
 
 def _workload_lines(workload: WorkloadTime, width: int, *, ascii_only: bool) -> Iterator[Line]:
@@ -195,11 +218,17 @@ def _workload_lines(workload: WorkloadTime, width: int, *, ascii_only: bool) -> 
 
 def picture_lines(breakdown: Breakdown | None, width: int, *, ascii_only: bool = False) -> list[Line]:
     """Return the picture of a design's network, as lines of `width` characters; None is a breakdown to come."""
+    from evo_libra.explain.drawn_network import DrawnNetwork
     from evo_libra.pictures.networks.characters import network_lines
+    from evo_libra.pictures.networks.order_characters import order_lines
 
     if breakdown is None or breakdown.network is None:
         return list(_folded("working out what to draw" if breakdown is None else breakdown.note, width))
-    lines = network_lines(breakdown.network, width, ascii_only=ascii_only)
+    network = breakdown.network
+    if not isinstance(network, DrawnNetwork):
+        lines = order_lines(network, width, ascii_only=ascii_only)
+        return [((line, "head" if line.startswith("[") else "value"),) for line in lines]
+    lines = network_lines(network, width, ascii_only=ascii_only)
     heads = ["head", *("label" if line.startswith("dimension") else "value" for line in lines[1:])]
     return [((line, role),) for line, role in zip(lines, heads, strict=True)]
 

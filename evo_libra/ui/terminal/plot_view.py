@@ -57,7 +57,8 @@ class Picture:
 
     Attributes
     ----------
-    fronts : a series for each run, the selected one first.
+    fronts : a series for each run, the selected one first; of a single run of orders, one for each system.
+    pickable : the front of the selected run where its points are in several series.
     styles : the colour and marker of each.
     cloud : all designs of the selected run.
     selected, baseline : coordinates of designs that are pointed out.
@@ -74,6 +75,7 @@ class Picture:
     selected: tuple[float, float] | None = None
     baseline: tuple[float, float] | None = None
     message: str = ""
+    pickable: Series | None = None
 
 
 def objectives_of(view: PlotView, columns: Sequence[str]) -> tuple[str, str]:
@@ -145,12 +147,14 @@ def picture_of(
     view: PlotView,
     runs: Sequence[Points],
     *,
+    whole: Mapping[str, FloatArray] | None = None,
     selected: Mapping[str, float] | None = None,
     baseline: Mapping[str, float] | None = None,
     message: str = "",
 ) -> Picture:
     """Return what is to be drawn of some runs: the selected one is the first, and those without its objectives are out.
 
+    `whole` is the front of the selected run where its points are in several series.
     `selected` and `baseline` are objective column -> value of designs that are pointed out.
     """
     columns = list(runs[0].front) if runs else []
@@ -169,6 +173,7 @@ def picture_of(
     picture = Picture(
         *axes, label_of(x), label_of(y), fronts, styles=styles, cloud=cloud, selected=_place(selected, x, y),
         baseline=_place(baseline, x, y), message=message,
+        pickable=Series(whole[x], whole[y], "") if whole is not None and known else None,
     )  # fmt: skip
     fits = view.window is not None and (view.window[0].log, view.window[1].log) == (log_x, log_y)
     window = view.window if fits and view.window is not None else fitted(view, picture)

@@ -131,7 +131,7 @@ def selected_design(state: State, scene: Scene) -> Design | None:
     if front is None or index is None:
         return None
     row = front.frame.row(index, named=True)
-    name = f"design {row['id']} of {len(front):,}"
+    name = f"{front.noun} {row['id']} of {len(front):,}"
     values = {column: float(row[column]) for column in front.objectives}
     return Design(state.run, name, values, str(row.get("design", "")), data.subject)
 
@@ -142,13 +142,31 @@ def picture(state: State, scene: Scene) -> Picture:
     shown = [(run_id, scene.data[run_id]) for run_id in scene.shown if run_id in scene.data]
     design = selected_design(state, scene)
     fronts = [Points(_label(state, scene, at), styles.get(at, 0), data.values, data.designs) for at, data in shown]
+    systems = systems_of(shown[0][1]) if len(shown) == 1 else []
+    fronts = systems or fronts
     return picture_of(
         state.plot,
         [*fronts, *reference_points(selected_data(state, scene), [front.style for front in fronts])],
+        whole=shown[0][1].values if systems else None,
         selected=design.objectives if design else None,
         baseline=state.baseline.objectives if state.baseline else None,
         message=selected_data(state, scene).note or ("" if scene.every else "no runs yet"),
     )
+
+
+def systems_of(data: RunData) -> list[Points]:
+    """Return the front of a run of orders as points of each system; none of designs, or of more systems than styles."""
+    from evo_libra.front.families import families_of
+
+    if data.front is None or data.front.noun != "order":
+        return []
+    systems = families_of(data.front)
+    if len(systems) > MAX_FRONTS:
+        return []
+    return [
+        Points(name, style, {key: values[systems.of == style] for key, values in data.values.items()}, data.designs)
+        for style, name in enumerate(systems.names)
+    ]
 
 
 def reference_points(data: RunData, styles: Sequence[int]) -> list[Points]:
@@ -268,15 +286,15 @@ class FrontRows(Sequence[Row]):
     def __init__(self, front: Front) -> None:
         self._values = [front.frame[column].to_list() for column in ("id", *front.objectives)]
         self._designs = front.frame["design"].to_list() if "design" in front.frame.columns else None
-        self.columns = tuple(self._columns(front.objectives))
+        self.columns = tuple(self._columns(front.objectives, "order" if front.noun == "order" else "network"))
 
-    def _columns(self, objectives: Sequence[str]) -> Iterator[TableColumn]:
+    def _columns(self, objectives: Sequence[str], shape: str) -> Iterator[TableColumn]:
         yield TableColumn("id", max(len(f"{len(self)}"), 2), right=True)
         for rank, (column, values) in enumerate(zip(objectives, self._values[1:], strict=True)):
             ends = (number(value) for value in (values[0], values[-1]))  # the first objective is sorted
             yield TableColumn(column, max(len(column), 9, *map(len, ends)), right=True, rank=min(rank, 1))
         if self._designs is not None:
-            yield TableColumn("network", 0)
+            yield TableColumn(shape, 0)
 
     def __len__(self) -> int:
         return len(self._values[0])
@@ -288,12 +306,20 @@ class FrontRows(Sequence[Row]):
 
 
 def _network(notation: str) -> str:
-    """Return the shape of a design, without technologies and bandwidths."""
+    """Return the shape of a design, without technologies and bandwidths; of an order its system, switch and ratios.
+
+    >>> _network("112 gb200-nvl72 / 1 x 400G / th5-64 rail-optimised 2:1 | pp16 ep8")
+    'gb200-nvl72 th5-64 2:1'
+    """
     from evo_libra.network.fabric import parse_fabric
     from evo_libra.network.orders.text import is_order
 
     if is_order(notation):
-        return notation.partition(" | ")[0]
+        systems, *parts = notation.partition(" | ")[0].split(" / ")
+        switch, *ratios = parts[-1].split() if parts else [""]
+        kept = [word for word in ratios if ":" in word or word == "pods"]
+        system = systems.partition(" ")[2].partition(" (")[0]
+        return " ".join([system, switch, *kept]).strip()
     try:
         fabric = parse_fabric(notation)
     except InputError:

@@ -220,15 +220,21 @@ class PlanTable(WorkloadKind, ABC):
     def find(self, text: str, npu: int = 0) -> int:
         """Return the place of a plan in the notation, whose parts may stand in any order; -1 where there is none.
 
-        A plan whose groups lie in an order that the table leaves out is the one that lies alike.
+        A plan whose groups lie in an order that the table leaves out is the one that lies alike. Words that are true
+        of all plans may be written, too.
         """
-        parts = frozenset(text.split())
+        parts = frozenset(text.split()) - self.implied
         written = next((order for order, name in enumerate(self.orders) if order_text(name) in parts), None)
         if written is None:
             return self._places(npu).get(parts, -1)
         rest = parts - {order_text(self.orders[written])}
         places = (self._places(npu).get(rest | {order_text(order)}, -1) for order in self.orders)
         return next((n for n in places if n >= 0 and self.alike[written, n]), -1)
+
+    @property
+    def implied(self) -> frozenset[str]:
+        """Words that are true of all plans, which plans do without."""
+        return frozenset()
 
     @cached_property
     def alike(self) -> BoolArray:

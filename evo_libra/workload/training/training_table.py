@@ -112,6 +112,14 @@ class TrainingTable(PlanTable):
         """Kinds of communication that plans may hide or not."""
         return [name for name in ("tp", "pp", "dp") if _differ(getattr(self.plans, f"overlap_{name}"))]
 
+    @cached_property
+    def implied(self) -> frozenset[str]:
+        """The batch, precision, order and hidden communication of all plans, where no other one is open."""
+        orders, batches = [order_text(order) for order in self.orders], [f"batch{batch}" for batch in self.batches]
+        found = {words[0] for words in (orders, batches, self.precisions) if len(words) == 1}
+        hidden = (name for name in ("tp", "pp", "dp") if getattr(self.plans, f"overlap_{name}").all())
+        return frozenset(found | {f"overlap-{name}" for name in hidden})
+
     def text(self, n: int) -> str:
         place = int(self.plans.expansion[n])
         parts = [plan_text(self.plans.select(np.array([n])))]

@@ -28,8 +28,8 @@ def share(reach: Reach, pattern: Pattern, extent: int, stride: int = 1, npus: in
     return float(block.share(pattern, *each)[0])
 
 
-TWO_TO_ONE = Reach(tiers=2, leaf=32, pod=10**9, upper=0.5, top=1.0)
-THREE_TIERS = Reach(tiers=3, leaf=32, pod=512, upper=1.0, top=1 / 7)
+TWO_TO_ONE = Reach(passed=3, leaf=32, pod=10**9, upper=0.5, top=1.0)
+THREE_TIERS = Reach(passed=5, leaf=32, pod=512, upper=1.0, top=1 / 7)
 
 
 @pytest.mark.parametrize(
@@ -96,6 +96,6 @@ def test_even_leaves_are_a_fat_tree(extent: int, stride: int, pattern: Pattern) 
 @given(st.integers(2, 300), st.integers(1, 100), st.integers(1, 128), st.sampled_from(list(Pattern)))
 def test_more_systems_under_a_leaf_are_never_slower(extent: int, stride: int, leaf: int, pattern: Pattern) -> None:
     """The law of the issue, where the larger leaf holds a multiple of the systems, and where it holds one more."""
-    small = Reach(tiers=2, leaf=leaf, pod=10**9, upper=0.5, top=1.0)
+    small = Reach(passed=3, leaf=leaf, pod=10**9, upper=0.5, top=1.0)
     many = share(replace(small, leaf=2 * leaf), pattern, extent, stride)
     assert many >= share(small, pattern, extent, stride) - 1e-12

@@ -1,7 +1,7 @@
 """An order check of its own, written from the catalogue's YAML alone: it reads the notation and knows no record.
 
 It answers whether a vendor would accept an order, and which rule the order breaks: sale, domain, alone, nic, slot,
-planes, layer, mode, rack, tier, cages, leaf, reach.
+planes, layer, mode, rack, tier, cages, leaf, direct, reach.
 """
 
 from __future__ import annotations
@@ -10,12 +10,25 @@ import re
 from collections.abc import Collection
 from fractions import Fraction
 from math import ceil
+from pathlib import Path
 from typing import Any
 
+from independent_direct import longest_links, shape_of
 from independent_lengths import longest_ways
+from ruamel.yaml import YAML
+
+import evo_libra
 
 Catalogue = dict[str, Any]
 MONTH = "2026-11"
+FOLDER = Path(evo_libra.__file__).parent / "network" / "orders"
+
+
+def catalogue(name: str = "products-2026") -> Catalogue:
+    """Return a catalogue of the package as its files have it."""
+    read = YAML(typ="safe")
+    parts = {path.stem: read.load(path) for path in (FOLDER / name).glob("*.yaml")}
+    return {**read.load(FOLDER / f"{name}.yaml"), **parts}
 
 
 def broken_rules(text: str, catalogue: Catalogue, states: Collection[str] = ("buy",)) -> set[str]:
@@ -140,6 +153,15 @@ def _network(order: dict[str, Any], catalogue: Catalogue) -> set[str]:
     assert up is not None
     if max(down["ports"], up["ports"]) > switch.get("max_ports", 10**9):
         return {"mode"}
+    if order["family"] in {"dragonfly", "hyperx"}:
+        return _direct(order, nic, down, catalogue)
+    return _network_of_tiers(order, nic, down=down, up=up, catalogue=catalogue)
+
+
+def _network_of_tiers(
+    order: dict[str, Any], nic: dict[str, Any], down: dict[str, Any], up: dict[str, Any], catalogue: Catalogue
+) -> set[str]:
+    switch = catalogue["switches"][order["switch"]]
     ratios = [Fraction(order[key]).limit_denominator(1000) for key in ("leaf", "pod")]
     ports = _down(ratios[0], down, up, switch)
     if not ports:
@@ -157,6 +179,20 @@ def _network(order: dict[str, Any], catalogue: Catalogue) -> set[str]:
     tree["above"] = _above(tree, ups, up["ports"], groups, ceil(groups * tree["leaves"] / ratios[1]))
     broken = _tier_rules(order, tree, catalogue)
     return broken or _reach(order, tree, nic, up, catalogue)
+
+
+def _direct(order: dict[str, Any], nic: dict[str, Any], mode: dict[str, Any], catalogue: Catalogue) -> set[str]:
+    """Return what a dragonfly or a HyperX breaks."""
+    shape, system = shape_of(order, mode["ports"]), catalogue["systems"][order["system"]]
+    if shape is None:
+        return {"direct"}
+    lower, upper = _cables(order, nic, mode, catalogue)
+    racks = _per_rack(system, catalogue), _switches_of_rack(order, lower + upper, catalogue)
+    ways = order["ways"] = longest_links(order, shape, *racks, catalogue["room"])
+    together = shape["near"], 1 if order["family"] == "dragonfly" else shape["far"]
+    fitting = [lower, *([cable for cable in upper if number % cable.get("links", 1) == 0] for number in together)]
+    reach = [max((cable["reach_m"] for cable in some), default=0) for some in fitting]
+    return {"reach"} if any(way > most for way, most in zip(ways, reach, strict=True)) else set()
 
 
 def _tier_rules(order: dict[str, Any], tree: dict[str, Any], catalogue: Catalogue) -> set[str]:
@@ -253,17 +289,7 @@ def _tor_rack(order: dict[str, Any], system: dict[str, Any], down: int, catalogu
 def _reach(
     order: dict[str, Any], tree: dict[str, Any], nic: dict[str, Any], up: dict[str, Any], catalogue: Catalogue
 ) -> set[str]:
-    inside = catalogue["switches"][order["switch"]].get("co_packaged", False)
-    fitting = [cable for cable in catalogue["cables"].values() if not inside or "switch_module" in cable]
-    cage = nic.get("per_cage", 1)
-    lower = [
-        cable
-        for cable in fitting
-        if _rates(cable) == _rates(nic)
-        and cable.get("nic_ports", 1) == cage
-        and ("switch_module" in cable or cage == 1 or order["planes"] == 1)
-    ]
-    upper = [cable for cable in fitting if _rates(cable) == _rates(up) and cable.get("joins_switches", True)]
+    lower, upper = _cables(order, nic, up, catalogue)
     in_rack = _switches_of_rack(order, lower + upper, catalogue)
     leaves = {"systems": min(tree["held"], order["count"]), "in_rack": in_rack}
     leaves["leaves"] = tree["leaves"] * ceil(tree["trees"] / tree["sharing"])
@@ -284,6 +310,22 @@ def _switches_of_rack(order: dict[str, Any], cables: list[dict[str, Any]], catal
     modules = [catalogue["modules"][cable["switch_module"]]["power_W"] for cable in cables if "switch_module" in cable]
     largest = 0 if switch.get("co_packaged") else max(modules, default=0)
     return int(min(by_units, 1000 * rack["kW"] / (switch["power_W"] + switch["cages"] * largest)))
+
+
+def _cables(
+    order: dict[str, Any], nic: dict[str, Any], up: dict[str, Any], catalogue: Catalogue
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the cables that fit a NIC and a switch, and those that fit two switches."""
+    inside, cage = catalogue["switches"][order["switch"]].get("co_packaged", False), nic.get("per_cage", 1)
+    fitting = [cable for cable in catalogue["cables"].values() if not inside or "switch_module" in cable]
+    lower = [
+        cable
+        for cable in fitting
+        if _rates(cable) == _rates(nic)
+        and cable.get("nic_ports", 1) == cage
+        and ("switch_module" in cable or cage == 1 or order["planes"] == 1)
+    ]
+    return lower, [cable for cable in fitting if _rates(cable) == _rates(up) and cable.get("joins_switches", True)]
 
 
 def _rates(part: dict[str, Any]) -> tuple[float, float]:

@@ -35,14 +35,14 @@ def longest_ways(
             along += sum(above)
         elif not one_row and band >= half:
             down += sum(ceil(racks / row) for racks in above)
-        first = _first(used + own, own, row)
+        first = first_of_leaves(used + own, own, row)
         cells = [(down + place // row, along + place % row) for place in range(used + own)]
         mine = cells[first : first + max(own, 1)]
         leaf_cells += mine
-        longest = max(longest, _furthest(cells, mine, room))
+        longest = max(longest, furthest(cells, mine, room))
     ways = [longest if leaves["in_rack"] else room.get("in_rack_m", 2)]
     for lower, upper in zip([leaf_cells, *tiers], tiers, strict=False):
-        ways += [_furthest(lower, upper, room)] if upper else []
+        ways += [furthest(lower, upper, room)] if upper else []
     return ways
 
 
@@ -60,7 +60,7 @@ def _blocks(systems: int, held: int, leaves: dict[str, int], row: int) -> list[t
     return found
 
 
-def _first(racks: int, own: int, row: int) -> int:
+def first_of_leaves(racks: int, own: int, row: int) -> int:
     """Return the first rack of leaves of a block."""
     if racks <= row:
         return (racks - own) // 2
@@ -85,7 +85,7 @@ def _above(above: list[int], row: int, start: int, width: int, *, one_row: bool)
     return tiers
 
 
-def _furthest(lower: list[Cell], upper: list[Cell], room: dict[str, Any]) -> float:
+def furthest(lower: list[Cell], upper: list[Cell], room: dict[str, Any]) -> float:
     pitch, width = room["row_pitch_m"], room["rack"]["width_m"]
     ways = [abs(a - c) * pitch + abs(b - d) * width for a, b in lower for c, d in upper]
     return float(round(room["slack_m"] + max(ways), 3))

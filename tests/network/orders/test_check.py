@@ -21,10 +21,17 @@ GOOD = (
     "32 hgx-b200 / cx7 1 x 400G / qm9700 rail-optimised 1:1",
     "32 hgx-b200 / thor2 1 x 400G / th5-64 tor 2:1",
     "64 hgx-b300 / 2 x 400G / 2 planes / sn5600 rail-only 1:1",
+    "64 hgx-b300 / 2 x 400G / 2 planes / sn5600 dragonfly 1:1",
+    "64 hgx-b300 / 1 x 800G / sn5600 hyperx 2:1",
     "112 gb300-nvl72 / 1 x 800G / q3400 rail-optimised 1:1",
     "128 gb200-nvl72 (64 active) / 1 x 400G / qm9700 rail-optimised 1:1 pods 7:1",
     "1920 hgx-b200 / 2 x 200G / 2 planes / th5-64 rail-optimised 16:15 uplinks 400G",
 )
+
+
+def _unpriced(product: str, what: str) -> str:
+    give = f"`prices: {{{product}: ...}}` gives USD of a piece"
+    return f"{product} has no price_usd, which the cost of an order needs ({what}); {give}"
 
 
 def _broken(text: str, **limits: Any) -> list[str]:
@@ -65,6 +72,14 @@ def test_orders_that_a_vendor_accepts(text: str) -> None:
          "one qm9700 joins all systems of 2 racks; tor has leaves in each rack"),
         ("32 hgx-b200 / cx7 1 x 400G / qm9700 rail-optimised 1:1 pods 7:1",
          "a ratio of pods of 7:1 needs three tiers; this network has 2 tiers"),
+        ("64 hgx-b200 / cx7 1 x 400G / th5-64 hyperx 1:1 pods 2:1",
+         "a ratio of pods of 2:1 needs groups; hyperx has none"),
+        ("64 hgx-b200 / cx7 2 x 200G / th5-64 dragonfly 1:1 uplinks 400G",
+         "links of a dragonfly have the rate of its NICs; uplinks of another rate are of trees"),
+        ("8 hgx-b200 / cx7 1 x 400G / qm9700 dragonfly 1:1",
+         "no dragonfly of qm9700 joins 64 NPUs: one switch does"),
+        ("4096 hgx-b200 / cx7 1 x 400G / qm9700 hyperx 1:1",
+         "no hyperx of qm9700 joins 32,768 NPUs: no grid of two dimensions has enough ports"),
         ("8 hgx-b200 / cx7 1 x 400G / qm9700 fat tree 2:1",
          "a ratio of leaves of 2:1 needs two tiers; this network has 1 tier"),
     ],
@@ -138,10 +153,9 @@ def test_products_without_a_price_where_cost_is_asked() -> None:
     products = small_products(cables=cables, systems=DATA["systems"] | {"mi999": DATA["systems"]["mi999"] | slots})
     assert violations(order, products) == []
     assert violations(order, products, priced=True) == [
-        "mi999 has no price_usd, which the cost of an order needs (systems of 8 NPUs)",
-        "dac-400 has no price_usd, which the cost of an order needs (cables to leaves, 2 m)",
-        "dr-400 has no price_usd, which the cost of an order needs (cables to spines, 6 to 8 m)",
-    ]
+        _unpriced("mi999", "systems of 8 NPUs"), _unpriced("dac-400", "cables to leaves, 2 m"),
+        _unpriced("dr-400", "cables to spines, 6 to 8 m"),
+    ]  # fmt: skip
 
 
 def test_an_order_of_unknown_products() -> None:

@@ -104,6 +104,21 @@ def test_a_ratio_of_a_tier_that_is_not_there_makes_no_second_order() -> None:
     assert _written(small % "4") == one
 
 
+def test_dragonflies_and_hyperx_are_offered_where_a_file_names_them() -> None:
+    file = "{systems: hgx-b300, npus: 4096, fabric: {switches: sn5600, ratio: {leaf: [1, 2], pod: [1, 7]}%s}}"
+    assert not {"dragonfly", "hyperx"} & {order.family for order in _offered(file % "").orders}
+    named = _written(file % ", families: [dragonfly, hyperx], planes: 1")
+    # A ratio of groups is of dragonflies alone: 8 groups of 32 switches have 10 of 512 / 7 links to each other one.
+    assert [text for text in named if "1 x 800G" in text] == [
+        "512 hgx-b300 / 1 x 800G / sn5600 dragonfly 1:1",
+        "512 hgx-b300 / 1 x 800G / sn5600 dragonfly 1:1 pods 7:1",
+        "512 hgx-b300 / 1 x 800G / sn5600 dragonfly 2:1",
+        "512 hgx-b300 / 1 x 800G / sn5600 dragonfly 2:1 pods 7:1",
+        "512 hgx-b300 / 1 x 800G / sn5600 hyperx 1:1",
+        "512 hgx-b300 / 1 x 800G / sn5600 hyperx 2:1",
+    ]
+
+
 def test_one_switch_is_the_same_network_in_each_family() -> None:
     file = (
         "{systems: hgx-b200, nics: thor2, npus: 64, fabric: {families: [rail-optimised, fat-tree], switches: th5-64}}"
@@ -188,8 +203,8 @@ def test_a_large_file_is_quick() -> None:
         (
             "{systems: hgx-b200, npus: 64, fabric: {families: rail-optimized}}",
             (
-                "fabric.families: found 'rail-optimized' (text); allowed: rail-optimised, tor, fat-tree, rail-only; "
-                "did you mean 'rail-optimised'?"
+                "fabric.families: found 'rail-optimized' (text); allowed: rail-optimised, tor, fat-tree, rail-only, "
+                "dragonfly, hyperx; did you mean 'rail-optimised'?"
             ),
         ),
         (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import independent_check
@@ -13,16 +12,15 @@ from effort import costly
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evo_libra.files.source import parse_source, read_source, validate
-from evo_libra.network import orders as room
+from evo_libra.files.source import parse_source, validate
 from evo_libra.network.orders.catalog import load_products
 from evo_libra.network.orders.check import violations
 from evo_libra.network.orders.choices import OrderChoices, orders_of
-from evo_libra.network.orders.layout import layout_of
+from evo_libra.network.orders.direct_layout import topology_layout
 from evo_libra.network.orders.lengths import sold
 from evo_libra.network.orders.notation import FAMILY_NAMES, written
 from evo_libra.network.orders.order import Order
-from evo_libra.network.orders.tree import tree_of
+from evo_libra.network.orders.topology import topology_of
 
 PRODUCTS = load_products("products-2026")
 COPPER = PRODUCTS.model_copy(
@@ -34,7 +32,7 @@ ratios = st.sampled_from([1.0, 1.0, 2.0, 4.0, 7.0, 0.5, 16 / 15])
 
 @cache
 def _catalogue(*, copper: bool = False) -> dict[str, Any]:
-    data: dict[str, Any] = read_source(Path(room.__file__).parent / "products-2026.yaml").data
+    data = independent_check.catalogue()
     fibres = [name for name, cable in data["cables"].items() if "switch_module" in cable] if copper else []
     return data | {"cables": {name: cable for name, cable in data["cables"].items() if name not in fibres}}
 
@@ -95,7 +93,7 @@ def test_both_have_the_same_longest_cables(order: Order) -> None:
     if order.switch and not violations(order, PRODUCTS):
         ways = np.array(independent_check.longest_cables(written(order, PRODUCTS), _catalogue()))
         longest: dict[str, float] = {}
-        for run in layout_of(order, tree_of(order, PRODUCTS), PRODUCTS).runs:
+        for run in topology_layout(order, topology_of(order, PRODUCTS), PRODUCTS).runs:
             longest[run.tier] = max(run.metres, longest.get(run.tier, 0.0))
         assert list(longest.values()) == sold(ways).tolist()
 
@@ -103,7 +101,7 @@ def test_both_have_the_same_longest_cables(order: Order) -> None:
 @pytest.mark.parametrize("npus", ["512", "{about: 8192}"])
 def test_all_orders_offered_pass_both(npus: str) -> None:
     systems = [name for name, system in PRODUCTS.systems.items() if system.nics]
-    families = "[rail-optimised, tor, fat-tree, rail-only]"
+    families = f"[{', '.join(FAMILY_NAMES)}]"
     file = f"{{systems: [{', '.join(systems)}], npus: {npus}, fabric: {{families: {families}}}}}"
     offered = orders_of(validate(OrderChoices, parse_source(file, "orders.yaml")), PRODUCTS).orders
     assert len(offered) > 100

@@ -6,6 +6,7 @@ import copy
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import pytest
@@ -226,8 +227,15 @@ def test_a_name_that_is_none_is_told_with_those_that_are() -> None:
         load_products("products-26")
 
 
+def packaged_text() -> str:
+    """Return the packaged catalogue as one file, such as a user's own."""
+    folder = Path(catalog.__file__).parent
+    parts = [f"{path.stem}:\n{indent(path.read_text(), '  ')}" for path in sorted((folder / "products-2026").glob("*"))]
+    return "".join([(folder / "products-2026.yaml").read_text(), *parts])
+
+
 def test_the_file_of_the_package_has_lines_of_its_own_mistakes(tmp_path: Path) -> None:
-    text = (Path(catalog.__file__).parent / "products-2026.yaml").read_text()
+    text = packaged_text()
     (tmp_path / "ours.yaml").write_text(text.replace("nics: [connectx-6]", "nics: [connectx-66]"))
     with pytest.raises(InputError) as error:
         load_products("ours.yaml", tmp_path)

@@ -28,6 +28,12 @@ LITERAL = {
     "1024 hgx-b200 / thor2 1 x 400G / th5-64 rail-only 0.5:1": Order(
         "hgx-b200", 1024, 8, 8, "thor2", 1, 400.0, 1, "rail-only", "th5-64", 0.5
     ),
+    "128 hgx-b200 / cx7 1 x 400G / th5-64 dragonfly 2:1 pods 7:1": Order(
+        "hgx-b200", 128, 8, 8, "cx7", 1, 400.0, 1, "dragonfly", "th5-64", 2.0, 7.0
+    ),
+    "128 hgx-b200 / cx7 1 x 400G / th5-64 hyperx 1:1": Order(
+        "hgx-b200", 128, 8, 8, "cx7", 1, 400.0, 1, "hyperx", "th5-64"
+    ),
     "4 tpu7x-slice-256": Order("tpu7x-slice", 4, 256, 256, family="slice"),
     "1 gb300-nvl72": Order("gb300-nvl72", 1, 72, 72),
 }
@@ -104,7 +110,7 @@ def test_other_forms_are_read(text: str, same: str) -> None:
         ("2 hgx-b200 / cx7 1 x 400G / sn560 tor 1:1",
          "unknown switch 'sn560'; allowed: qm9700, q3400, sn5600, th5-64, th6; did you mean 'sn5600'?"),
         ("2 hgx-b200 / cx7 1 x 400G / sn5600 rail-optimized 1:1",
-         ("unknown family 'rail-optimized'; allowed: rail-only, rail-optimised, tor, fat tree; "
+         ("unknown family 'rail-optimized'; allowed: rail-only, rail-optimised, tor, fat tree, dragonfly, hyperx; "
          "did you mean 'rail-optimised'?")),
         ("2 hgx-b200 / cx7 1 x 400G / sn5600",
          "found 'sn5600', a switch with a family is needed, such as 'sn5600 rail-optimised 1:1'"),

@@ -11,8 +11,10 @@ import pytest
 from evo_libra.network.catalog.accelerator import leaves
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.network.orders.catalog import load_products, products_names
+from evo_libra.network.orders.check import violations
 from evo_libra.network.orders.limits import Limits, limited_products
 from evo_libra.network.orders.mistakes import product_mistakes
+from evo_libra.network.orders.notation import read_order
 from evo_libra.network.orders.products import (
     CableSpec,
     NicModeSpec,
@@ -129,6 +131,12 @@ def test_systems_that_cannot_be_bought_say_so() -> None:
     assert {name: it.until for name, it in PRODUCTS.systems.items() if it.until} == {
         "hgx-h20": "2025", "hgx-h800": "2023-10",
     }  # fmt: skip
+
+
+def test_what_is_announced_is_in_an_order_where_a_buyer_asks_for_it() -> None:
+    order = read_order("16 vr200-nvl72 / 2 x 800G / q3400-ra rail-optimised 1:1", PRODUCTS)
+    assert violations(order, PRODUCTS)[0].startswith("vr200-nvl72 has order: roadmap; limits.order allows buy")
+    assert violations(order, PRODUCTS, Limits(order=("buy", "roadmap")), priced=True) == []
 
 
 @pytest.mark.parametrize("name", ENTRIES)

@@ -19,6 +19,8 @@ ORDERS = (
     "1024 hgx-h100 / 1 x 400G / qm9700 rail-optimised 1:1",
     "1024 hgx-b300 / 2 x 400G / 2 planes / sn5600 fat tree 2:1",
     "1000 hgx-h100 / 1 x 400G / sn5600 tor 2:1",
+    "128 hgx-h100 / 1 x 400G / qm9700 dragonfly 1:1",
+    "112 gb300-nvl72 / 2 x 400G / 2 planes / sn5600 hyperx 1:1",
     "1 hgx-h100",
 )
 
@@ -53,3 +55,11 @@ def test_a_graph_has_the_tiers_and_the_cables() -> None:
     assert "leaf -- spine" in text
     assert "4,032 links of 800G" in text
     assert text.count("{") == text.count("}") == 1
+
+
+def test_links_between_switches_are_an_edge_to_themselves() -> None:
+    order = drawn_order("128 hgx-h100 / 1 x 400G / qm9700 dragonfly 1:1", PRODUCTS)
+    assert 'switch -- switch [label="992 links of 400G in groups' in order_dot(order)
+    texts = [one.text for one in ET.fromstring(order_svg(order)).iter(f"{SVG}text")]  # noqa: S314 -- our own picture
+    assert "512 links of 400G between groups" in texts
+    assert "992 links of 400G in groups" in order_lines(order, 80)[4]

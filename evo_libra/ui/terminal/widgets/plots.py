@@ -235,6 +235,6 @@ class Scatter(Lines, can_focus=True):
         if self.area is not None:
             from evo_libra.ui.terminal.scatter_drawing import nearest
 
-            index = nearest(self.area, self._picture.fronts[0], event.x, event.y)
+            index = nearest(self.area, self._picture.pickable or self._picture.fronts[0], event.x, event.y)
             if index is not None:
                 self.post_message(self.Picked(index))
