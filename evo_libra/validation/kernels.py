@@ -111,7 +111,7 @@ _MEASURED = "TensorRT-LLM and NCCL, measured by ai-dynamo/aiconfigurator"
 _UNSEEN = "rows that the fit has not seen"
 _SEEN_CHIPS = ("a100-80gb", "h100-80gb")
 _CHIPS = (*_SEEN_CHIPS, "b200", "gb200", "b300", "gb300", "l40s-48gb", "rtx-pro-6000")
-_PRECISIONS = ("bf16", "fp8", "fp4")
+_PRECISIONS = ("bf16", "fp8", "mxfp8", "fp4")
 
 
 def _note(npu: str) -> str:

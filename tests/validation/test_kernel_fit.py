@@ -52,7 +52,9 @@ def measured(npu: str) -> list[str]:
     sets = [one for one in published("kernel_measurements.json")["sets"] if one["npu"] == npu]
     return [
         table_text(one["kernel"], one.get("precision", "bf16"), one["rows"])
-        for one in sets if one["kernel"] in HEADS and not (one["kernel"] == "gemm" and "VLLM" in one["software"])
+        for one in sets
+        if one["kernel"] in HEADS and one.get("precision", "bf16") in TYPES
+        and not (one["kernel"] == "gemm" and "VLLM" in one["software"])
     ]  # fmt: skip
 
 

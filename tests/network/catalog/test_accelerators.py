@@ -131,7 +131,11 @@ MEAN_ERRORS = {
     ("b200", "bf16", "TRTLLM 1.2.0rc5"): 0.07,
     ("b200", "bf16", "TRTLLM 1.3.0rc20"): 0.07,
     ("b200", "fp8", "TRTLLM 1.3.0rc20"): 0.06,
+    ("b200", "mxfp8", "TRTLLM 1.3.0rc20"): 0.055,
     ("b200", "fp4", "TRTLLM 1.3.0rc20"): 0.08,
+    ("gb200", "mxfp8", "TRTLLM 1.3.0rc20"): 0.045,
+    ("b300", "mxfp8", "TRTLLM 1.3.0rc20"): 0.05,
+    ("gb300", "mxfp8", "TRTLLM 1.3.0rc20"): 0.045,
     ("gb200", "bf16", "TRTLLM 1.3.0rc20"): 0.06,
     ("gb200", "fp8", "TRTLLM 1.3.0rc20"): 0.05,
     ("gb200", "fp4", "TRTLLM 1.3.0rc20"): 0.085,
@@ -149,8 +153,8 @@ MEAN_ERRORS = {
 }
 """Mean errors of large products; the fits have not seen a row of TensorRT-LLM 1.3.0rc20."""
 
-ELEMENT = {"bf16": 2, "fp8": 1, "fp4": 0.5625}
-"""Bytes of an element; NVFP4 has 4 bits, and 8 bits for each 16 of them: 4.5 bits."""
+ELEMENT = {"bf16": 2, "fp8": 1, "mxfp8": 1.03125, "fp4": 0.5625}
+"""Bytes of an element; MXFP8 has 8 bits, and 8 for each 32 of them: 8.25 bits. NVFP4 has 4, and 8 for 16: 4.5 bits."""
 
 FEW_ERRORS = {
     "a100-80gb": 0.06, "h100-80gb": 0.04, "b200": 0.08, "gb200": 0.08, "b300": 0.08, "gb300": 0.08,
