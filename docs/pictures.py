@@ -38,6 +38,7 @@ PICTURES = (
     ("terminal_light.png", True, (108, 32), ("down", "3", "right")),
 )
 ORDER, PROBLEM = "buy-deepseek-v3-8k", "llama3-405b-16k"
+DRAWN = "1024 hgx-h100 / 1 x 400G / qm9700 rail-optimised 1:1"
 REPORTS = (
     ("report.png", "report.html", "light", ("n",) * 8),
     ("report_dark.png", "sizes.html", "dark", ("n",)),
@@ -85,6 +86,7 @@ def draw_reports(command: Path, place: Path) -> None:
         ("report", f"results/{PROBLEM}", "-o", "report.html"),
         ("report", "experiment:sizes", "name:*4096*", "-o", "sizes.html", "--title", "4,096 NPUs, two engines"),
         ("draw", f"results/{PROBLEM}#knee", "-o", DOCS / "network.svg"),
+        ("draw", DRAWN, "-o", DOCS / "order.svg"),
     )
     for each in words:
         subprocess.run([command, *each], cwd=place, check=True)  # noqa: S603 - our own program

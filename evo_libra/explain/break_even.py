@@ -13,6 +13,9 @@ from evo_libra.problem.problem import Problem
 MAX_FACTOR = 4.0
 """Bandwidths are varied from a quarter to this many times of their values."""
 
+MAX_PRICE_FACTOR = 10.0
+"""Prices further from today's than a tenth, or than this many times, are in no sentence."""
+
 _GRID, _ROUNDS = 129, 5
 
 

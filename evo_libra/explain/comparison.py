@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from evo_libra.explain.as_json import INLINE
-from evo_libra.explain.break_even import BreakEven, bandwidth_crossings, price_crossings
+from evo_libra.explain.break_even import MAX_PRICE_FACTOR, BreakEven, bandwidth_crossings, price_crossings
 from evo_libra.explain.difference import (
     ORDER_PARTS,
     DimensionPair,
@@ -183,9 +183,12 @@ def winners(found: Comparison) -> Iterator[str]:
         return
     first, second = found.first.figures, found.second.figures
     cheaper = _NAMES[1 if _cost(first) < _cost(second) else 2].capitalize()
-    yield from map(_price_text, found.prices)
+    near = [one for one in found.prices if 1 / MAX_PRICE_FACTOR <= one.factor <= MAX_PRICE_FACTOR]
+    yield from map(_price_text, near)
     if not found.prices:
         yield f"{cheaper} stays cheaper, whatever any single part costs."
+    elif not near:
+        yield f"{cheaper} stays cheaper when the price of any single part is a tenth to ten times today's."
     yield from map(_bandwidth_text, found.bandwidths)
     if not found.bandwidths:
         gap = second["time_ms"] - first["time_ms"]

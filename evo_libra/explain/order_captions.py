@@ -103,7 +103,11 @@ def subtitle(order: DrawnOrder) -> str:
     parts.append(_FAMILIES.get(order.family, order.family) + _grid(order))
     parts += [
         f"{number:,} {what}"
-        for number, what in ((order.planes, "planes"), (order.rails, "rails"), (order.pods, "pods in a plane"))
+        for number, what in (
+            (order.planes, "planes"),
+            (order.rails, "rails"),
+            (order.pods, "pods in a plane" if order.planes > 1 else "pods"),
+        )
         if number > 1
     ]
     return ", ".join(parts)

@@ -46,6 +46,8 @@ def sketch_of(count: int, wires: Sequence[Wires], groups: Groups) -> Sketch:
         return Sketch((tuple(_boxes(range(count), 0, SLOTS)),), ())
     sides = _sides(-(-count // groups.systems), groups.leaves)
     systems, leaves = _lowest(sides, groups, count)
+    if groups.systems >= count:
+        systems = tuple(_boxes(range(count), 0, SLOTS))
     if wires[0].tier == "switch":
         arcs = {pair for one in wires[1:] for pair in _lines(one, leaves, leaves)}
         return Sketch((systems, leaves), (_lines(wires[0], systems, leaves),), tuple(sorted(arcs)))

@@ -162,7 +162,7 @@ def proof_text(factor: float, *, of_time_and_cost: bool, space: str = "") -> str
     what = (
         "no design of its cost is {}faster"
         if of_time_and_cost
-        else ("no design that is as good in all other objectives is {}better in one")
+        else ("nothing that is as good in all other objectives is {}better in one")
     )
     return _proven(factor, what, space)
 

@@ -71,13 +71,13 @@ def proven(factor: float) -> str:
     """Return what a factor of designs says of what could be better.
 
     >>> proven(1.0)
-    'no design is better in one objective and as good in all others'
+    'nothing is better in one objective and as good in all others'
     >>> proven(1.25)
     'nothing that is as good in all other objectives is more than 20 % better in one'
     """
     gain = 1.0 - 1.0 / factor
     if gain < NOTHING:
-        return "no design is better in one objective and as good in all others"
+        return "nothing is better in one objective and as good in all others"
     return f"nothing that is as good in all other objectives is more than {100.0 * gain:.3g} % better in one"
 
 

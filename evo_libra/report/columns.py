@@ -58,7 +58,8 @@ def _with_ends(column: Column) -> Column:
     least, most = min(values, default=0.0), max(values, default=0.0)
     log = not column.names and least > 0 and (column.kind == "objective" or most > _MUCH * least)
     different = [] if column.names else sorted(set(values))
-    few = different if len(different) <= _FEW and column.kind != "objective" else []
+    money = column.kind == "objective" or column.key.endswith("_usd")
+    few = different if len(different) <= _FEW and not money else []
     return replace(column, log=log, least=least, most=most, few=few)
 
 

@@ -81,7 +81,7 @@ def detail_of(record: DesignRecord, problem: Problem) -> Detail:
     sentences = [*map(_sentence, record.standing), *_bottlenecks(found), *_prices(found)]
     return Detail(
         figures=[(noun(column), value_text(column, value)) for column, value in record.figures.items()],
-        waterfalls=[_waterfall(workload) for workload in found.workloads],
+        waterfalls=[_waterfall(workload, found) for workload in found.workloads],
         tables=[part for part in money_section(found).parts if isinstance(part, Table)],
         slots={} if problem.book is not None else _slots(record.design, problem),
         drawing="" if problem.book is None else order_drawing(record.design, problem),
@@ -89,7 +89,7 @@ def detail_of(record: DesignRecord, problem: Problem) -> Detail:
     )
 
 
-def _waterfall(workload: WorkloadTime) -> Waterfall:
+def _waterfall(workload: WorkloadTime, found: Breakdown) -> Waterfall:
     total = workload.time_ms
     parts = [part for part in parts_of_time(workload) if abs(part.ms) > _SMALL * total]
     ends = np.cumsum([0.0, *(part.ms for part in parts)]) / sum(max(part.ms, 0.0) for part in parts)
@@ -99,7 +99,7 @@ def _waterfall(workload: WorkloadTime) -> Waterfall:
             name=part.name,
             time_ms=part.ms,
             text=cell(part.ms / size),
-            where="" if part.dimension is None else f"dimension {part.dimension}",
+            where="" if part.dimension is None else _network(found, part.dimension),
             start=float(min(start, end)),
             share=float(abs(end - start)),
         )
@@ -132,17 +132,16 @@ def _bottlenecks(found: Breakdown) -> Iterator[str]:
         if total:
             worst = max(held, key=lambda dimension: held[dimension])
             whole = time_text(float(cell(total)))
+            name = f"the {_network(found, worst)}" if found.order else _network(found, worst)
             yield (
-                f"If nothing overlapped, {workload.name} would communicate for {whole}; "
-                f"{_network(found, worst)} is the slowest one in {100 * held[worst] / total:.0f} % of that."
+                f"If nothing overlapped, {workload.name} would communicate for {whole}; {name} is the slowest one in "
+                f"{100 * held[worst] / total:.0f} % of that."
             )
 
 
 def _network(found: Breakdown, dimension: int | None) -> str:
     """Return the name of a dimension; an order has two networks at most."""
-    if found.order:
-        return ("the scale-up network", "the scale-out network")[dimension or 0]
-    return f"dimension {dimension}"
+    return ("scale-up network", "scale-out network")[dimension or 0] if found.order else f"dimension {dimension}"
 
 
 def _prices(found: Breakdown) -> Iterator[str]:

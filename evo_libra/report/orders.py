@@ -76,8 +76,8 @@ def order_drawing(design: str, problem: Problem) -> str:
     return order_svg(drawn_order(design, problem.book.products), standalone=False)
 
 
-def systems_chart(rows: Sequence[SystemRow], objective: str) -> Chart | None:
-    """Return the chart of an objective over the cost of the network, with points for each system."""
+def systems_chart(rows: Sequence[SystemRow], objective: str, result: str = "") -> Chart | None:
+    """Return the chart of an objective over the cost of the network, with points for each system of a result."""
     systems = list(dict.fromkeys(row.system for row in rows))
     lines = [
         Line(_values(rows, system, NETWORK_COST), _values(rows, system, objective), group, "points")
@@ -86,7 +86,7 @@ def systems_chart(rows: Sequence[SystemRow], objective: str) -> Chart | None:
     if not lines:
         return None
     return Chart(
-        "Networks of each system",
+        f"Networks of each system{f': {result}' if result else ''}",
         chart_svg(lines, systems, (label_of(NETWORK_COST), label_of(objective)), log_x=True, log_y=True),
         "Each point is an order that no other order of its system beats, with the cost of its network alone. "
         "evo-libra front RESULT --systems has them as a table, and what each adds.",

@@ -137,7 +137,7 @@ def _charts(document: Document) -> list[str]:
 
 def _facts(document: Document) -> str:
     names = list(dict.fromkeys(name for result in document.results for name in result.facts))
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in ("result", "designs", *names))
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in ("result", f"{document.noun}s", *names))
     rows = "".join(_fact_row(result, names) for result in document.results)
     return (
         '<main><div class="wide facts"><table><caption>where this comes from</caption>'

@@ -51,7 +51,7 @@ def test_an_exact_front_is_proven_and_recommended_from(capsys: pytest.CaptureFix
         "knee", "cheapest within 5 % of the fastest",
     }  # fmt: skip
     call("recommend", "last")
-    assert "Proven of the space below: no design that is as good in all other objectives is better in one." in " ".join(
+    assert "Proven of the space below: nothing that is as good in all other objectives is better in one." in " ".join(
         capsys.readouterr().out.split()
     )
     call("certify", "last")

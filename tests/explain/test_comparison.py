@@ -141,6 +141,15 @@ def test_prices_at_which_two_designs_cost_the_same() -> None:
     ]  # fmt: skip
 
 
+def test_prices_that_are_far_from_todays_are_in_no_sentence() -> None:
+    near, far = BreakEven("link", 9.0, 1, 2), BreakEven("screw", 700.0, 1, 2)
+    sentences = list(winners(replace(found(), prices=(near, far))))
+    assert sentences[0] == "The second is cheaper where link costs more than 9 times its price."
+    assert "screw" not in " ".join(sentences)
+    (first, *_) = winners(replace(found(), prices=(far,)))
+    assert first.endswith("stays cheaper when the price of any single part is a tenth to ten times today's.")
+
+
 def test_the_nearest_factor_within_a_quarter_and_four_times() -> None:
     # Roots at 1/2 and at 1.9: on a logarithmic axis the second one is nearer to 1.
     root = nearest_root(lambda factors: (factors - 0.5) * (factors - 1.9))

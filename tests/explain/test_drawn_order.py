@@ -122,7 +122,9 @@ def test_rails_that_share_switches_are_one_network() -> None:
     # 32 NPUs a rail on 64 ports: 8 rails take 4 switches, and each system is on all of them.
     order = drawn(SHARED)
     assert order.groups.trees == 1
-    assert order.sketch.lines == (((0, 0), (0, 1), (0, 2), (0, 3)),)
+    systems, _ = order.sketch.rows
+    assert [box.first for box in systems] == [1, 2, 3, 4, 5, 6, 7, 0, 32]
+    assert order.sketch.lines == (tuple((one, other) for one in (0, 1, 2, 3, 4, 5, 6, 8) for other in range(4)),)
 
 
 @pytest.mark.parametrize("text", ORDERS)

@@ -144,7 +144,7 @@ def test_what_is_proven(factor: float, expected: str) -> None:
 
 def test_what_is_proven_of_other_objectives_and_of_fronts() -> None:
     assert proof_text(1.05, of_time_and_cost=False, space=" of all") == (
-        "Proven of all: no design that is as good in all other objectives is more than 4.76 % better in one."
+        "Proven of all: nothing that is as good in all other objectives is more than 4.76 % better in one."
     )
     assert front_proof_text(1.125) == "Not proven: the bound is loose (11 %). `certify` may tighten it."
 

@@ -22,6 +22,7 @@ def test_accelerator_shows_its_figures_and_their_sources(capsys: pytest.CaptureF
     assert any("memory.bandwidth_GBps" in line and "3,350" in line for line in lines)
     assert any("price_usd" in line and "25,000 to 30,678" in line for line in lines)
     assert lines[0].startswith("accelerator h100-80gb, newest source of 202")
+    assert "in hgx-h100 (buy)" in lines
     assert catalog("h100-80gb", sources=True) == 0
     lines = capsys.readouterr().out.splitlines()
     assert any(line.startswith("  power_W: NVIDIA H100 data sheet, 2022") for line in lines)

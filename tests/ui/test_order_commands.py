@@ -47,6 +47,7 @@ def test_fronts_and_proofs_are_of_orders(shown: Shown) -> None:
     proof = shown("certify", "last")
     assert "a front of" in proof
     assert "networks of whole ports" not in proof
+    assert "each order" in proof
     if "lacks" in proof:
         assert "within 1 % of a row in every objective" in proof
     assert "or comes within 1 % of, in every objective" in shown("show", "last")

@@ -128,8 +128,9 @@ def _show_proof(found: FrontProof, front: Front, problem: Problem) -> None:
     if not found.waiting:
         lacks = f"lacks {found.missing:,} of the {counted(found.exact, front.noun)} of" if found.missing else "is"
         print(f"  exact front        this one {lacks} the exact one{_near_text(found)}")
-    print(f"  each design        {_spread(found)}")
-    print("                     in one objective, against designs as good in all others")
+    each = f"each {front.noun}"
+    print(f"  {each:<18} {_spread(found)}")
+    print(f"                     in one objective, against {front.noun}s as good in all others")
     plans = f" with {found.plans:,} plans" if found.plans > 1 else ""
     rest = f"bounds stand for {found.waiting:,} others" if found.waiting else "limits and bounds exclude the others"
     networks = "orders" if front.noun == "order" else "networks of whole ports"

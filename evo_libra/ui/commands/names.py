@@ -24,7 +24,7 @@ COMMANDS = {
         "diff",
         "Compare two designs: network, plan, where time and money go, and which one wins under which change.",
     ),
-    "draw": ("draw", "Draw the network of a design: its NPUs, switches and cables, tier by tier."),
+    "draw": ("draw", "Draw the network of a design or an order: its NPUs, switches and cables, tier by tier."),
     "evaluate": ("evaluate", "Evaluate one design: its time and cost, and where they come from."),
     "explain": (
         "explain",

@@ -168,18 +168,26 @@ def _charts(runs: Sequence[RunRecord], sources: Sequence[Source], notes: list[st
         }  # fmt: skip
         sizes = {name: len(group) for name, group in groups.items()}
         charts.insert(0, attainment_chart(compare(columns, values).attainment, sizes, columns))
-    charts += map(_of_systems, sources)
+    charts += [_of_systems(source, source.name if len(sources) > 1 else "") for source in _of_problems(sources)]
     return [chart for chart in charts if chart is not None]
 
 
-def _of_systems(source: Source) -> Chart | None:
+def _of_problems(sources: Sequence[Source]) -> list[Source]:
+    """Return the first result of each problem; its systems are those of all results of the problem."""
+    found: dict[str, Source] = {}
+    for source in sources:
+        found.setdefault("" if source.problem is None else source.problem.name, source)
+    return list(found.values())
+
+
+def _of_systems(source: Source, name: str) -> Chart | None:
     """Return the networks of each system of a result of orders; None of another."""
     from evo_libra.explain.system_views import system_rows
     from evo_libra.report.orders import systems_chart
 
     if source.problem is None or source.problem.book is None:
         return None
-    return systems_chart(system_rows(source.problem), source.front.objectives[0])
+    return systems_chart(system_rows(source.problem), source.front.objectives[0], name)
 
 
 def _courses(groups: Mapping[str, Sequence[RunRecord]]) -> dict[str, list[FloatArray]]:

@@ -189,12 +189,13 @@ def _show_times(found: Rescored, front: Front, problem: Problem, other: Problem,
         _plot([Series(cost, time, label) for time, label in zip(times, (before, after), strict=True)], column)
     shown = Front(frame, front.objectives).spread(rows)
     unit, size = time_unit(float(np.median(times[1])))
+    shape = "order" if front.noun == "order" else "network"
     print_table(
         f"{len(shown)} of {counted(len(front), front.noun)}; rank 1 is the fastest",
         ("id", *(f"{what}\n{model}" for what in (f"{name} [{unit}]", "rank") for model in (before, after)),
-         "on\nfront", "network"),
+         "on\nfront", shape),
         [_time_cells(row, column, size) for row in shown.to_dicts()],
-        left=("network",), fold=("network",),
+        left=(shape,), fold=(shape,),
     )  # fmt: skip
     ratio = times[1] / times[0]
     print(f"\n{name} under {after} is {ratio.min():.4g} to {ratio.max():.4g} times that under {before}, median "

@@ -55,6 +55,18 @@ def newest_year(texts: Mapping[str, str | None] | list[str | None]) -> int:
     return max((int(found) for text in values for found in _YEAR.findall(text or "")), default=0)
 
 
+def systems_with(npu: str) -> dict[str, str]:
+    """Return the products of the package that have an accelerator, with whether they can be ordered."""
+    from evo_libra.network.orders.catalog import load_products, products_names
+
+    catalogues = map(load_products, products_names())
+    return {name: one.order for each in catalogues for name, one in each.systems.items() if one.npu == npu}
+
+
+_STATES = ("buy", "rent", "own", "roadmap")
+"""States of sale; an accelerator has the first of those of its systems."""
+
+
 def show_stale(year: int) -> None:
     """Print the entries whose newest source is older than a year."""
     rows = [(entry.kind, entry.name, entry.order, str(entry.year)) for entry in stale_entries(year)]
@@ -71,7 +83,9 @@ def _accelerators() -> Iterator[Entry]:
                   "kernels.attention": npu.attention}  # fmt: skip
         missing = [key for key, value in absent.items() if value is None]
         missing += [f"kernels.{precision}" for precision in npu.peak if precision not in npu.gemm]
-        yield Entry("accelerator", name, newest_year(npu.sources), missing=tuple(missing))
+        states = systems_with(name).values()
+        order = next((state for state in _STATES if state in states), "")
+        yield Entry("accelerator", name, newest_year(npu.sources), order, missing=tuple(missing))
 
 
 def _products() -> Iterator[Entry]:

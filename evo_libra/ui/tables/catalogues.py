@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from evo_libra.ui.tables.ages import newest_year
+from evo_libra.ui.tables.ages import newest_year, systems_with
 from evo_libra.ui.tables.output import new_console, print, print_narrow, print_table
 from evo_libra.ui.tables.parts import figure, show_part_sources, show_parts
 from evo_libra.ui.tables.products import show_product_sources, show_products
@@ -129,6 +129,8 @@ def _show_accelerator(name: str, entry: Mapping[str, Any]) -> None:
     _print_figures(f"accelerator {name}, newest source of {newest_year(_given(entry))}", figures)
     from evo_libra.network.catalog.accelerators import accelerator
 
+    systems = ", ".join(f"{system} ({order})" for system, order in systems_with(name).items())
+    _print_text(f"in {systems}" if systems else "in no product of the package")
     if defaults := accelerator(name).class_defaults():
         _print_text(f"default of the class, not measured: {', '.join(f'kernels.{kind}' for kind in defaults)}")
 
