@@ -53,6 +53,17 @@ def test_fronts_and_proofs_are_of_orders(shown: Shown) -> None:
     assert "or comes within 1 % of, in every objective" in shown("show", "last")
 
 
+def test_families_and_comparisons_are_of_orders(shown: Shown) -> None:
+    families = shown("front", "last", "--families")
+    assert re.search(r"\d systems? of \d+ orders on the front", families)
+    assert "designs" not in families
+    for engine in ("nsga2", "random"):
+        shown("search", "buy.yaml", "--engine", engine, "--evaluations", "2000", "--no-plot", "--out", "other")
+    compared = shown("compare", "engine:nsga2,random", "--out", "other")
+    assert "orders ┃" in compared
+    assert "designs" not in compared
+
+
 def test_the_networks_of_systems_fit_a_terminal_in_one_unit(shown: Shown, capsys: pytest.CaptureFixture[str]) -> None:
     text = shown("front", "last", "--systems")
     assert "[MUSD]" in text

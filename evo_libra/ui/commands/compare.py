@@ -27,7 +27,7 @@ _MAX_KEYS = 5
 _CELL = 10
 _EACH = "over seeds; hypervolume and epsilon against all runs together"
 _EPSILON = "epsilon: factor by which a row would have to be better to dominate a column"
-_COVERAGE = "coverage: share of a column's designs that a row dominates"
+_COVERAGE = "coverage: share of a column's front that a row dominates"
 
 
 @app.command
@@ -79,6 +79,7 @@ class _Problem:
     references : name and objectives of the reference designs, and what each group is better by, in rows.
     note : a sentence on the work of an iteration; empty where the work is the same for all.
     rates : max sequences per second of each group; empty where the work is the same for all, or not known.
+    noun : what its rows are.
     """
 
     name: str
@@ -90,6 +91,7 @@ class _Problem:
     better: Mapping[str, Sequence[Mapping[str, Any]]]
     note: str
     rates: Mapping[str, float]
+    noun: str = "design"
 
 
 def _problems(runs: Sequence[RunRecord]) -> list[_Problem]:
@@ -142,6 +144,7 @@ def _problem(runs: Sequence[RunRecord], subjects: Sequence[Subject]) -> _Problem
     return _Problem(
         name=runs[0].problem, identity=subjects[0].problem, objectives=named, groups=groups, values=values,
         references=references, better=better, note=note, rates=rates,
+        noun=next(front.noun for each in fronts.values() for front in each),
     )  # fmt: skip
 
 
@@ -260,7 +263,7 @@ def _show(found: Comparison, problem: _Problem) -> None:
         print(f"A plot has room for {_MAX_SERIES}; name fewer runs to see the others.")
     print_table(
         _EACH,
-        ("", "runs", "designs", "hypervolume", "+-", "best", "epsilon", "best"),
+        ("", "runs", f"{problem.noun}s", "hypervolume", "+-", "best", "epsilon", "best"),
         [[_letter(index), *_cells(runs)] for index, runs in enumerate(found.runs.values())],
     )
     for index, name in enumerate(found.runs):

@@ -190,9 +190,11 @@ def _show_families(found: Front, name: str) -> None:
     rows = _family_rows(found)
     columns = found.objectives
     units = {column: unit_of(column, found.frame[column].to_list()) for column in columns}
+    shape = "system" if found.noun == "order" else "network"
+    kinds = counted(len(rows), *(("system",) if found.noun == "order" else ("topology", "topologies")))
     print_table(
-        f"{name}: {counted(len(rows), 'topology', 'topologies')} of {counted(len(found), 'design')} on the front",
-        ("network", "designs", "ids", *(_head(column, unit) for column, (unit, _) in units.items())),
+        f"{name}: {kinds} of {counted(len(found), found.noun)} on the front",
+        (shape, f"{found.noun}s", "ids", *(_head(column, unit) for column, (unit, _) in units.items())),
         [
             [
                 row["family"], f"{row['designs']:,}", _range(str(row["first_id"]), str(row["last_id"])),
@@ -200,7 +202,7 @@ def _show_families(found: Front, name: str) -> None:
             ]
             for row in rows
         ],
-        left=("network",), min_width=_MIN_WIDTH,
+        left=(shape,), min_width=_MIN_WIDTH,
     )  # fmt: skip
 
 
