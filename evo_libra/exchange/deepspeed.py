@@ -130,8 +130,8 @@ def _left(of: TrainedPlan) -> Iterator[str]:
         yield f"{of.value('vp')} virtual stages of each NPU: DeepSpeed's pipeline has one"
     if of.value("recompute") != NONE:
         yield f"recompute {RECOMPUTE[of.value('recompute')]}: the training script sets it"
-    if of.setup.precision == "fp8":
-        yield "fp8 in linear layers: the training script sets it"
+    if of.setup.precision != "bf16":
+        yield f"{of.setup.precision} in linear layers: the training script sets it"
     if of.value("optimizer") not in (0, *_DEVICES):
         yield f"the optimizer in {PLACEMENTS[of.value('optimizer')]}: DeepSpeed has it on NPUs, hosts or SSDs"
     if of.value("optimizer") == NVME:

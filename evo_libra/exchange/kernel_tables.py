@@ -25,10 +25,11 @@ WORDS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Kinds of tables, and the columns of words that each has."""
 
-PRECISIONS = {"float16": "bf16", "bfloat16": "bf16", "half": "bf16", "fp8": "fp8"}
+PRECISIONS = {"float16": "bf16", "bfloat16": "bf16", "half": "bf16", "fp8": "fp8", "nvfp4": "fp4"}
 """Types of a table -> precisions; products of other types, such as fp8_block, are other kernels, and are left out."""
 
-_LATENCY, _DEVICE = "latency", "device"
+_LATENCY, _DEVICE, _WINDOW, _CACHE = "latency", "device", "window_size", "kv_cache_dtype"
+_OPTIONAL = (_DEVICE, _WINDOW, _CACHE)
 _MILLI = 1e-3
 _MOST_SECONDS = 1e6
 _MOST = 10**15
@@ -83,7 +84,7 @@ def _kind_of(head: list[str], file: str) -> str:
 
 def _cells(reader: Iterator[list[str]], head: list[str], kind: str, file: str) -> Iterator[tuple[dict[str, Any], str]]:
     """Yield each row with its sizes and seconds, and its type."""
-    known = (*WORDS[kind], *SIZES[kind], _LATENCY, *((_DEVICE,) if _DEVICE in head else ()))
+    known = (*WORDS[kind], *SIZES[kind], _LATENCY, *(name for name in _OPTIONAL if name in head))
     places = {name: head.index(name) for name in known}
     for line, row in enumerate(reader, 2):
         if not row:
@@ -94,7 +95,15 @@ def _cells(reader: Iterator[list[str]], head: list[str], kind: str, file: str) -
         sizes = {name: _size(cells[name], name, file, line) for name in SIZES[kind]}
         words = {name: cells[name] for name in WORDS[kind]}
         words |= {_DEVICE: cells[_DEVICE]} if _DEVICE in cells else {}
-        yield {**sizes, **words, "seconds": _seconds(cells[_LATENCY], file, line)}, words[WORDS[kind][0]]
+        yield {**sizes, **words, "seconds": _seconds(cells[_LATENCY], file, line)}, _type_of(cells, kind)
+
+
+def _type_of(cells: Mapping[str, str], kind: str) -> str:
+    """Return the type of a row; attention within a window, or on a cache of another type, is another kernel."""
+    own = cells[WORDS[kind][0]]
+    if cells.get(_WINDOW, "0") not in ("0", ""):
+        return f"{own} within a window"
+    return own if cells.get(_CACHE, own) == own else f"{own} on a cache of {cells[_CACHE]}"
 
 
 def _size(text: str, column: str, file: str, line: int) -> int:

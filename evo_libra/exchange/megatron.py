@@ -76,7 +76,7 @@ LAYERS = ("moe-layer-freq", "moe_layer_freq")
 STRATEGY = ("data-parallel-sharding-strategy", "")
 DROPOUT = ("hidden-dropout", "hidden_dropout")
 EXPERT_TENSOR = ("expert-tensor-parallel-size", "expert_tensor_parallel_size")
-FP8 = "fp8-format"
+FP8, RECIPE, MXFP8 = "fp8-format", "fp8-recipe", "mxfp8"
 OFFLOAD, OFFLOAD_PART = "optimizer-cpu-offload", "optimizer-offload-fraction"
 EACH_NODE = ("nproc-per-node", "gpus-per-node", "ntasks-per-node")
 NODES = ("nnodes", "nodes")
@@ -199,8 +199,8 @@ def parallelism_of(names: Names, layers: int) -> dict[str, int]:
     return found
 
 
-def training_of(names: Names, *, sharded: bool, low: bool) -> dict[str, Any]:
-    """Return how the model is trained, with the states `sharded`, and linear layers in a `low` precision, or not."""
+def training_of(names: Names, *, sharded: bool, precision: str) -> dict[str, Any]:
+    """Return how the model is trained, with the states `sharded`, and linear layers in a precision."""
     granularity = names.keys.choice({"full": "full", "selective": "selective"}, *names.path(_GRANULARITY))
     selective = names.flag("recompute_attention")
     bf16, fp16, precise, rounded = (names.flag(name) for name in ("bf16", "fp16", "fp32_gradients", "bf16_gradients"))
@@ -214,7 +214,7 @@ def training_of(names: Names, *, sharded: bool, low: bool) -> dict[str, Any]:
     dropout, attention = names.keys.share(*names.path(DROPOUT)), names.keys.choice(BACKENDS, *names.path(BACKEND))
     return without_none({
         "sequence": names.needed("sequence"), "global_batch": names.size("global_batch"),
-        "micro_batch": names.size("micro_batch"), "precision": "fp8" if low else "bf16",
+        "micro_batch": names.size("micro_batch"), "precision": precision,
         "gradients": "bf16" if rounded or (fp16 and not (bf16 or precise)) else "fp32",
         "recompute": granularity or ("selective" if selective else "none"),
         "sequence_parallel": names.flag("sequence_parallel"), "zero": int(sharded) if stage is None else stage,
@@ -271,9 +271,16 @@ def _read_arguments(source: Source) -> Draft:
         why = "is not carried over; `training.optimizer.placement` says it, with hosts in `system`"
         keys.unsupported((OFFLOAD,), why)
         keys.raw(OFFLOAD_PART)
-    low = keys.raw(FP8) is not None or bool(keys.flag("fp8"))
-    training = training_of(names, sharded=names.flag("distributed_optimizer"), low=low)
+    training = training_of(names, sharded=names.flag("distributed_optimizer"), precision=_precision_of(keys))
     return draft_of(names, generator, training, _first(keys, EACH_NODE), _first(keys, NODES))
+
+
+def _precision_of(keys: Keys) -> str:
+    """Return the precision of linear layers; of the recipes of fp8 one is another kernel, with scales of blocks."""
+    low, recipe = keys.raw(FP8) is not None or bool(keys.flag("fp8")), keys.raw(RECIPE)
+    if not low:
+        return "bf16"
+    return MXFP8 if recipe == MXFP8 else "fp8"
 
 
 def _is_arguments(source: Source) -> bool:

@@ -16,9 +16,11 @@ from evo_libra.exchange.megatron import (
     FLAGS,
     FP8,
     LAYERS,
+    MXFP8,
     OFFLOAD,
     OFFLOAD_PART,
     OPTIONS,
+    RECIPE,
     SHARDING,
     STRATEGY,
     USUAL,
@@ -112,6 +114,9 @@ def _precision(of: TrainedPlan) -> Iterator[Words]:
     yield from _flags(bf16=True, fp32_gradients=precise, bf16_gradients=not precise)
     if of.setup.precision == "fp8":
         yield f"--{FP8}", "hybrid"
+    if of.setup.precision == MXFP8:
+        yield f"--{FP8}", "e4m3"
+        yield f"--{RECIPE}", MXFP8
     recompute = of.value("recompute")
     if recompute == SELECTIVE:
         yield "--recompute-granularity", "selective"

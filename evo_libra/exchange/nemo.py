@@ -147,7 +147,7 @@ def _is_sharded(keys: Keys) -> bool:
 def _training(names: Names) -> dict[str, Any]:
     """Return the settings of NeMo's own keys, besides those of Megatron-LM."""
     keys = names.keys
-    found = training_of(names, sharded=_is_sharded(keys), low=bool(keys.flag("model", "fp8")))
+    found = training_of(names, sharded=_is_sharded(keys), precision="fp8" if keys.flag("model", "fp8") else "bf16")
     between = keys.flag("model", "overlap_p2p_comm")
     found["overlap"] |= {} if between is None else {"pp": between}
     found["overlap"]["dp"] |= bool(keys.flag("model", "optim", "overlap_grad_sync"))

@@ -106,7 +106,7 @@ def _parts(base: Accelerator, tables: Sequence[KernelTable]) -> dict[str, list[M
     collectives = [row for table in tables if table.kind == COLLECTIVES for row in table.rows]
     wide = [row for row in products if min(row["n"], row["k"]) >= LARGE]
     found = {"kernels.decode": [row for row in wide if row["m"] <= FEW and row["precision"] == "bf16"]}
-    for precision in ("bf16", "fp8"):
+    for precision in ("bf16", "fp8", "fp4"):
         mine = [row for row in wide if row["m"] >= LARGE and row["precision"] == precision]
         if mine:
             base.peak_rate(precision)

@@ -39,7 +39,8 @@ _MICRO = 1e-6
 def _samples(kernel: str, npu: str, precision: str | None = None) -> list[Mapping[str, Any]]:
     found: list[Mapping[str, Any]] = []
     for measured in published("kernel_measurements.json")["sets"]:
-        ours = measured["kernel"] == kernel and measured["npu"] == npu and not measured["software"].startswith("VLLM")
+        other = kernel == "gemm" and measured["software"].startswith("VLLM")
+        ours = measured["kernel"] == kernel and measured["npu"] == npu and not other
         if ours and (precision is None or measured["precision"] == precision):
             found += [dict(zip(measured["columns"], row, strict=True)) for row in measured["rows"]]
     return found
@@ -107,20 +108,28 @@ def _source(
 
 
 _MEASURED = "TensorRT-LLM and NCCL, measured by ai-dynamo/aiconfigurator"
+_UNSEEN = "rows that the fit has not seen"
+_SEEN_CHIPS = ("a100-80gb", "h100-80gb")
+_CHIPS = (*_SEEN_CHIPS, "b200", "gb200", "b300", "gb300", "l40s-48gb", "rtx-pro-6000")
+_PRECISIONS = ("bf16", "fp8", "mxfp8", "fp4")
+
+
+def _note(npu: str) -> str:
+    return "" if npu in _SEEN_CHIPS else _UNSEEN
+
 
 KERNELS = tuple(
     _source(f"products-{precision}", npu, f"{npu}, {precision}: products of 1,024 and more rows, {_MEASURED}",
-            partial(_products, npu, precision, large=True))
-    for npu, precision in (("a100-80gb", "bf16"), ("h100-80gb", "bf16"), ("h100-80gb", "fp8"), ("b200", "bf16"),
-                           ("b200", "fp8"))
+            partial(_products, npu, precision, large=True), _note(npu))
+    for npu in _CHIPS for precision in _PRECISIONS if _samples("gemm", npu, precision)
 ) + tuple(
     _source("decode-products", npu, f"{npu}: products of up to 64 rows, {_MEASURED}",
-            partial(_products, npu, "bf16", large=False))
-    for npu in LINKS
+            partial(_products, npu, "bf16", large=False), _note(npu))
+    for npu in _CHIPS
 ) + tuple(
     _source("attention", npu, f"{npu}: fused attention of 1,024 and more tokens, {_MEASURED}",
-            partial(_attention, npu))
-    for npu in ("a100-80gb", "h100-80gb")
+            partial(_attention, npu), _note(npu))
+    for npu in _CHIPS
 ) + tuple(
     _source("nccl", npu, f"{npu}: collectives of 8 in a server, {_MEASURED}", partial(_collectives, npu),
             "from 30 MB on")

@@ -95,6 +95,8 @@ def test_layers_of_a_virtual_stage_say_how_many_there_are() -> None:
     ("--use-distributed-optimizer --data-parallel-sharding-strategy no_shard", "zero", 0),
     ("", "precision", "bf16"),
     ("--fp8-format hybrid", "precision", "fp8"),
+    ("--fp8-format hybrid --fp8-recipe delayed", "precision", "fp8"),
+    ("--fp8-format e4m3 --fp8-recipe mxfp8", "precision", "mxfp8"),
     ("", "gradients", "fp32"),
     ("--bf16", "gradients", "fp32"),
     ("--fp16", "gradients", "bf16"),

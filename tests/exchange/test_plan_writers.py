@@ -83,6 +83,7 @@ def test_arguments_of_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
      ["--recompute-granularity full", "--recompute-method uniform", "--recompute-num-layers 1"], []),
     ({"setup": {"gradient_bytes": 2.0}}, ["--grad-reduce-in-bf16"], ["--accumulate-allreduce-grads-in-fp32"]),
     ({"setup": {"precision": "fp8"}}, ["--fp8-format hybrid"], []),
+    ({"setup": {"precision": "mxfp8"}}, ["--fp8-format e4m3", "--fp8-recipe mxfp8"], []),
     ({"setup": {"fused_attention": False}}, ["--attention-backend unfused"], ["--attention-backend flash"]),
     ({"setup": {"dropout": True}}, ["--attention-dropout 0.1", "--hidden-dropout 0.1"],
      ["--attention-dropout 0.0", "--hidden-dropout 0.0"]),

@@ -259,6 +259,8 @@ def test_two_workloads_have_a_plan_each(tmp_path: Path) -> None:
         ({"zero": [0, 4]}, {}, "training.zero[1]: found 4"),
         ({"global_batch": 5}, {"tp": "any"}, "no plan is possible"),
         ({"precision": ["bf16", "int8"]}, {}, "precision"),
+        ({"precision": "nvfp4"}, {}, "training.precision: found 'nvfp4' (text); allowed: bf16, fp8, mxfp8"),
+        ({"precision": "mxfp8"}, {}, "training.precision: found mxfp8; h100-80gb has kernel constants for bf16, fp8"),
         ({}, {"tp": "all"}, "parallelism.tp: found 'all' (text); allowed: any"),
     ],
 )

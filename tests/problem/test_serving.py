@@ -188,6 +188,7 @@ MISTAKES = [
     ({"parallelism": {"tp": 1, "cp": 2}}, "parallelism.cp: serving has no cp; allowed: tp, pp, ep, dp"),
     ({"serving": {"output": 1}}, "serving.output: found 1 (number), a number of at least 2 is needed"),
     ({"serving": {"weights": "fp4"}}, "serving.weights"),
+    ({"serving": {"weights": "nvfp4"}}, "serving.weights: found nvfp4; h100-80gb has kernel constants for bf16, fp8;"),
     (
         {"serving": {"requests": "normal", "input": None, "output": None}},
         "requests: found normal; allowed: fixed, exponential, or a .csv file",

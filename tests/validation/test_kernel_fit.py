@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from designs import design_file
 from hypothesis import given, settings
@@ -33,7 +34,7 @@ HEADS = {
     "attention-prefill": ("attn_dtype", "batch_size", "isl", "num_heads", "num_key_value_heads", "head_dim"),
     "nccl": ("nccl_dtype", "op_name", "num_gpus", "message_size"),
 }
-TYPES = {"bf16": "float16", "fp8": "fp8"}
+TYPES = {"bf16": "float16", "fp8": "fp8", "fp4": "nvfp4"}
 DEVICE = ("TRTLLM", "1.2.0", "NVIDIA H100")
 
 
@@ -51,7 +52,9 @@ def measured(npu: str) -> list[str]:
     sets = [one for one in published("kernel_measurements.json")["sets"] if one["npu"] == npu]
     return [
         table_text(one["kernel"], one.get("precision", "bf16"), one["rows"])
-        for one in sets if one["kernel"] in HEADS and not one["software"].startswith("VLLM")
+        for one in sets
+        if one["kernel"] in HEADS and one.get("precision", "bf16") in TYPES
+        and not (one["kernel"] == "gemm" and "VLLM" in one["software"])
     ]  # fmt: skip
 
 
@@ -60,18 +63,24 @@ def fits_of(npu: str, texts: Iterable[str]) -> dict[str, KernelFit]:
     return {fit.key: fit for fit in fit_kernels(accelerator(npu), tables)}
 
 
-@pytest.mark.parametrize(("npu", "worst"), [("a100-80gb", 0.10), ("h100-80gb", 0.10), ("b200", 0.12)])
+@pytest.mark.parametrize(("npu", "worst"), [
+    ("a100-80gb", 0.10), ("h100-80gb", 0.10), ("b200", 0.10), ("gb200", 0.10), ("b300", 0.10), ("gb300", 0.10),
+    ("l40s-48gb", 0.10), ("rtx-pro-6000", 0.10),
+])  # fmt: skip
 def test_samples_have_the_plateaus_of_the_catalogue(npu: str, worst: float) -> None:
     """The catalogue's were fitted to whole tables; samples have 50 to 200 of their rows of each kind."""
     known, fits = accelerator(npu), fits_of(npu, measured(npu))
-    for precision in known.gemm.keys() & {"bf16", "fp8"}:
+    for precision in known.gemm.keys() & {"bf16", "fp8", "fp4"}:
         fit = fits.get(f"kernels.{precision}")
         if fit is not None:
             assert fit.constants["plateau"] == pytest.approx(known.gemm[precision].plateau, abs=0.035)
             assert fit.constants["fixed_us"] == pytest.approx(known.gemm[precision].fixed * 1e6)
             assert fit.median < worst
     if "kernels.fp8" in fits:
-        assert fits["kernels.fp8"].constants["quantisation"] == pytest.approx(known.gemm["fp8"].quantisation, rel=0.05)
+        quantised = fits["kernels.fp8"].constants["quantisation"]
+        # Of the cards' products it is 1 to 2 % of the time, so that a sample says it to a byte.
+        near = 1.0 if npu in {"l40s-48gb", "rtx-pro-6000"} else 0.0
+        assert quantised == pytest.approx(known.gemm["fp8"].quantisation, rel=0.05, abs=near)
     decode = known.decode_constants()
     assert fits["kernels.decode"].constants["bandwidth"] == pytest.approx(decode.bandwidth, abs=0.1)
 
@@ -137,6 +146,30 @@ def test_the_command_prints_an_accelerator_that_a_problem_file_takes(
     assert [fit["key"] for fit in found["fits"]] == ["kernels.decode", "kernels.bf16"]
     problem = load_problem(design_file("llama3-405b-16k"), [f"npu={json.dumps(entry)}"])
     assert problem.name == "llama3-405b-16k"
+
+
+def test_attention_within_a_window_and_on_another_cache_is_left_out() -> None:
+    head = "attn_dtype,kv_cache_dtype,window_size,batch_size,isl,num_heads,num_key_value_heads,head_dim,latency\n"
+    rows = ["bfloat16,bfloat16,0", "bfloat16,bfloat16,128", "bfloat16,fp8,0", "fp8,fp8,0"]
+    table = read_kernel_table(head + "".join(f"{row},1,2048,32,8,128,0.5\n" for row in rows), "table")
+    assert [row["precision"] for row in table.rows] == ["bf16", "fp8"]
+    assert table.left == {"bfloat16 within a window": 1, "bfloat16 on a cache of fp8": 1}
+
+
+def test_a_table_in_parquet_gives_what_the_same_table_with_commas_gives(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = tmp_path / "gemm_perf.txt"
+    text.write_text(measured("b300")[0])
+    pl.read_csv(text).write_parquet(tmp_path / "gemm_perf.parquet")
+    found = []
+    for path in (text, tmp_path / "gemm_perf.parquet"):
+        assert run(["fit-npu", str(path), "--npu", "b300", "--json"]) == 0
+        found.append(json.loads(capsys.readouterr().out)["fits"])
+    assert found[0] == found[1]
+    (tmp_path / "other.parquet").write_text("no table")
+    assert run(["fit-npu", str(tmp_path / "other.parquet"), "--npu", "b300"]) != 0
+    assert "other.parquet: is no table in Parquet" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("text", "sentence"), [

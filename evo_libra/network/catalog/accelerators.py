@@ -34,8 +34,8 @@ from evo_libra.network.catalog.parts import load_parts_spec
 
 ACCELERATORS_FILE = Path(__file__).parent / "accelerators.yaml"
 
-Precision = Literal["bf16", "fp8", "fp4", "int8"]
-PRECISIONS: tuple[Precision, ...] = ("bf16", "fp8", "fp4", "int8")
+Precision = Literal["bf16", "fp8", "mxfp8", "fp4", "int8"]
+PRECISIONS: tuple[Precision, ...] = ("bf16", "fp8", "mxfp8", "fp4", "int8")
 
 _PARTS = "parts-2024"
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9.-]*$"
@@ -57,7 +57,8 @@ class KernelsSpec(StrictModel):
 
     bf16: GemmConstants | None = Field(None, description="products in bf16")
     fp8: GemmConstants | None = Field(None, description="products in fp8")
-    fp4: GemmConstants | None = Field(None, description="products in fp4")
+    mxfp8: GemmConstants | None = Field(None, description="products in fp8 with scales of blocks (MXFP8)")
+    fp4: GemmConstants | None = Field(None, description="products in fp4 with scales of blocks (NVFP4)")
     int8: GemmConstants | None = Field(None, description="products in int8")
     decode: DecodeConstants | None = Field(None, description="products with few rows, as in decoding")
     attention: AttentionConstants | None = Field(None, description="fused attention")

@@ -18,7 +18,7 @@ from evo_libra.network.orders.lengths import rows_of
 from evo_libra.network.orders.modes import Modes, modes_of
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import ProductsSpec, RoomSpec
-from evo_libra.network.orders.racks import room_of
+from evo_libra.network.orders.racks import room_of, system_of
 from evo_libra.network.orders.tor_racks import systems_of_rack
 from evo_libra.network.orders.tree import Tree
 
@@ -80,7 +80,7 @@ def layout_of(order: Order, tree: Tree, products: ProductsSpec) -> Layout:
         return Layout(0)
     held = systems_of_rack(order, products)
     if not tree.tiers:
-        return Layout(-(-order.count // held))
+        return Layout(-(-order.count // held) * system_of(order.system, products).racks)
     cabling, floor = _Cabling(order, tree, products, modes_of(order, products)), floor_of(order, tree, products)
     metres = lengths_of(floor)
     to_leaves = ((room_of(products).in_rack_m, 1),) if floor.block.inside else metres.leaf

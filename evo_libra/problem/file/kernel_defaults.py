@@ -9,6 +9,7 @@ from evo_libra.network.catalog.accelerator import ATTENTION, DECODING, Accelerat
 from evo_libra.network.catalog.accelerators import load_accelerators
 from evo_libra.problem.file.spec import WorkloadSpec
 from evo_libra.timing.quirks import Quirk
+from evo_libra.workload.serving.serving_setup import products_of
 
 _NAMES = {DECODING: "decoding", ATTENTION: "attention"}
 _OF = {DECODING: "their memory bandwidth in decoding", ATTENTION: "their peak in attention"}
@@ -45,7 +46,7 @@ def _run(workloads: Sequence[WorkloadSpec]) -> Collection[str]:
         if spec.training is not None:
             found |= {*_listed(spec.training.precision), ATTENTION}
         if spec.serving is not None:
-            found |= {*_listed(spec.serving.weights), ATTENTION, DECODING}
+            found |= {*map(products_of, _listed(spec.serving.weights)), ATTENTION, DECODING}
     return found
 
 

@@ -26,7 +26,7 @@ from evo_libra.workload.plans.placement import ORDER
 from evo_libra.workload.serving.lengths import NAMED, Lengths, exponential_lengths, fixed_lengths, read_lengths
 from evo_libra.workload.serving.serving_plans import DEGREES
 from evo_libra.workload.serving.serving_rules import ServingSpace, serving_mistakes
-from evo_libra.workload.serving.serving_setup import EmbeddingAndHeadTraffic, ServingSetup
+from evo_libra.workload.serving.serving_setup import EmbeddingAndHeadTraffic, ServingSetup, products_of
 from evo_libra.workload.serving.serving_step import serving_advice
 from evo_libra.workload.serving.serving_table import ServingTable, serving_table
 from evo_libra.workload.serving.stacks import SERVING_STACKS, ServingStack
@@ -132,7 +132,7 @@ def kernel_mistakes(npu: Accelerator, serving: ServingSpec) -> Iterator[tuple[Ke
     """Yield what the accelerator does not have for serving."""
     if not _weights(npu, serving):
         given, known = ", ".join(values_of(serving.weights)), ", ".join(npu.gemm) or "none"
-        rule = "products of fp8 weights run in fp8, all others in bf16"
+        rule = "products of fp8 weights run in fp8, those of nvfp4 in fp4, all others in bf16"
         yield ("serving", "weights"), f"found {given}; {npu.name} has kernel constants for {known}; {rule}"
     for what, there in (("products with few rows, as in decoding", npu.decode), ("fused attention", npu.attention)):
         if there is None:
@@ -141,7 +141,7 @@ def kernel_mistakes(npu: Accelerator, serving: ServingSpec) -> Iterator[tuple[Ke
 
 def _weights(npu: Accelerator, serving: ServingSpec) -> list[str]:
     """Return those precisions of weights that an accelerator has kernel constants for."""
-    return [one for one in values_of(serving.weights) if ("fp8" if one == "fp8" else "bf16") in npu.gemm]
+    return [one for one in values_of(serving.weights) if products_of(one) in npu.gemm]
 
 
 def _key_mistakes(spec: WorkloadSpec, serving: ServingSpec) -> Iterator[tuple[KeyPath, str]]:

@@ -55,7 +55,7 @@ else:
 
 
 Order = Annotated[GroupOrder, Field(min_length=4, max_length=4), AfterValidator(_every_group)]
-Precision = Literal["bf16", "fp8"]
+Precision = Literal["bf16", "fp8", "mxfp8"]
 Zero = Annotated[int, Field(ge=0, le=3)]
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evo_libra.errors import InputError
+from evo_libra.errors import InputError, Mistake
 from evo_libra.ui.commands.shared import Json, app
 from evo_libra.ui.tables.output import print, print_file, print_json, print_table
 
@@ -27,19 +27,19 @@ def fit_npu(*tables: Path, npu: str, as_json: Json = False) -> int:
     Parameters
     ----------
     tables:
-        Tables of aiconfigurator: gemm_perf.txt, context_attention_perf.txt, nccl_perf.txt, or some with their columns.
+        Tables of aiconfigurator, as Parquet or with commas: gemm_perf.parquet, context_attention_perf.parquet,
+        nccl_perf.parquet, or some with their columns.
     npu:
         Accelerator of the catalogue whose peak rates, memory and ports hold.
     """
     from evo_libra.exchange.kernel_tables import read_kernel_table
-    from evo_libra.files.source import read_text
     from evo_libra.network.catalog.accelerators import accelerator
     from evo_libra.validation.kernel_fit import fit_kernels
 
     if not tables:
-        raise InputError("files are needed: TABLES of measured kernels, such as gemm_perf.txt")
+        raise InputError("files are needed: TABLES of measured kernels, such as gemm_perf.parquet")
     base = accelerator(npu)
-    found = {path: read_kernel_table(read_text(path, _MOST_BYTES), str(path)) for path in tables}
+    found = {path: read_kernel_table(_read(path), str(path)) for path in tables}
     fits = fit_kernels(base, list(found.values()))
     devices = sorted({device for table in found.values() for device in table.devices})
     entry = _entry(npu, fits, [*(path.name for path in tables), *devices])
@@ -50,6 +50,20 @@ def fit_npu(*tables: Path, npu: str, as_json: Json = False) -> int:
     print_file(_text(entry))
     _show(fits, found)
     return 0
+
+
+def _read(path: Path) -> str:
+    """Return a table with commas, also of a Parquet file."""
+    from evo_libra.files.source import read_text
+
+    if path.suffix != ".parquet":
+        return read_text(path, _MOST_BYTES)
+    import polars as pl
+
+    try:
+        return pl.read_parquet(path).write_csv()
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(Mistake(f"is no table in Parquet: {str(error).splitlines()[0]}", str(path))) from None
 
 
 def _entry(npu: str, fits: Sequence[KernelFit], sources: Sequence[str]) -> dict[str, Any]:

@@ -11,6 +11,9 @@ from evo_libra.network.catalog.accelerator import Accelerator
 
 Array = FloatArray | float
 
+ELEMENT_BYTES = {"fp8": 1.0, "mxfp8": 1.0 + 1.0 / 32.0, "fp4": 0.5 + 1.0 / 16.0}
+"""Bytes of an element of a product by precision, 2 of others; 32 in MXFP8 and 16 in NVFP4 share a scale of one byte."""
+
 _UNFUSED_RATE = 0.75
 """Rate of the batched products of unfused attention and of chunks over that of large ones (assumed)."""
 
@@ -68,7 +71,7 @@ class Kernels:
 
         The gradient of a weight is accumulated: it reads and writes that many bytes of each.
         """
-        one = 1 if precision == "fp8" else 2
+        one = ELEMENT_BYTES.get(precision, 2.0)
         work = 2.0 * m * n * k / self.rate(precision)
         activations, outputs, weights = m * k, m * n, k * n
         constants = self.accelerator.gemm_constants(precision)

@@ -11,7 +11,7 @@ from evo_libra.arrays import FloatArray
 from evo_libra.collective import Collective
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.workload.models.decoder import Decoder
-from evo_libra.workload.models.kernels import Array, Kernels
+from evo_libra.workload.models.kernels import ELEMENT_BYTES, Array, Kernels
 from evo_libra.workload.models.layers.sublayer import Cell
 from evo_libra.workload.serving.lengths import Lengths
 from evo_libra.workload.serving.stacks import ATTENTION, SERVING_STACKS, ServingStack
@@ -73,14 +73,22 @@ UNCOUNTED = EmbeddingAndHeadTraffic()
 """No traffic of either: the constants of software include what they cost."""
 
 
-WEIGHT_BYTES = {"bf16": 2.0, "fp8": 1.0, "int8": 1.0, "int4": 0.5}
-"""Bytes of a weight by precision. Products of int8 and int4 weights run in bf16: the weights alone are narrower."""
+WEIGHT_BYTES = {"bf16": 2.0, "fp8": 1.0, "int8": 1.0, "int4": 0.5, "nvfp4": ELEMENT_BYTES["fp4"]}
+"""Bytes of a weight by precision."""
+
+_PRODUCTS = {"fp8": "fp8", "nvfp4": "fp4"}
+"""Precision of the products of weights; those of others run in bf16, as the weights alone are narrower."""
 
 CACHE_BYTES = {"bf16": (2.0, 0.0), "fp8": (1.0, 0.0), "int8": (1.0, 4.0)}
 """Bytes of an element of the cache of keys and values by precision, and of the scale of each token and head."""
 
 RESERVED = 3.5e9
 """Bytes of an accelerator that software takes, as ai-dynamo/aiconfigurator (2025) counts them."""
+
+
+def products_of(weights: str) -> str:
+    """Return the precision that the products of weights of a precision run in."""
+    return _PRODUCTS.get(weights, "bf16")
 
 
 @dataclass(frozen=True)
@@ -115,7 +123,7 @@ class ServingSetup:
     @property
     def products(self) -> str:
         """The precision that products run in."""
-        return "fp8" if self.weights == "fp8" else "bf16"
+        return products_of(self.weights)
 
     @property
     def weight_bytes(self) -> float:

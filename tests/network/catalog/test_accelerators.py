@@ -23,6 +23,7 @@ from evo_libra.network.catalog.accelerators import (
     read_accelerator,
 )
 from evo_libra.network.catalog.parts import load_parts_spec
+from evo_libra.validation.kernels import product_seconds
 
 DATA = Path(evo_libra.__file__).parent / "validation" / "data"
 KERNELS = json.loads((DATA / "kernel_measurements.json").read_text())["sets"]
@@ -131,14 +132,44 @@ MEAN_ERRORS = {
     ("h100-80gb", "bf16", "TRTLLM 1.2.0rc5"): 0.06,
     ("h100-80gb", "fp8", "TRTLLM 1.2.0rc5"): 0.06,
     ("b200", "bf16", "TRTLLM 1.2.0rc5"): 0.07,
-    ("b200", "fp8", "TRTLLM 1.2.0rc5"): 0.075,
+    ("b200", "bf16", "TRTLLM 1.3.0rc20"): 0.07,
+    ("b200", "fp8", "TRTLLM 1.3.0rc20"): 0.06,
+    ("b200", "mxfp8", "TRTLLM 1.3.0rc20"): 0.055,
+    ("b200", "fp4", "TRTLLM 1.3.0rc20"): 0.08,
+    ("gb200", "mxfp8", "TRTLLM 1.3.0rc20"): 0.045,
+    ("b300", "mxfp8", "TRTLLM 1.3.0rc20"): 0.05,
+    ("gb300", "mxfp8", "TRTLLM 1.3.0rc20"): 0.045,
+    ("gb200", "bf16", "TRTLLM 1.3.0rc20"): 0.06,
+    ("gb200", "fp8", "TRTLLM 1.3.0rc20"): 0.05,
+    ("gb200", "fp4", "TRTLLM 1.3.0rc20"): 0.085,
+    ("b300", "bf16", "TRTLLM 1.3.0rc20"): 0.07,
+    ("b300", "fp8", "TRTLLM 1.3.0rc20"): 0.05,
+    ("b300", "fp4", "TRTLLM 1.3.0rc20"): 0.12,
+    ("gb300", "bf16", "TRTLLM 1.3.0rc20"): 0.045,
+    ("gb300", "fp8", "TRTLLM 1.3.0rc20"): 0.035,
+    ("gb300", "fp4", "TRTLLM 1.3.0rc20"): 0.115,
+    ("l40s-48gb", "bf16", "TRTLLM 1.3.0rc20"): 0.09,
+    ("l40s-48gb", "fp8", "TRTLLM 1.3.0rc20"): 0.095,
+    ("rtx-pro-6000", "bf16", "TRTLLM 1.3.0rc20"): 0.055,
+    ("rtx-pro-6000", "fp8", "TRTLLM 1.3.0rc20"): 0.075,
+    ("rtx-pro-6000", "fp4", "TRTLLM 1.3.0rc20"): 0.085,
 }
+"""Mean errors of large products; the fits have not seen a row of TensorRT-LLM 1.3.0rc20."""
+
+ELEMENT = {"bf16": 2, "fp8": 1, "mxfp8": 1.03125, "fp4": 0.5625}
+"""Bytes of an element; MXFP8 has 8 bits, and 8 for each 32 of them: 8.25 bits. NVFP4 has 4, and 8 for 16: 4.5 bits."""
+
+FEW_ERRORS = {
+    "a100-80gb": 0.06, "h100-80gb": 0.04, "b200": 0.08, "gb200": 0.08, "b300": 0.08, "gb300": 0.08,
+    "l40s-48gb": 0.04, "rtx-pro-6000": 0.02,
+}  # fmt: skip
+"""Median errors of products with few rows."""
 
 
 @pytest.mark.parametrize("measured", kernel_sets("gemm"))
 def test_large_products_are_as_fast_as_measured(measured: dict[str, Any]) -> None:
     it, precision = accelerator(measured["npu"]), measured["precision"]
-    constants, element = it.gemm_constants(precision), 1 if precision == "fp8" else 2
+    constants, element = it.gemm_constants(precision), ELEMENT[precision]
     assert constants.isolated is not None
     errors = []
     for m, n, k, us in measured["rows"]:
@@ -164,7 +195,7 @@ def test_products_with_few_rows_are_as_fast_as_measured(measured: dict[str, Any]
         if 0 < m <= 64 and min(n, k) >= 1024  # a row of the H100's has no rows
     ]
     assert len(errors) >= 50
-    assert median(errors) * 1e6 < {"a100-80gb": 0.06, "h100-80gb": 0.04, "b200": 0.13}[it.name]
+    assert median(errors) * 1e6 < FEW_ERRORS[it.name]
 
 
 @pytest.mark.parametrize("measured", kernel_sets("nccl"))
@@ -180,6 +211,23 @@ def test_large_collectives_of_eight_are_as_fast_as_measured(measured: dict[str, 
     assert len(errors) >= 5
     assert mean(map(abs, errors)) < 0.06
     assert max(map(abs, errors)) < 0.12
+
+
+@pytest.mark.parametrize(
+    ("name", "precision", "tflops"),
+    [
+        ("gb300", "bf16", 1843), ("gb300", "fp8", 2873), ("gb300", "fp4", 4599), ("b300", "bf16", 1485),
+        ("b300", "fp8", 2492), ("b300", "fp4", 4257), ("l40s-48gb", "bf16", 206), ("l40s-48gb", "fp8", 348),
+        ("rtx-pro-6000", "bf16", 399), ("rtx-pro-6000", "fp8", 691), ("rtx-pro-6000", "fp4", 1258),
+    ],
+)  # fmt: skip
+def test_large_products_have_the_median_rate_of_the_whole_table(name: str, precision: str, tflops: float) -> None:
+    """The medians of rows with m, n and k from 4,096 (TensorRT-LLM 1.3.0rc20 in ai-dynamo/aiconfigurator, 2026).
+
+    A product of 8,192 x 8,192 x 16,384 stands for the median row; the widest spread is that of NVFP4.
+    """
+    seconds = float(product_seconds(accelerator(name), precision, 8192.0, 8192.0, 16384.0))
+    assert 2 * 8192 * 8192 * 16384 / seconds / 1e12 == pytest.approx(tflops, rel=0.12)
 
 
 def test_half_of_the_rate_is_reached_at_the_half_message() -> None:
@@ -235,8 +283,9 @@ def test_an_entry_without_constants_of_decoding_is_refused_where_they_are_needed
 def test_an_accelerator_trains_and_serves_with_what_was_measured_or_the_default_of_its_class(name: str) -> None:
     it = accelerator(name)
     assert 0.5 <= it.gemm_constants("bf16").plateau <= 0.85
-    assert 0.6 < it.decode_constants().bandwidth < 0.9
-    assert 0.5 <= it.attention_constants().plateau < 0.8
+    card = name in {"l40s-48gb", "rtx-pro-6000"}  # memory without stacks, which less overhead keeps from its rate
+    assert 0.6 < it.decode_constants().bandwidth < (0.95 if card else 0.9)
+    assert (0.4 if card else 0.5) <= it.attention_constants().plateau < 0.82
 
 
 def test_what_is_not_measured_says_that_it_is_the_default_of_its_class() -> None:

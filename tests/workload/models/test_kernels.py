@@ -9,10 +9,11 @@ from evo_libra.network.catalog.accelerator import Accelerator, AttentionConstant
 from evo_libra.workload.models.kernels import Kernels, Product, scaled
 
 NPU = Accelerator(
-    name="round", peak={"bf16": 100e12, "fp8": 200e12}, memory_capacity=80e9, memory_bandwidth=1e12,
+    name="round", peak={"bf16": 100e12, "fp8": 200e12, "mxfp8": 200e12}, memory_capacity=80e9, memory_bandwidth=1e12,
     gemm={
         "bf16": GemmConstants(plateau=0.8, fixed_us=3.0),
         "fp8": GemmConstants(plateau=0.5, fixed_us=4.0, quantisation=5.0),
+        "mxfp8": GemmConstants(plateau=0.5, fixed_us=4.0, quantisation=3.0),
     },
     decode=DecodeConstants(bandwidth=0.5, fixed_us=1.0),
     attention=AttentionConstants(plateau=0.6, half_tokens=1000.0, backward=0.5),
@@ -47,6 +48,14 @@ def test_a_product_in_8_bits_quantises_its_inputs() -> None:
     found = KERNELS.product(1.0, 2000.0, 3000.0, "fp8")
     bytes_, quantised = np.array([6.007e6, 6.008e6, 48.005e6]), np.array([15e3, 10e3, 0.0]) / 1e12
     assert times(found) == pytest.approx((bytes_ / 0.25e12 + quantised + 4e-6).tolist(), rel=1e-12)
+
+
+def test_a_product_with_scales_of_blocks_reads_them_too() -> None:
+    # 32 elements share a scale of a byte, m 32, n 2048, k 3200: operands of 33/32 bytes, outputs of 2. Forwards
+    # 105.6e3 + 6758.4e3 + 2 x 65.536e3 bytes, and 3 x 102.4e3 of the quantisation at 1e12 B/s.
+    found = KERNELS.product(32.0, 2048.0, 3200.0, "mxfp8")
+    forward = (105.6e3 + 6758.4e3 + 131.072e3) / 0.25e12 + 307.2e3 / 1e12 + 4e-6
+    assert times(found)[0] == pytest.approx(forward, rel=1e-12)
 
 
 def test_a_forward_pass_reads_weights_of_their_own_precision() -> None:
