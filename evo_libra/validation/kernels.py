@@ -23,7 +23,7 @@ FEW = 64
 LEAST_MESSAGE = 30e6
 """Bytes from which collectives are compared; smaller ones have latencies that no training step shows."""
 
-LINKS = {"a100-80gb": "nvlink3", "h100-80gb": "nvlink4", "b200": "nvlink5"}
+LINKS = {"a100-80gb": "nvlink3", "h100-80gb": "nvlink4", "b200": "nvlink5", "rtx-pro-6000": "pcie5"}
 
 Array = FloatArray | float
 
