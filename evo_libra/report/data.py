@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -12,20 +12,20 @@ import polars as pl
 from evo_libra.errors import InputError
 from evo_libra.explain.candidates import candidates_of
 from evo_libra.explain.drawn_network import drawn_network
-from evo_libra.explain.reasons import front_proof_text, proof_text
+from evo_libra.explain.reasons import proof_text
 from evo_libra.explain.recommend import Recommendation, recommend
 from evo_libra.explain.references import ReferencePoint
 from evo_libra.front.families import Families, drawn_families, families_of
 from evo_libra.front.front import Front
 from evo_libra.network.transport import approximation
-from evo_libra.optimality.scope import STOPPED, scope_of
 from evo_libra.pictures.networks.svg import network_svg
 from evo_libra.pictures.plots.axes import COLOURS
 from evo_libra.report.columns import columns_of, named_column, rounded
 from evo_libra.report.details import MOST, detailed_rows, details_of, price_ranges, rule_text
 from evo_libra.report.orders import COMMANDS as OF_ORDERS
 from evo_libra.report.orders import order_frame
-from evo_libra.report.records import Chart, Column, Detail, Document, Family, Reference, Result, Rows
+from evo_libra.report.records import Chart, Column, Detail, Document, Family, Reference, Rows
+from evo_libra.report.results import result_of
 from evo_libra.version import __version__
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def report_document(
         title=title,
         made_by=f"evo_libra {__version__}",
         columns=columns,
-        results=[_result(source, part, factors) for source, part in zip(sources, thinned, strict=True)],
+        results=[result_of(source, part, factors) for source, part in zip(sources, thinned, strict=True)],
         families=_families(families, thinned),
         rows=Rows(every.frame["id"].to_list(), _owners(thinned), [one for part in thinned for one in _designs(part)]),
         marks=_marks(thinned),
@@ -219,31 +219,6 @@ def _drawing(design: str, problem: Problem | None) -> str:
     return network_svg(drawn_network(design, problem), standalone=False)
 
 
-def _result(source: Source, shown: Source, factors: Mapping[str, float]) -> Result:
-    proof, band = "", list[list[float]]()
-    if source.certificate is not None:
-        of = "" if source.problem is None else f" The proof is of {scope_of(source.problem)}"
-        stopped = f" {STOPPED}" if source.certificate.waiting else ""
-        proof = f"{front_proof_text(source.certificate.largest_factor)}{stopped}{of}"
-        band = _band(shown, factors)
-    return Result(
-        name=source.name, address=source.address, designs=len(source.front), shown=len(shown.front), proof=proof,
-        band=band, facts=dict(source.facts),
-    )  # fmt: skip
-
-
-def _band(source: Source, factors: Mapping[str, float]) -> list[list[float]]:
-    """Return the corners of the area between a front and the times that no design of the same cost undercuts."""
-    assert source.certificate is not None, "the caller has looked"  # noqa: S101 - internal error
-    frame = source.front.frame
-    time, cost = frame[_TIME].to_numpy() / factors[_TIME], frame[_COST].to_numpy() / factors[_COST]
-    order = np.argsort(cost, kind="stable")
-    above = np.stack([time, cost])[:, order]
-    below = np.stack([time / source.certificate.factor, cost])[:, order[::-1]]
-    corners = np.concatenate([above, below], axis=1).T
-    return [[float(f"{one:.6g}") for one in corner] for corner in corners.tolist()]
-
-
 def _priced(column: Column, sources: Sequence[Source]) -> Column:
     each = [
         (
@@ -314,21 +289,3 @@ def _proven(source: Source, row: int) -> list[str]:
     if source.certificate is None:
         return []
     return [proof_text(float(source.certificate.factor[row]), of_time_and_cost=True)]
-
-
-def facts_of(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """Return what a result comes from, for reading, from the manifest of its run."""
-    versions = manifest.get("versions") or {}
-    git = manifest.get("git") or {}
-    facts = {
-        "problem": manifest.get("name", ""),
-        "engine": manifest.get("engine", ""),
-        "seed": manifest.get("seed", ""),
-        "evaluations": f"{manifest.get('evaluations', 0):,}",
-        "proven": manifest.get("claim", ""),
-        "started": manifest.get("started", ""),
-        "program": versions.get("evo-libra", ""),
-        "commit": git.get("commit", "")[:12] + ("" if git.get("clean", True) else ", changed"),
-        "machine": (manifest.get("machine") or {}).get("processor", ""),
-    }
-    return {key: str(value) for key, value in facts.items() if value != ""}

@@ -9,8 +9,9 @@ from evo_libra.experiment.results.result import Result
 from evo_libra.explain.references import reference_points
 from evo_libra.front.front import Front
 from evo_libra.problem.problem import Problem
-from evo_libra.report.data import Source, facts_of, report_document
+from evo_libra.report.data import Source, report_document
 from evo_libra.report.page import frame
+from evo_libra.report.results import facts_of
 
 
 def front_html(front: Front) -> str:

@@ -11,7 +11,8 @@ from patience import run_to_end
 
 from evo_libra.exchange.registry import writers
 
-TEXTS = sorted(writers().keys() - {"bill-excel"})
+OF_ORDERS = {"netbox-device-types", "netbox-inventory-items", "netbox-power-ports", "netbox-racks"}
+TEXTS = sorted(writers().keys() - {"bill-excel", *OF_ORDERS})
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +31,16 @@ def piped(folder: Path, line: str) -> tuple[bytes, bytes, int]:
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_format_in_a_pipe_is_its_file(store: Path, name: str) -> None:
+    pipe_is_file(store, name)
+
+
+@pytest.mark.parametrize("name", sorted(OF_ORDERS))
+def test_a_format_of_orders_in_a_pipe_is_its_file(tmp_path: Path, name: str) -> None:
+    run(tmp_path, "search", "llama3-70b-serving")
+    pipe_is_file(tmp_path, name)
+
+
+def pipe_is_file(store: Path, name: str) -> None:
     words = ("export", "last#knee", "--to", name)
     run(store, *words, "-o", "written")
     written = (store / "written").read_bytes()

@@ -145,6 +145,15 @@ def test_a_number_that_no_system_makes_up_is_the_mistake() -> None:
     assert str(found.value.mistakes[0].key) == "npus"
 
 
+def test_a_switch_without_a_price_is_a_mistake_of_the_switches() -> None:
+    with pytest.raises(InputError) as found:
+        load_problem("deepseek-r1-64", ["systems=[hgx-b200, hgx-h200]", "fabric.switches=[sn5640]"])
+    assert str(found.value) == (
+        "--set fabric.switches=[sn5640]: fabric.switches: hgx-b200, hgx-h200: sn5640 has no price_usd, which the cost "
+        "of an order needs (leaf switches); `prices: {sn5640: ...}` gives USD of a piece"
+    )
+
+
 def test_objectives_of_orders_are_theirs_alone() -> None:
     with pytest.raises(InputError, match="order-cost is of an order"):
         load_problem("gpt3-4k", ['objectives=["time", "order-cost"]'])

@@ -15,6 +15,7 @@ from evo_libra.ui.commands.application import run
 from evo_libra.ui.terminal import view_model
 from evo_libra.ui.terminal.breakdown import break_down
 from evo_libra.ui.terminal.details import Breakdown, Design, Line, detail_lines, picture_lines
+from evo_libra.ui.terminal.front_rows import FrontRows
 from evo_libra.ui.terminal.plot_view import PlotView, picture_of
 from evo_libra.ui.terminal.session import RunData
 
@@ -70,7 +71,7 @@ def test_systems_are_series_and_every_point_can_be_picked(front: Front) -> None:
 
 
 def test_rows_of_the_front_name_system_switch_and_ratio(front: Front) -> None:
-    rows = view_model.FrontRows(front)
+    rows = FrontRows(front)
     assert [column.title for column in rows.columns][-1] == "order"
     design = front.frame["design"][0].partition(" | ")[0]
     switch, *_, ratio = design.split(" / ")[-1].split()

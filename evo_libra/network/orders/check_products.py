@@ -17,6 +17,7 @@ from evo_libra.network.orders.products import (
     SwitchSpec,
     SystemSpec,
 )
+from evo_libra.network.orders.racks import rack_kilowatts
 
 WITHOUT_SWITCHES = ("none", "slice")
 """Families without switches of the buyer's own."""
@@ -143,7 +144,7 @@ def _rack(order: Order, products: ProductsSpec, limits: Limits) -> Iterator[str]
     system, rack = products.systems[order.system], None if products.room is None else products.room.rack
     if rack is None:
         return
-    most = limits.rack_kW if system.is_rack or system.cooling == "liquid" else rack.kW
+    most = limits.rack_kW if system.is_rack else rack_kilowatts(rack, system.cooling)
     if system.kW is not None and most is not None and system.kW / system.racks > most:
         yield f"{order.system} takes {system.kW / system.racks:.4g} kW; a rack has {most:g} kW"
     if system.racks > 1 and order.count > 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Annotated, Literal, NamedTuple, TypeVar
@@ -132,7 +132,7 @@ def orders_of(choices: OrderChoices, products: ProductsSpec, *, priced: bool = F
             continue
         for name in (order.system, order.switch, order.family):
             reasons[name or ""][broken] += 1
-    return OrdersOffered(tuple(offered), tuple(_left_out(choices, own, offered, reasons)))
+    return OrdersOffered(tuple(offered), tuple(_once(_left_out(choices, own, offered, reasons))))
 
 
 def offered_products(choices: OrderChoices, products: ProductsSpec) -> ProductsSpec:
@@ -253,27 +253,42 @@ def built_of(order: Order, tree: Topology) -> tuple[Order, Topology]:
     return replace(order, leaf_ratio=1.0, pod_ratio=1.0, family="fat-tree" if one_tier else order.family), tree
 
 
-def _left_out(choices: OrderChoices, products: ProductsSpec, orders: list[Order], broken: _Reasons) -> Iterator[str]:
-    """Yield the reason of each system, switch and family that a file names and no order has."""
+def _once(reasons: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Yield each sentence once, after the names that it does not begin with.
+
+    >>> list(_once([("a", "b has no price"), ("b", "b has no price"), ("c", "c is rented")]))
+    ['a: b has no price', 'c is rented']
+    """
+    names = defaultdict[str, list[str]](list)
+    for name, sentence in reasons:
+        names[sentence] += [] if sentence.startswith(f"{name} ") else [name]
+    for sentence, some in names.items():
+        yield ": ".join(filter(None, (", ".join(some), sentence)))
+
+
+def _left_out(
+    choices: OrderChoices, products: ProductsSpec, orders: list[Order], broken: _Reasons
+) -> Iterator[tuple[str, str]]:
+    """Yield each system, switch and family that a file names and no order has, with its reason."""
     joined = any(order.switch for order in orders)
     for name in listed(choices.systems):
         if not any(order.system == name for order in orders):
-            missing = no_count(name, products.systems[name], choices.npus)
-            yield _reason(name, broken, joined=joined) if name in broken else missing
+            missing = no_count(products.systems[name], choices.npus)
+            yield name, _reason(name, broken, joined=joined) if name in broken else missing
     for name in listed(choices.fabric.switches or ()):
         if not any(order.switch == name for order in orders):
-            yield _reason(name, broken, joined=joined)
+            yield name, _reason(name, broken, joined=joined)
     for family in listed(choices.fabric.families) if "families" in choices.fabric.model_fields_set else ():
         if not any(order.family == family for order in orders):
-            yield _reason(family, broken, joined=joined)
+            yield family, _reason(family, broken, joined=joined)
 
 
 def _reason(name: str, broken: _Reasons, *, joined: bool) -> str:
     """Return the rule that most orders of a name break: of the network, where their products break none."""
     if name not in broken and joined:
-        return f"{name}: its networks are those of another family of the file"
+        return "its networks are those of another family of the file"
     if name not in broken:
-        return f"{name}: no number of several systems makes up the NPUs, so that nothing needs switches"
+        return "no number of several systems makes up the NPUs, so that nothing needs switches"
     counted = broken[name].items()
     (_, sentence), _ = max(counted, key=lambda item: (item[0].by_network, item[1]))
-    return sentence if sentence.startswith(f"{name} ") else f"{name}: {sentence}"
+    return sentence

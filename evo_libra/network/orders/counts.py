@@ -60,23 +60,21 @@ def _counts(active: int, npus: Npus) -> list[int]:
     return [number // active for number in _numbers(npus) if number % active == 0]
 
 
-def no_count(name: str, system: SystemSpec, npus: Npus) -> str:
+def no_count(system: SystemSpec, npus: Npus) -> str:
     """Return why no number of systems makes up the NPUs that a file asks for.
 
     >>> from evo_libra.network.orders.catalog import load_products
-    >>> no_count("gb300-nvl72", load_products("products-2026").systems["gb300-nvl72"], 10_000)
-    'gb300-nvl72: no domain of 72 or 64 divides 10,000; 9,984 = 156 x 64 is near, 10,008 = 139 x 72 nearer'
+    >>> no_count(load_products("products-2026").systems["gb300-nvl72"], 10_000)
+    'no domain of 72 or 64 divides 10,000; 9,984 = 156 x 64 is near, 10,008 = 139 x 72 nearer'
     """
     domains = [active for size in system.sizes for active in system.active or (size,)]
     listed = " or ".join(f"{domain:,}" for domain in domains)
     if isinstance(npus, AboutSpec):
         fewest, most = npus.bounds
-        return (
-            f"{name}: no multiple of {listed} lies between {fewest:,} and {most:,} NPUs; {_near(domains, npus.about)}"
-        )
+        return f"no multiple of {listed} lies between {fewest:,} and {most:,} NPUs; {_near(domains, npus.about)}"
     numbers = _numbers(npus)
     divided = ", ".join(f"{number:,}" for number in numbers)
-    return f"{name}: no domain of {listed} divides {divided}; {_near(domains, numbers[0])}"
+    return f"no domain of {listed} divides {divided}; {_near(domains, numbers[0])}"
 
 
 def _near(domains: list[int], number: int) -> str:

@@ -1,45 +1,69 @@
-"""The ends of the cables of an order, and the racks that its switches need with the modules in them."""
+"""The ends of the cables of an order, and the power and the racks that its switches need with the modules in them."""
 
 from __future__ import annotations
 
 from evo_libra.errors import InputError
-from evo_libra.network.orders.cables import Ends, choices_of
-from evo_libra.network.orders.modes import modes_of, switch_of
+from evo_libra.network.orders.cables import Cages, Ends, choices_of
+from evo_libra.network.orders.modes import modes_of, nic_of, switch_of
 from evo_libra.network.orders.order import Order
-from evo_libra.network.orders.products import ProductsSpec
-from evo_libra.network.orders.racks import per_rack, room_of
+from evo_libra.network.orders.products import ProductsSpec, SwitchModeSpec, SwitchSpec
+from evo_libra.network.orders.racks import per_rack, rack_kilowatts, room_of
 
 _KILO = 1000.0
 
 
 def ends_down(order: Order, products: ProductsSpec) -> Ends:
     """Return the ends of a cable from a NIC to a switch."""
-    modes = modes_of(order, products)
-    nic, down, parted = modes.nic.per_cage, modes.down, order.planes > 1
-    inside = switch_of(order, products).co_packaged
-    return Ends(down.Gbps, down.lane_Gbps, nic, down.per_cage, parted=parted, co_packaged=inside)
+    modes, nic, switch = modes_of(order, products), nic_of(order, products), switch_of(order, products)
+    lower = Cages(order.nic or "", nic.cage, modes.nic.per_cage)
+    return _ends(order, switch, modes.down, lower, parted=order.planes > 1)
 
 
 def ends_between(order: Order, products: ProductsSpec) -> Ends:
     """Return the ends of a cable between two switches."""
-    up, inside = modes_of(order, products).up, switch_of(order, products).co_packaged
-    return Ends(up.Gbps, up.lane_Gbps, None, up.per_cage, parted=False, co_packaged=inside)
+    return _ends(order, switch_of(order, products), modes_of(order, products).up, None, parted=False)
 
 
-def switch_kilowatts(order: Order, products: ProductsSpec) -> float | None:
-    """Return the power of a switch with the largest module that fits in each cage; None where it is not known."""
-    switch = switch_of(order, products)
+def _ends(order: Order, switch: SwitchSpec, mode: SwitchModeSpec, nic: Cages | None, *, parted: bool) -> Ends:
+    return Ends(
+        Gbps=mode.Gbps, lane_Gbps=mode.lane_Gbps, layer=switch.layer, nic=nic,
+        switch=Cages(order.switch or "", switch.cage, mode.per_cage), parted=parted, co_packaged=switch.co_packaged,
+    )  # fmt: skip
+
+
+def switch_kilowatts(order: Order, products: ProductsSpec) -> float:
+    """Return the power of a switch with the largest module that fits in each cage; an InputError where it has none."""
     ends = ends_down(order, products), ends_between(order, products)
-    fitting = (choice for one in ends for choice in choices_of(one, products))
-    largest = max((choice.upper.watts for choice in fitting if choice.upper), default=0.0)
-    return None if switch.power_W is None else (switch.power_W + switch.cages * largest) / _KILO
+    largest = max(_largest_watts(one, products) for one in ends)
+    return (switch_watts(order, products) + switch_of(order, products).cages * largest) / _KILO
+
+
+def leaf_kilowatts(order: Order, products: ProductsSpec, *, metres: float, cages: int) -> float:
+    """Return the power of a leaf with the cable of some metres in cages, and the largest module in its others."""
+    reaching = (choice for choice in choices_of(ends_down(order, products), products) if choice.reach >= metres)
+    # An order that no cable reaches is refused when its cables are laid.
+    down = next((choice.cage_watts for choice in reaching), 0.0)
+    largest = _largest_watts(ends_between(order, products), products)
+    others = switch_of(order, products).cages - cages
+    return (switch_watts(order, products) + cages * down + others * largest) / _KILO
+
+
+def switch_watts(order: Order, products: ProductsSpec) -> float:
+    """Return the power of a switch without modules; an InputError where it is not known."""
+    watts = switch_of(order, products).power_W
+    if watts is None:
+        raise InputError(f"{order.switch} has no power_W, which its place in racks needs")
+    return watts
+
+
+def _largest_watts(ends: Ends, products: ProductsSpec) -> float:
+    return max((choice.upper.watts for choice in choices_of(ends, products) if choice.upper), default=0.0)
 
 
 def switches_per_rack(order: Order, products: ProductsSpec) -> int:
     """Return the switches that a rack takes."""
-    switch, kilowatts = switch_of(order, products), switch_kilowatts(order, products)
-    name, by_air = order.switch or "", switch.cooling == "air"
-    if by_air and kilowatts is None:
-        raise InputError(f"{name} has no power_W, which its place in racks needs")
-    room = room_of(products)
-    return per_rack(name, units=switch.height_U, kilowatts=kilowatts or 0.0 if by_air else 0.0, room=room)
+    switch, room = switch_of(order, products), room_of(products)
+    return per_rack(
+        order.switch or "", units=switch.height_U, kilowatts=switch_kilowatts(order, products),
+        most=rack_kilowatts(room.rack, switch.cooling), room=room,
+    )  # fmt: skip

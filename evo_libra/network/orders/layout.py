@@ -18,7 +18,7 @@ from evo_libra.network.orders.lengths import rows_of
 from evo_libra.network.orders.modes import Modes, modes_of
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import ProductsSpec, RoomSpec
-from evo_libra.network.orders.racks import room_of
+from evo_libra.network.orders.racks import room_of, system_of
 from evo_libra.network.orders.tor_racks import systems_of_rack
 from evo_libra.network.orders.tree import Tree
 
@@ -58,7 +58,7 @@ class Layout:
     ----------
     system_racks : racks with systems.
     racks_of_switches : how many racks have how many switches alone, by switches.
-    switch_kW : power of a switch with its modules, at most; None where it is not known.
+    switch_kW : power of a switch with its modules, at most; None where there is none.
     """
 
     system_racks: int
@@ -80,7 +80,7 @@ def layout_of(order: Order, tree: Tree, products: ProductsSpec) -> Layout:
         return Layout(0)
     held = systems_of_rack(order, products)
     if not tree.tiers:
-        return Layout(-(-order.count // held))
+        return Layout(-(-order.count // held) * system_of(order.system, products).racks)
     cabling, floor = _Cabling(order, tree, products, modes_of(order, products)), floor_of(order, tree, products)
     metres = lengths_of(floor)
     to_leaves = ((room_of(products).in_rack_m, 1),) if floor.block.inside else metres.leaf
@@ -150,7 +150,7 @@ class _Cabling:
 
     def _laid(self, tier: Tier, ends: Ends, links: int, ways: _Ways) -> list[Laid]:
         found = []
-        step = ends.switch_ports if ends.nic_ports is None else 1
+        step = ends.switch.ports if ends.nic is None else 1
         for metres, some in _shared(links, ways, step):
             choice = cheapest(ends, metres, self.products)
             found.append(Laid(Run(tier, choice.name, metres, some, -(-some // choice.links)), choice))

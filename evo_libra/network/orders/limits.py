@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from pydantic import Field
 
 from evo_libra.files.source import StrictModel
 from evo_libra.network.catalog.parts_spec import Rate
-from evo_libra.network.orders.products import Month, ProductsSpec, Status
-
-Cooling = Literal["air", "liquid"]
+from evo_libra.network.orders.products import Cooling, Month, ProductsSpec, Status
 
 
 class Limits(StrictModel):
@@ -30,7 +26,11 @@ NO_LIMITS = Limits()
 
 def limited_products(products: ProductsSpec, limits: Limits) -> ProductsSpec:
     """Return the catalogue with racks of the limits' power, which decides how many systems a rack holds."""
-    if products.room is None or limits.rack_kW is None or limits.rack_kW >= products.room.rack.kW:
+    if products.room is None or limits.rack_kW is None:
         return products
-    rack = products.room.rack.model_copy(update={"kW": limits.rack_kW})
-    return products.model_copy(update={"room": products.room.model_copy(update={"rack": rack})})
+    rack, most = products.room.rack, limits.rack_kW
+    lower = {key: most for key in ("kW", "liquid_kW") if (known := getattr(rack, key)) is not None and known > most}
+    if not lower:
+        return products
+    room = products.room.model_copy(update={"rack": rack.model_copy(update=lower)})
+    return products.model_copy(update={"room": room})

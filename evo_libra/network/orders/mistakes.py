@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from evo_libra.errors import unknown
+from evo_libra.arrays import GIGA
+from evo_libra.errors import counted, unknown
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.network.blocks.registry import BLOCK_NAMES
-from evo_libra.network.catalog.accelerators import load_accelerator_specs
+from evo_libra.network.catalog.accelerators import accelerator, load_accelerator_specs
 from evo_libra.network.orders.products import (
     CableSpec,
     NicSpec,
@@ -71,6 +72,8 @@ def _sold(product: ProductSpec) -> Found:
 def _system(system: SystemSpec, nics: Mapping[str, NicSpec], ocs: Mapping[str, OcsSpec]) -> Found:
     if system.npu not in load_accelerator_specs():
         yield ("npu",), unknown("accelerator", system.npu, load_accelerator_specs())
+    else:
+        yield from _below(("scale_up",), _links_of_npu(system))
     if system.scale_up.block not in BLOCK_NAMES:
         yield ("scale_up", "block"), unknown("block", system.scale_up.block, BLOCK_NAMES)
     yield from _sizes(system)
@@ -80,6 +83,16 @@ def _system(system: SystemSpec, nics: Mapping[str, NicSpec], ocs: Mapping[str, O
         yield ("racks",), f"found {system.racks} of a system that is no rack"
     if not (system.height_U or system.is_rack or "rack" in system.includes):
         yield ("height_U",), "found 0 for a system that is no rack and includes none; rack units are needed"
+
+
+def _links_of_npu(system: SystemSpec) -> Found:
+    """Yield a network inside that is of no links of the NPU, or faster than all of them together."""
+    npu, spec = accelerator(system.npu), system.scale_up
+    if spec.technology not in npu.ports:
+        yield ("technology",), f"{npu.name} has no links of {spec.technology}; its own: {', '.join(npu.ports)}"
+    elif (rate := npu.wire_rate(spec.technology) / GIGA) < spec.GBps:
+        ports = counted(npu.ports[spec.technology], "link")
+        yield ("GBps",), f"found {spec.GBps:g}; {ports} of {spec.technology} of {npu.name} carry {rate:g} GB/s"
 
 
 def _sizes(system: SystemSpec) -> Found:
@@ -169,6 +182,13 @@ def _ends(cable: CableSpec) -> Found:
         if cable.links % (cable.nic_ports or 1):
             yield ("nic_ports",), f"found {cable.nic_ports}, which does not divide {cable.links} links"
         return
+    yield from _fibre(cable)
+
+
+def _fibre(cable: CableSpec) -> Found:
+    for key in ("switch_end", "nic_end"):
+        if getattr(cable, key):
+            yield (key,), f"the ends of a {cable.kind} are its modules, which have their `form`"
     if cable.links != 1:
         yield ("links",), f"found {cable.links}; a fibre has 1 link, its modules may have more"
     if cable.switch_module is None:

@@ -14,7 +14,7 @@ from evo_libra.network.orders.layout import Run, Tier, floor_of
 from evo_libra.network.orders.lengths import Rows, rows_of, sold
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import ProductsSpec
-from evo_libra.network.orders.racks import room_of
+from evo_libra.network.orders.racks import room_of, system_of
 from evo_libra.network.orders.topology import Topology
 from evo_libra.network.orders.tor_racks import systems_of_rack
 from evo_libra.network.orders.tree import Tree
@@ -63,8 +63,9 @@ def places_of(order: Order, tree: Topology, products: ProductsSpec) -> Places:
         return _standing(placed_of(order, tree, products))
     rows, held = rows_of(room_of(products)), systems_of_rack(order, products)
     if not tree.tiers:
-        systems = np.arange(order.count) // held
-        racks = np.arange(-(-order.count // held))
+        filled = system_of(order.system, products).racks
+        systems = np.arange(order.count) // held * filled
+        racks = np.arange(-(-order.count // held) * filled)
         return Places(rows, np.column_stack(np.divmod(racks, rows.racks)), len(racks), systems, {})
     floor = floor_of(order, tree, products)
     return _placed(floor, order, tree, groups_of(order, tree, products))

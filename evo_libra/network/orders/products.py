@@ -15,6 +15,7 @@ from evo_libra.network.catalog.parts_spec import Amount, Count, Rate
 from evo_libra.network.catalog.technologies import Name
 
 Layer = Literal["infiniband", "ethernet"]
+Cooling = Literal["air", "liquid"]
 Status = Literal["buy", "rent", "own", "roadmap"]
 Month = Annotated[str, Field(pattern=r"^20[0-9]{2}(-(0[1-9]|1[0-2]))?$")]
 Share = Annotated[float, Field(gt=0, le=1)]
@@ -108,7 +109,7 @@ class SystemSpec(ProductSpec):
     is_rack: bool = Field(default=False, description="whether one is a rack of its own")
     racks: Count = Field(1, description="racks that such a one fills; several of it are joined by its maker alone")
     free_U: Amount = Field(0.0, description="units that such a rack has left for leaves")
-    cooling: Literal["air", "liquid"] = Field("air", description="how it is cooled")
+    cooling: Cooling = Field("air", description="how it is cooled")
     management_ports: Count = Field(1, description="ports of management controllers")
     storage_ports: PortsSpec | None = Field(None, description="ports for storage and users; none when left out")
 
@@ -161,7 +162,7 @@ class SwitchSpec(ProductSpec):
     latency_ns: Amount = Field(description="of passing through it")
     efficiency: Share = Field(1.0, description="share of the wire that many flows reach")
     efficiency_range: tuple[Share, Share] | None = Field(None, description="lowest and highest efficiency of sources")
-    cooling: Literal["air", "liquid"] = Field("air", description="how it is cooled")
+    cooling: Cooling = Field("air", description="how it is cooled")
     license_usd: Amount = Field(0.0, description="licence of one")
 
 
@@ -179,6 +180,9 @@ class CableSpec(ProductSpec):
         1, description="ports of a cage of a NIC at its end; none where it joins switches alone"
     )
     joins_switches: bool = Field(default=True, description="whether it joins two switches, too")
+    layers: tuple[Layer, ...] = Field(("infiniband", "ethernet"), min_length=1, description="link layers of its ports")
+    switch_end: str = Field("", description="form factor of a fixed end at a switch, such as osfp; any when left out")
+    nic_end: str = Field("", description="form factor of a fixed end at a NIC, such as qsfp112; any when left out")
     reach_m: Rate = Field(description="longest way")
     fibres: Amount = Field(0, description="fibres of a link")
     W_per_end: Amount = Field(0.0, description="power at each of its two sides; a side of a splitter has all its ends")
@@ -191,6 +195,7 @@ class ModuleSpec(ProductSpec):
 
     Gbps: Rate = Field(description="rate of a link")
     links: Count = Field(1, description="links that one serves")
+    form: str = Field("", description="form factor, such as osfp with any heat sink; it fits any cage when left out")
     power_W: Amount = Field(description="power of one")
 
 
@@ -208,7 +213,8 @@ class RackSpec(ProductSpec):
     """A rack with its PDUs."""
 
     U: Amount = Field(description="units")
-    kW: Amount = Field(description="power that can be cooled in it by air")
+    kW: Amount = Field(description="power of what stands in it, where air cools its systems")
+    liquid_kW: Amount | None = Field(None, description="that where liquid cools them; `kW` when left out")
     width_m: Rate = Field(description="width")
     pdus: Count = Field(2, description="PDUs in it, with a management port each")
     pdu_kW: Amount | None = Field(None, description="power of a PDU; a rack of more power has more PDUs")

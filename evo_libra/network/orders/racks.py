@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from evo_libra.errors import InputError, unknown
-from evo_libra.network.orders.products import ProductsSpec, RoomSpec, SystemSpec
+from evo_libra.network.orders.products import Cooling, ProductsSpec, RackSpec, RoomSpec, SystemSpec
 
 _ROUNDING = 1e-9
 
@@ -25,27 +25,34 @@ def room_of(products: ProductsSpec) -> RoomSpec:
 
 
 def systems_per_rack(name: str, products: ProductsSpec) -> int:
-    """Return how many systems a rack takes by units, air and the reference of their maker; 1 where one is a rack."""
+    """Return how many systems a rack takes by units, power and the reference of their maker; 1 where one is a rack."""
     system = system_of(name, products)
     if system.is_rack:
         return 1
-    fitting = per_rack(name, units=system.height_U, kilowatts=_kilowatts(name, system), room=room_of(products))
+    room, kilowatts = room_of(products), system_kilowatts(name, products)
+    most = rack_kilowatts(room.rack, system.cooling)
+    fitting = per_rack(name, units=system.height_U, kilowatts=kilowatts, most=most, room=room)
     return min(fitting, system.per_rack or fitting)
 
 
-def _kilowatts(name: str, system: SystemSpec) -> float:
-    if system.cooling == "liquid":
-        return 0.0
-    if system.kW is None:
+def system_kilowatts(name: str, products: ProductsSpec) -> float:
+    """Return the power of a system; an InputError where it is not known."""
+    kilowatts = system_of(name, products).kW
+    if kilowatts is None:
         raise InputError(f"{name} has no kW, which its place in racks needs")
-    return system.kW
+    return kilowatts
 
 
-def per_rack(name: str, *, units: float, kilowatts: float, room: RoomSpec) -> int:
-    """Return how many products of some units and power a rack takes; an InputError where it takes none."""
+def rack_kilowatts(rack: RackSpec, cooling: Cooling) -> float:
+    """Return the power of a rack whose products are cooled by air or liquid."""
+    return rack.kW if cooling == "air" or rack.liquid_kW is None else rack.liquid_kW
+
+
+def per_rack(name: str, *, units: float, kilowatts: float, most: float, room: RoomSpec) -> int:
+    """Return how many products of some units and power a rack of most kW takes; an InputError where it takes none."""
     by_units = room.rack.U / units if units else math.inf
-    by_power = room.rack.kW / kilowatts if kilowatts else math.inf
+    by_power = most / kilowatts if kilowatts else math.inf
     fitting = min(by_units, by_power)
     if fitting < 1.0:
-        raise InputError(f"a rack of {room.rack.U:g} units and {room.rack.kW:g} kW does not take one {name}")
+        raise InputError(f"a rack of {room.rack.U:g} units and {most:g} kW does not take one {name}")
     return math.floor(fitting + _ROUNDING) if fitting < math.inf else 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 from evo_libra.network.orders.modes import switch_of
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import ProductsSpec
-from evo_libra.network.orders.racks import room_of, system_of, systems_per_rack
-from evo_libra.network.orders.tor_racks import leaves_of_rack, systems_of_rack
+from evo_libra.network.orders.racks import rack_kilowatts, room_of, system_of, systems_per_rack
+from evo_libra.network.orders.tor_racks import kilowatts_in_rack, leaves_of_rack, systems_of_rack
 
 
 def remarks(order: Order, products: ProductsSpec) -> list[str]:
@@ -26,7 +26,7 @@ def _limit(order: Order, products: ProductsSpec, systems: int) -> tuple[str, str
     rack, switch, system = room_of(products).rack, switch_of(order, products), system_of(order.system, products)
     if systems * system.height_U + leaves_of_rack(order, products, systems) * switch.height_U > rack.U:
         return f"{rack.U:g} units", f"{switch.height_U:g}"
-    return f"{rack.kW:g} kW", f"{(switch.power_W or 0.0) / _KILO:.3g} kW"
-
-
-_KILO = 1000.0
+    return (
+        f"{rack_kilowatts(rack, system.cooling):g} kW",
+        f"{kilowatts_in_rack(order, products):.3g} kW with its modules",
+    )

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from evo_libra.errors import InputError
+from evo_libra.network.orders.ends import leaf_kilowatts
 from evo_libra.network.orders.modes import switch_of
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.ports import ports_of
 from evo_libra.network.orders.products import ProductsSpec
-from evo_libra.network.orders.racks import room_of, system_of, systems_per_rack
-
-_KILO = 1000.0
+from evo_libra.network.orders.racks import rack_kilowatts, room_of, system_kilowatts, system_of, systems_per_rack
 
 
 def systems_of_rack(order: Order, products: ProductsSpec) -> int:
@@ -19,13 +18,21 @@ def systems_of_rack(order: Order, products: ProductsSpec) -> int:
     if order.family != "tor" or system.is_rack:
         return held
     switch, rack = switch_of(order, products), room_of(products).rack
-    kilowatts = system.kW or 0.0 if system.cooling == "air" else 0.0
+    each, leaf = system_kilowatts(order.system, products), kilowatts_in_rack(order, products)
+    most = rack_kilowatts(rack, system.cooling)
     for systems in range(held, 0, -1):
         leaves = leaves_of_rack(order, products, systems)
         fits = systems * system.height_U + leaves * switch.height_U <= rack.U
-        if fits and systems * kilowatts + leaves * (switch.power_W or 0.0) / _KILO <= rack.kW:
+        if fits and systems * each + leaves * leaf <= most:
             return systems
-    raise InputError(f"a rack of {rack.U:g} units and {rack.kW:g} kW does not take {order.system} with its leaves")
+    raise InputError(f"a rack of {rack.U:g} units and {most:g} kW does not take {order.system} with its leaves")
+
+
+def kilowatts_in_rack(order: Order, products: ProductsSpec) -> float:
+    """Return the power of a leaf in the rack of its systems, with its modules."""
+    ports = ports_of(order, products)[0]
+    metres, cages = room_of(products).in_rack_m, -(-ports.split // ports.down_per_cage)
+    return leaf_kilowatts(order, products, metres=metres, cages=cages)
 
 
 def leaves_of_rack(order: Order, products: ProductsSpec, systems: int) -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InputError
+from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import Source, key_path, validate
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.network.orders.bill import bill_of
@@ -78,16 +79,21 @@ class OrderLoader:
         offered = self._offered(whole)
         products = offered_products(self.spec, whole)
         if not offered.orders:
-            counted = any(counts_of(whole.systems[name], self.spec.npus) for name in listed(self.spec.systems))
-            raise self.file.fail(
-                ("systems",) if counted else ("npus",), "; ".join(offered.reasons) or "no order is allowed"
-            )
+            raise self.file.fail(self._reasons_for(offered.reasons, whole), "; ".join(offered.reasons))
         without = frozenset(self.spec.without)
         bills = tuple(bill_of(order, products, without=without) for order in offered.orders)
         trees = tuple(topology_of(order, products) for order in offered.orders)
         return OrderBook(
             products, offered.orders, trees=trees, bills=bills, reasons=offered.reasons, limits=self.spec.limits
         )
+
+    def _reasons_for(self, reasons: Sequence[str], products: ProductsSpec) -> KeyPath:
+        """Return the key of the file that the reasons are of why there is no order."""
+        switches = listed(self.spec.fabric.switches or ())
+        if all(any(f"{name} has " in reason for name in switches) for reason in reasons):
+            return ("fabric", "switches")
+        counted = any(counts_of(products.systems[name], self.spec.npus) for name in listed(self.spec.systems))
+        return ("systems",) if counted else ("npus",)
 
     def _rented(self, products: ProductsSpec) -> ProductsSpec:
         """Return a catalogue with the rents of the file, for no years where it asks for what rented systems lack."""

@@ -86,7 +86,8 @@ def _source(run: RunRecord, runs: Sequence[RunRecord], limit: float, notes: list
     from evo_libra.experiment.results.catalogue import read_front, read_manifest
     from evo_libra.experiment.store.folder import RunFolder
     from evo_libra.explain.references import reference_points
-    from evo_libra.report.data import Source, facts_of
+    from evo_libra.report.data import Source
+    from evo_libra.report.results import facts_of
 
     front, problem, proof = read_front(run), None, None
     name = _name(run, runs)

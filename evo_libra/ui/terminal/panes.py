@@ -18,8 +18,8 @@ from evo_libra.experiment.store.folder import RunFolder
 from evo_libra.ui.terminal import queue_view, view_model
 from evo_libra.ui.terminal.board import Board
 from evo_libra.ui.terminal.details import Breakdown, Design, Line, detail_lines, folded, picture_lines
+from evo_libra.ui.terminal.front_rows import FrontRows
 from evo_libra.ui.terminal.plot_view import PlotView
-from evo_libra.ui.terminal.view_model import FrontRows
 from evo_libra.ui.terminal.widgets.lists import Sheet, Table
 from evo_libra.ui.terminal.widgets.plots import ProgressChart, Scatter
 

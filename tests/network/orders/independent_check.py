@@ -13,6 +13,7 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
+from independent_cables import cables_between, cables_to_leaves, leaf_kilowatts, rack_kilowatts, switches_of_rack
 from independent_direct import longest_links, shape_of
 from independent_lengths import longest_ways
 from ruamel.yaml import YAML
@@ -92,8 +93,7 @@ def _products(order: dict[str, Any], catalogue: Catalogue, states: Collection[st
     sizes = system["npus"] if isinstance(system["npus"], list) else [system["npus"]]
     if order["npus"] not in sizes or order["active"] not in system.get("active", [order["npus"]]):
         broken.add("domain")
-    rack = catalogue["room"]["rack"]
-    if not system.get("is_rack") and (_air_kilowatts(system) > rack["kW"] or system.get("height_U", 0) > rack["U"]):
+    if not system.get("is_rack") and "kW" in system and not _per_rack(system, catalogue):
         broken.add("rack")
     if system.get("racks", 1) > 1 and order["count"] > 1:
         broken.add("alone")
@@ -137,15 +137,10 @@ def _switch_mode(switch: dict[str, Any], rate: float, lane: float | None) -> dic
     return next((mode for mode in modes if lane is None or mode.get("lane_Gbps", 100) == lane), None)
 
 
-def _air_kilowatts(system: dict[str, Any]) -> float:
-    """Return what a rack has to cool by air."""
-    return float(0 if system.get("cooling") == "liquid" else system.get("kW", 0))
-
-
 def _network(order: dict[str, Any], catalogue: Catalogue) -> set[str]:
     switch, nic = catalogue["switches"][order["switch"]], _nic_mode(order, catalogue)
     assert nic is not None
-    if "power_W" not in switch and switch.get("cooling") != "liquid":
+    if "power_W" not in switch:
         return {"rack"}
     down = _switch_mode(switch, nic["Gbps"], nic.get("lane_Gbps", 100))
     up = _switch_mode(switch, order["uplink"], None) if order["uplink"] not in {None, nic["Gbps"]} else down
@@ -166,6 +161,8 @@ def _network_of_tiers(
     ports = _down(ratios[0], down, up, switch)
     if not ports:
         return {"cages"}
+    lower, upper = cables_to_leaves(order, nic, catalogue), cables_between(order, up, catalogue)
+    order["leaf_kW"] = leaf_kilowatts(order, ceil(ports / down["per_cage"]), lower, upper, catalogue)
     tree = _tree(order, ports, down, catalogue)
     if not tree["leaves"]:
         return {"rack"}
@@ -186,8 +183,8 @@ def _direct(order: dict[str, Any], nic: dict[str, Any], mode: dict[str, Any], ca
     shape, system = shape_of(order, mode["ports"]), catalogue["systems"][order["system"]]
     if shape is None:
         return {"direct"}
-    lower, upper = _cables(order, nic, mode, catalogue)
-    racks = _per_rack(system, catalogue), _switches_of_rack(order, lower + upper, catalogue)
+    lower, upper = cables_to_leaves(order, nic, catalogue), cables_between(order, mode, catalogue)
+    racks = _per_rack(system, catalogue), switches_of_rack(order, lower + upper, catalogue)
     ways = order["ways"] = longest_links(order, shape, *racks, catalogue["room"])
     together = shape["near"], 1 if order["family"] == "dragonfly" else shape["far"]
     fitting = [lower, *([cable for cable in upper if number % cable.get("links", 1) == 0] for number in together)]
@@ -268,8 +265,8 @@ def _per_rack(system: dict[str, Any], catalogue: Catalogue) -> int:
     if system.get("is_rack"):
         return 1
     by_units = rack["U"] // system["height_U"] if system.get("height_U") else 10**9
-    by_air = rack["kW"] // _air_kilowatts(system) if _air_kilowatts(system) else 10**9
-    return int(min(by_units, by_air, system.get("per_rack", 10**9)))
+    by_power = rack_kilowatts(system, catalogue) // system["kW"]
+    return int(min(by_units, by_power, system.get("per_rack", 10**9)))
 
 
 def _tor_rack(order: dict[str, Any], system: dict[str, Any], down: int, catalogue: Catalogue) -> int:
@@ -277,11 +274,12 @@ def _tor_rack(order: dict[str, Any], system: dict[str, Any], down: int, catalogu
     if system.get("is_rack"):
         return 1
     switch, rack = catalogue["switches"][order["switch"]], catalogue["room"]["rack"]
+    leaf, most = order["leaf_kW"], rack_kilowatts(system, catalogue)
     ports = order["npus"] * order["ports"] // order["planes"]
     for systems in range(_per_rack(system, catalogue), 0, -1):
         leaves = order["planes"] * (ceil(systems / (down // ports)) if down >= ports else systems * ceil(ports / down))
         units = systems * system["height_U"] + leaves * switch.get("height_U", 1)
-        if units <= rack["U"] and systems * _air_kilowatts(system) + leaves * switch["power_W"] / 1000 <= rack["kW"]:
+        if units <= rack["U"] and systems * system["kW"] + leaves * leaf <= most:
             return systems
     return 0
 
@@ -289,8 +287,8 @@ def _tor_rack(order: dict[str, Any], system: dict[str, Any], down: int, catalogu
 def _reach(
     order: dict[str, Any], tree: dict[str, Any], nic: dict[str, Any], up: dict[str, Any], catalogue: Catalogue
 ) -> set[str]:
-    lower, upper = _cables(order, nic, up, catalogue)
-    in_rack = _switches_of_rack(order, lower + upper, catalogue)
+    lower, upper = cables_to_leaves(order, nic, catalogue), cables_between(order, up, catalogue)
+    in_rack = switches_of_rack(order, lower + upper, catalogue)
     leaves = {"systems": min(tree["held"], order["count"]), "in_rack": in_rack}
     leaves["leaves"] = tree["leaves"] * ceil(tree["trees"] / tree["sharing"])
     if order["family"] == "tor" and (tree["tiers"] > 1 or order["count"] <= tree["rack"]):
@@ -299,34 +297,3 @@ def _reach(
     ways = order["ways"] = longest_ways(order["count"], tree["rack"], leaves, above, catalogue["room"])
     reach = [max((cable["reach_m"] for cable in some), default=0) for some in (lower, upper)]
     return {"reach"} if ways[0] > reach[0] or max(ways[1:], default=0) > reach[1] else set()
-
-
-def _switches_of_rack(order: dict[str, Any], cables: list[dict[str, Any]], catalogue: Catalogue) -> int:
-    """Return the switches of a rack, by units, and by air with the largest module in each cage."""
-    switch, rack = catalogue["switches"][order["switch"]], catalogue["room"]["rack"]
-    by_units = rack["U"] / switch.get("height_U", 1)
-    if switch.get("cooling") == "liquid":
-        return int(by_units)
-    modules = [catalogue["modules"][cable["switch_module"]]["power_W"] for cable in cables if "switch_module" in cable]
-    largest = 0 if switch.get("co_packaged") else max(modules, default=0)
-    return int(min(by_units, 1000 * rack["kW"] / (switch["power_W"] + switch["cages"] * largest)))
-
-
-def _cables(
-    order: dict[str, Any], nic: dict[str, Any], up: dict[str, Any], catalogue: Catalogue
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the cables that fit a NIC and a switch, and those that fit two switches."""
-    inside, cage = catalogue["switches"][order["switch"]].get("co_packaged", False), nic.get("per_cage", 1)
-    fitting = [cable for cable in catalogue["cables"].values() if not inside or "switch_module" in cable]
-    lower = [
-        cable
-        for cable in fitting
-        if _rates(cable) == _rates(nic)
-        and cable.get("nic_ports", 1) == cage
-        and ("switch_module" in cable or cage == 1 or order["planes"] == 1)
-    ]
-    return lower, [cable for cable in fitting if _rates(cable) == _rates(up) and cable.get("joins_switches", True)]
-
-
-def _rates(part: dict[str, Any]) -> tuple[float, float]:
-    return part["Gbps"], part.get("lane_Gbps", 100)

@@ -140,6 +140,24 @@ def test_a_rack_that_holds_no_server() -> None:
     assert violations(read_order(text, flat), flat) == ["hgx-b200 takes 8 units; a rack has 6"]
 
 
+@pytest.mark.parametrize(
+    ("kilowatts", "sentences"),
+    [
+        # 8 x 15.8 kW and two leaves of 0.747 kW, with 16 cables of 0.1 W and 16 modules of 17 W, are 128.44 kW of 140.
+        (None, []),
+        (128.5, []),
+        (128.4, ["one qm9700 joins all systems of 2 racks; tor has leaves in each rack"]),
+        (20, ["one qm9700 joins all systems of 8 racks; tor has leaves in each rack"]),
+        (16.8, ["a rack of 48 units and 16.8 kW does not take mi355x-8 with its leaves"]),
+        (15, ["mi355x-8 takes 15.8 kW; a rack has 15 kW"]),
+    ],
+)
+def test_a_rack_of_servers_that_liquid_cools_has_a_power(kilowatts: float | None, sentences: list[str]) -> None:
+    products = load_products("products-2026")
+    order = read_order("8 mi355x-8 / connectx-7 1 x 400G / qm9700 tor 1:1", products)
+    assert violations(order, products, Limits(rack_kW=kilowatts)) == sentences
+
+
 def test_a_cable_that_does_not_reach() -> None:
     short = small_products(cables={name: DATA["cables"][name] for name in ("dac-400", "dac-800")})
     broken = violations(read_order("32 hgx-b200 / thor2 1 x 400G / th5-64 rail-optimised 1:1", short), short)

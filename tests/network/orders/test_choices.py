@@ -68,6 +68,15 @@ def test_no_multiple_within_the_share() -> None:
     )
 
 
+def test_a_reason_is_told_once_with_all_that_it_leaves_out() -> None:
+    choices = _choices("{systems: [hgx-b200, hgx-h200], npus: 64, fabric: {switches: sn5640}}")
+    reason = (
+        "sn5640 has no price_usd, which the cost of an order needs (leaf switches); `prices: {sn5640: ...}` gives USD "
+        "of a piece"
+    )
+    assert orders_of(choices, SOLD, priced=True).reasons == (f"hgx-b200, hgx-h200: {reason}",)
+
+
 def test_one_system_has_no_network() -> None:
     assert _written("{systems: [gb300-nvl72, hgx-b200], npus: 72, fabric: {families: tor, switches: th5-64}}")[:1] == [
         "1 gb300-nvl72"

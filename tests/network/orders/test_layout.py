@@ -112,11 +112,12 @@ def test_a_block_has_one_rack_of_leaves() -> None:
 
 
 def test_a_leaf_in_the_rack_is_joined_by_copper() -> None:
-    # 4 nodes of 10.2 kW and a leaf of 0.7 kW in each rack.
-    found = laid(made(kilowatts=42), 32, family="tor")
+    # 4 nodes of 10.2 kW and a leaf of 0.7 kW with modules of 16 W in its 16 cages of uplinks in each rack: 41.756 kW.
+    found = laid(made(kilowatts=41.8), 32, family="tor")
     assert links_by_cable(found, "leaf") == {"dac": 256}
     assert {run.metres for run in found.runs if run.tier == "leaf"} == {2.0}
     assert (found.system_racks, found.switch_racks) == (8, 1)
+    assert laid(made(kilowatts=41.7), 32, family="tor").system_racks == 11
 
 
 def test_far_switches_have_the_cheapest_cable_that_reaches() -> None:

@@ -98,6 +98,9 @@ RANGE = {"low": 3, "value": 2, "high": 4}
 CASES = [
     ("systems/box/nics", ["cart"], "systems.box.nics[0]: unknown NIC 'cart'"),
     ("systems/box/npu", "h100", "systems.box.npu: unknown accelerator 'h100'"),
+    ("systems/box/scale_up/GBps", 900, ".GBps: found 900; 18 links of nvlink4 of h100-80gb carry 450 GB/s"),
+    ("systems/box/npu", "tpu-v4", "systems.box.scale_up.technology: tpu-v4 has no links of nvlink4; its own: ici-v4"),
+    ("cables/fibre/nic_end", "osfp", "cables.fibre.nic_end: the ends of a dr are its modules, which have their `form`"),
     ("systems/box/scale_up/block", "swich", "systems.box.scale_up.block: unknown block 'swich'"),
     ("systems/box/slots/GBps", 31, "systems.box.nics[0]: card has 50 GB/s at least, a slot 31 GB/s"),
     ("systems/box/slots", None, "systems.box.nics: it takes NICs and has no `slots:`"),

@@ -37,6 +37,12 @@ def test_leaves_of_tor_are_with_their_systems() -> None:
     assert found.switches["leaf"].tolist() == np.unique(found.systems).tolist()
 
 
+def test_a_system_of_several_racks_fills_them() -> None:
+    # Twelve racks of NPUs and four of switches, as one product.
+    found = placed("1 cloudmatrix-384")
+    assert (len(found.cells), found.system_racks, found.systems.tolist()) == (16, 16, [0])
+
+
 @pytest.mark.parametrize("text", ORDERS)
 def test_racks_are_those_of_the_bill(text: str) -> None:
     order = read_order(text, PRODUCTS)

@@ -12,12 +12,13 @@ PRODUCTS = load_products("products-2026")
 
 
 def test_a_leaf_of_much_power_takes_the_place_of_a_server() -> None:
-    # 4 x 14 kW and 4.84 kW are 60.84 kW, and a rack has 60; with a QM9700 of 0.747 kW they are 56.7 kW.
+    # A Q3400-RA takes 4.84 kW and 72 x 26 W for modules, 6.712 kW: with 4 x 14 kW more than the 60 kW of a rack. With a
+    # QM9700 of 0.747 kW and 32 x 17 W they are 57.3 kW.
     large = read_order("1024 hgx-b300 / 1 x 800G / q3400-ra tor 4:1", PRODUCTS)
     (said,) = remarks(large, PRODUCTS)
     assert said == (
-        "a rack of 60 kW takes 3 hgx-b300 with their leaves and 4 without them, as q3400-ra takes 4.84 kW; a leaf "
-        "joins fewer systems, so that more traffic leaves it"
+        "a rack of 60 kW takes 3 hgx-b300 with their leaves and 4 without them, as q3400-ra takes 6.71 kW with "
+        "its modules; a leaf joins fewer systems, so that more traffic leaves it"
     )
     assert remarks(read_order("1024 hgx-b300 / 1 x 400G / qm9700 tor 4:1", PRODUCTS), PRODUCTS) == []
     assert remarks(read_order("1024 hgx-b300 / 1 x 800G / q3400-ra fat tree 4:1", PRODUCTS), PRODUCTS) == []
