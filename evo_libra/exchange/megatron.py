@@ -10,7 +10,7 @@ from typing import Any
 from evo_libra.exchange.arguments import parse_arguments
 from evo_libra.exchange.formats import Draft, Reader, without_none
 from evo_libra.exchange.keys import Keys
-from evo_libra.exchange.samples import MEGATRON_GPT3, MEGATRON_LLAMA3
+from evo_libra.exchange.samples import MEGATRON_GPT3, MEGATRON_LLAMA3, MEGATRON_SCRIPT
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import Source
 
@@ -287,20 +287,8 @@ def _is_arguments(source: Source) -> bool:
     return isinstance(source.data, dict) and any(names[0] in source.data for names in OPTIONS.values())
 
 
-_SCRIPT = """#!/bin/bash
-# GPT-3 175B
-HIDDEN=12288
-MODEL_ARGS=(
-    --num-layers 96 --hidden-size $HIDDEN
-    --num-attention-heads 96 --seq-length 2048
-)
-torchrun --nproc_per_node 8 --nnodes ${NODES:-16} pretrain_gpt.py ${MODEL_ARGS[@]} \\
-    --tensor-model-parallel-size 8 --pipeline-model-parallel-size=8 --sequence-parallel \\
-    --num-layers-per-virtual-pipeline-stage 3 --recompute-granularity selective \\
-    --micro-batch-size 1 --global-batch-size 256 --bf16 --use-distributed-optimizer --lr 6.0e-5
-"""
 READERS = (
     Reader("megatron-arguments", "a launch script or an argument line of Megatron-LM", _is_arguments, _read_arguments,
-           samples=(_SCRIPT, MEGATRON_GPT3, MEGATRON_LLAMA3),
+           samples=(MEGATRON_SCRIPT, MEGATRON_GPT3, MEGATRON_LLAMA3),
            parse=partial(parse_arguments, flags=frozenset((OFFLOAD, *(name for name, _ in FLAGS.values()))))),
 )  # fmt: skip

@@ -2,6 +2,19 @@
 
 from __future__ import annotations
 
+MEGATRON_SCRIPT = """#!/bin/bash
+# GPT-3 175B
+HIDDEN=12288
+MODEL_ARGS=(
+    --num-layers 96 --hidden-size $HIDDEN
+    --num-attention-heads 96 --seq-length 2048
+)
+torchrun --nproc_per_node 8 --nnodes ${NODES:-16} pretrain_gpt.py ${MODEL_ARGS[@]} \\
+    --tensor-model-parallel-size 8 --pipeline-model-parallel-size=8 --sequence-parallel \\
+    --num-layers-per-virtual-pipeline-stage 3 --recompute-granularity selective \\
+    --micro-batch-size 1 --global-batch-size 256 --bf16 --use-distributed-optimizer --lr 6.0e-5
+"""
+
 MEGATRON_GPT3 = """#!/bin/bash
 # Facts: Megatron-LM, examples/gpt3/train_gpt3_175b_distributed.sh
 GPUS_PER_NODE=8

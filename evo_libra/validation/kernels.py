@@ -23,7 +23,7 @@ FEW = 64
 LEAST_MESSAGE = 30e6
 """Bytes from which collectives are compared; smaller ones have latencies that no training step shows."""
 
-LINKS = {"a100-80gb": "nvlink3", "h100-80gb": "nvlink4", "b200": "nvlink5"}
+LINKS = {"a100-80gb": "nvlink3", "h100-80gb": "nvlink4", "b200": "nvlink5", "rtx-pro-6000": "pcie5"}
 
 Array = FloatArray | float
 
@@ -107,31 +107,35 @@ def _source(
     return PublishedSource(f"{kind}-{npu}", "kernels", title, rows, note=note)
 
 
-_MEASURED = "TensorRT-LLM and NCCL, measured by ai-dynamo/aiconfigurator"
+_MEASURED = "kernels of TensorRT-LLM and vLLM measured by ai-dynamo/aiconfigurator"
 _UNSEEN = "rows that the fit has not seen"
-_SEEN_CHIPS = ("a100-80gb", "h100-80gb")
-_CHIPS = (*_SEEN_CHIPS, "b200", "gb200", "b300", "gb300", "l40s-48gb", "rtx-pro-6000")
-_PRECISIONS = ("bf16", "fp8", "mxfp8", "fp4")
+_SEEN = ("a100-80gb", "h100-80gb")
+_PRECISIONS = {
+    "a100-80gb": ("bf16",), "h100-80gb": ("bf16", "fp8"),
+    **dict.fromkeys(("b200", "gb200", "b300", "gb300"), ("bf16", "fp8", "mxfp8", "fp4")),
+    "l40s-48gb": ("bf16", "fp8"), "rtx-pro-6000": ("bf16", "fp8", "fp4"),
+}  # fmt: skip
+"""Chips whose kernels are compared, and the precisions of their products."""
 
 
 def _note(npu: str) -> str:
-    return "" if npu in _SEEN_CHIPS else _UNSEEN
+    return "" if npu in _SEEN else _UNSEEN
 
 
 KERNELS = tuple(
     _source(f"products-{precision}", npu, f"{npu}, {precision}: products of 1,024 and more rows, {_MEASURED}",
             partial(_products, npu, precision, large=True), _note(npu))
-    for npu in _CHIPS for precision in _PRECISIONS if _samples("gemm", npu, precision)
+    for npu, precisions in _PRECISIONS.items() for precision in precisions
 ) + tuple(
     _source("decode-products", npu, f"{npu}: products of up to 64 rows, {_MEASURED}",
             partial(_products, npu, "bf16", large=False), _note(npu))
-    for npu in _CHIPS
+    for npu in _PRECISIONS
 ) + tuple(
     _source("attention", npu, f"{npu}: fused attention of 1,024 and more tokens, {_MEASURED}",
             partial(_attention, npu), _note(npu))
-    for npu in _CHIPS
+    for npu in _PRECISIONS
 ) + tuple(
-    _source("nccl", npu, f"{npu}: collectives of 8 in a server, {_MEASURED}", partial(_collectives, npu),
-            "from 30 MB on")
+    _source("nccl", npu, f"{npu}: collectives of 8 in a server, NCCL measured by ai-dynamo/aiconfigurator",
+            partial(_collectives, npu), "from 30 MB on")
     for npu in LINKS
 )  # fmt: skip
