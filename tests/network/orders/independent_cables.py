@@ -74,7 +74,7 @@ def leaf_kilowatts(
         return switch_kilowatts(order, lower + upper, catalogue)
     end = min(copper, key=lambda cable: cable["price_usd"]["value"] / cable.get("links", 1)).get("W_per_end", 0)
     optical = switch_kilowatts(order, upper, catalogue) - switch["power_W"] / 1000
-    return float(switch["power_W"] + cages * end) / 1000 + optical * (1 - cages / switch["cages"])
+    return float((switch["power_W"] + cages * end) / 1000 + optical * (1 - cages / switch["cages"]))
 
 
 def rack_kilowatts(product: dict[str, Any], catalogue: Catalogue) -> float:
