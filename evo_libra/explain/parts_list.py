@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from evo_libra.arrays import Population
-from evo_libra.explain.record import PartCost
+from evo_libra.explain.record import OrderLine, PartCost
 from evo_libra.problem.problem import Problem
 
 _USD = "_usd"
@@ -26,11 +26,18 @@ def parts_list(problem: Problem, population: Population) -> tuple[PartCost, ...]
     return tuple(sorted((one for one in found.values() if one.cost_usd), key=lambda one: (-one.cost_usd, one.part)))
 
 
+def _of_order(line: OrderLine) -> tuple[str, float | None, float]:
+    """Return a product, its pieces and its cost; spare trays are fractions of a system, and no system."""
+    part = line.section == "spares" and not float(line.pieces).is_integer()
+    name, pieces = (f"spare trays of {line.product}", None) if part else (line.product, line.pieces)
+    return name, pieces, line.cost_usd or 0.0
+
+
 def _parts(problem: Problem, one: Population) -> Iterator[tuple[str, float | None, float]]:
     if problem.book is not None:
         from evo_libra.explain.order_bill import order_lines  # noqa: PLC0415 - designs do not need it
 
-        yield from ((line.product, line.pieces, line.cost_usd or 0.0) for line in order_lines(problem, one))
+        yield from (_of_order(line) for line in order_lines(problem, one))
         return
     bill = problem.pricing.bill(one)
     for row in bill:

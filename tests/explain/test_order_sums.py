@@ -7,6 +7,7 @@ import io
 import math
 
 import pytest
+from order_files import order_problem
 from order_results import bill_of_row, book, order_front, orders
 
 from evo_libra.exchange.formats import Chosen
@@ -65,3 +66,13 @@ def test_the_page_has_the_same_figures() -> None:
         assert [float(value or 0.0) * column.factor for value in shown] == pytest.approx(
             [whole.value, whole.low, whole.high], rel=1e-6
         )
+
+
+def test_spare_trays_are_no_systems() -> None:
+    """Racks in full use have spare trays, a rule of the catalogue: 0.01 of 18 trays of each of 8 racks, 1 in all."""
+    problem = order_problem(systems=["gb200-nvl72"], npus=576)
+    design = next(row.design for row in system_rows(problem) if "active" not in row.design)
+    parts = {one.part: one for one in parts_list(problem, problem.read(design))}
+    assert parts["gb200-nvl72"].pieces == 8
+    assert parts["spare trays of gb200-nvl72"].pieces is None
+    assert parts["spare trays of gb200-nvl72"].cost_usd == pytest.approx(3_400_000 / 18)
