@@ -27,8 +27,7 @@ def fit_npu(*tables: Path, npu: str, as_json: Json = False) -> int:
     Parameters
     ----------
     tables:
-        Tables of aiconfigurator, as Parquet or with commas: gemm_perf.parquet, context_attention_perf.parquet,
-        nccl_perf.parquet, or some with their columns.
+        Tables of aiconfigurator, such as gemm_perf.parquet, or some with their columns, as Parquet or with commas.
     npu:
         Accelerator of the catalogue whose peak rates, memory and ports hold.
     """
