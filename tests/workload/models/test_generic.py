@@ -68,7 +68,9 @@ def test_routed_models_have_the_weights_that_were_asked_for(exponent: float, rat
     assert model.expert_count % 8 == 0
 
 
-@pytest.mark.parametrize(("text", "weights"), [("1T", 1e12), ("405B", 405e9), ("1500M", 1.5e9), ("7.5B", 7.5e9), (2e12, 2e12)])
+@pytest.mark.parametrize(
+    ("text", "weights"), [("1T", 1e12), ("405B", 405e9), ("1500M", 1.5e9), ("7.5B", 7.5e9), (2e12, 2e12)]
+)
 def test_numbers_of_weights_are_texts_or_numbers(text: Any, weights: float) -> None:
     assert TypeAdapter(Weights).validate_python(text) == weights
 
