@@ -10,7 +10,7 @@ from order_files import GENERATOR, order_data
 
 from evo_libra import load_problem
 from evo_libra.optimality import whole_designs
-from evo_libra.optimality.whole_designs import effort_of, plans_of
+from evo_libra.optimality.whole_designs import effort_of, kept_by_faster, plans_of
 from evo_libra.optimality.whole_front import WholeFront, whole_front
 from evo_libra.problem.problem import Problem
 
@@ -80,3 +80,17 @@ def test_more_pairs_than_are_timed_are_combined_or_refused(monkeypatch: pytest.M
     monkeypatch.setattr(whole_designs, "MAX_NETWORKS", 1000)
     problem = two_workloads()
     assert plans_of(problem).timed == 0
+
+
+@pytest.mark.parametrize(
+    ("limit", "kept"),
+    [
+        ("time <= 5 s", True), ("time >= 1 s", False), ("time == 1 s", False), ("time-cost >= 1 USD s", False),
+        ("tokens-per-s >= 5 token/s", True), ("tokens-per-s <= 5 Mtoken/s", False), ("memory <= 70 GB", True),
+        ("order-cost <= 1000 MUSD", True), ("order-cost >= 1 MUSD", True),
+    ],
+)  # fmt: skip
+def test_limits_that_a_faster_plan_keeps(limit: str, kept: bool) -> None:  # noqa: FBT001 - drawn
+    found = load_problem(order_data(constraints=[limit]))
+    assert isinstance(found, Problem)
+    assert kept_by_faster(next(one for one in found.constraints if one.text == limit)) is kept
