@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from evo_libra.arrays import FloatArray, Population
-from evo_libra.explain.labels import value_text
+from evo_libra.explain.labels import noun, value_text
 from evo_libra.network.orders.products import SwitchSpec
 from evo_libra.network.orders.remarks import remarks
 from evo_libra.problem.objectives import MEASURES
@@ -37,8 +37,9 @@ def _reached(
     for m, objective in enumerate(problem.objectives):
         if MEASURES[objective.name].timed and low[m] != high[m]:
             slow, fast = (value_text(objective.column, figures[m] / objective.scale) for figures in (low, high))
-            wire = f"{name} reaches {switch.efficiency:.0%} of the wire here, {ends[0]:.0%} to {ends[1]:.0%} in sources"
-            yield f"{wire}: {slow} to {fast}".replace("%", " %")
+            wire = f"{name} reaches {switch.efficiency:.0%} of the wire here; the catalogue's range is"
+            text = f"{wire} {ends[0]:.0%}, at which the {noun(objective.column)} is {slow}, to {ends[1]:.0%}, {fast}"
+            yield text.replace("%", " %")
 
 
 def _evaluated(

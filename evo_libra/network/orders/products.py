@@ -161,7 +161,9 @@ class SwitchSpec(ProductSpec):
     height_U: Amount = Field(1.0, description="rack units")
     latency_ns: Amount = Field(description="of passing through it")
     efficiency: Share = Field(1.0, description="share of the wire that many flows reach")
-    efficiency_range: tuple[Share, Share] | None = Field(None, description="lowest and highest efficiency of sources")
+    efficiency_range: tuple[Share, Share] | None = Field(
+        None, description="lowest and highest efficiency, of sources or as an estimate"
+    )
     cooling: Cooling = Field("air", description="how it is cooled")
     license_usd: Amount = Field(0.0, description="licence of one")
 
