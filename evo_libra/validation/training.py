@@ -14,7 +14,8 @@ from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.validation.source import PublishedRow, PublishedSource, published
 from evo_libra.workload.models.decoder import Decoder
-from evo_libra.workload.models.stacks import STACKS, Stack
+from evo_libra.workload.models.stacks import Stack
+from evo_libra.workload.models.stacks import stack_of as software_of
 from evo_libra.workload.plans.placement import per_byte
 from evo_libra.workload.plans.plans import RECOMPUTE, Plans, one_plan
 from evo_libra.workload.training.races import DATA, PerByte, StepTime
@@ -26,6 +27,9 @@ SERVER = 8
 
 SERVER_LINKS = {"a100-80gb": "nvlink3", "h100-80gb": "nvlink4"}
 
+BEYOND_SERVER = np.array([[False], [True]])
+"""Dimensions of such a cluster that lie beyond the links of a server."""
+
 NIC_RATE = {"a100-80gb": 25e9, "h100-80gb": 50e9}
 """B/s of the InfiniBand port of each accelerator."""
 
@@ -33,14 +37,15 @@ NIC_EFFICIENCY = 0.85
 """Rate that collectives reach on InfiniBand, over the wire rate (assumed)."""
 
 SOFTWARE = {"korth": "megatron-2022", "sc21.t1": "megatron-2021", "sc21.t2.ptd": "megatron-2021",
-            "sc21.t2.z3": "deepspeed-2021", "llama3": "llama-3", "mpt": "any"}  # fmt: skip
+            "sc21.t2.z3": "deepspeed-2021", "llama3": "llama-3", "mpt": "llm-foundry-2023"}  # fmt: skip
 
 TrainingRow = Mapping[str, Any]
 
 
 def stack_of(row: TrainingRow) -> Stack:
     """Return the software that a row was measured with."""
-    return STACKS[next(name for start, name in SOFTWARE.items() if row["id"].startswith(start))]
+    name = next(name for start, name in SOFTWARE.items() if row["id"].startswith(start))
+    return software_of(name, accelerator(row["npu"]).generation)
 
 
 def setup_of(row: TrainingRow) -> Setup:
@@ -89,7 +94,7 @@ def cluster_of(npu: Accelerator, npus: int) -> tuple[IntArray, FloatArray]:
 @cache
 def _traffic_of(npu: str, npus: int, plan: tuple[int, ...]) -> PerByte:
     tp, cp, pp, dp = plan
-    return per_byte(*cluster_of(accelerator(npu), npus), one_plan(tp=tp, cp=cp, pp=pp, dp=dp))
+    return per_byte(*cluster_of(accelerator(npu), npus), one_plan(tp=tp, cp=cp, pp=pp, dp=dp), outside=BEYOND_SERVER)
 
 
 def traffic_of(row: TrainingRow, stack: Stack) -> PerByte:

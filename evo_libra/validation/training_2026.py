@@ -13,7 +13,9 @@ from evo_libra.arrays import GIGA, FloatArray, IntArray
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.validation.source import PublishedRow, PublishedSource, published
+from evo_libra.validation.training import BEYOND_SERVER
 from evo_libra.workload.models.decoder import Decoder
+from evo_libra.workload.models.stacks import stack_of
 from evo_libra.workload.plans.placement import ORDER, per_byte
 from evo_libra.workload.plans.plans import RECOMPUTE, Plans, one_plan
 from evo_libra.workload.training.races import PerByte
@@ -97,7 +99,7 @@ def _setup_of(row: dict[str, Any]) -> Setup:
     return Setup(
         decoder=decoder, accelerator=npu, sequence=row["sequence"], global_batch=row["global_batch"],
         precision=row["precision"], gradient_bytes=row["gradient_bytes"], balanced=balanced,
-        half_message=npu.bus_constants(_link(npu)).half_message,
+        stack=stack_of(row["software"], npu.generation), half_message=npu.bus_constants(_link(npu)).half_message,
     )  # fmt: skip
 
 
@@ -132,7 +134,8 @@ def cluster_of(npu: Accelerator, npus: int) -> tuple[IntArray, FloatArray]:
 def network_of(step: MeasuredStep) -> PerByte:
     """Return the seconds of a byte of each group of a row."""
     order = np.array([[ORDER.index(group)] for group in step.order])
-    return per_byte(*cluster_of(step.setup.accelerator, step.npus), step.plan, order=order)
+    cluster = cluster_of(step.setup.accelerator, step.npus)
+    return per_byte(*cluster, step.plan, outside=BEYOND_SERVER, order=order)
 
 
 def steps_of(*starts: str, without: Sequence[str] = ()) -> tuple[MeasuredStep, ...]:

@@ -139,9 +139,12 @@ def random_step(random: np.random.Generator) -> dict[str, Any]:
         "recompute": str(random.choice(["none", "selective", "full"])),
         "precision": str(random.choice(["bf16", "fp8"])),
         "overlap": {name: bool(random.random() < 0.5) for name in ("tp", "pp", "dp")},
-        "order": random.permutation(["tp", "cp", "dp", "pp"]).tolist(),
+        "order": random.permutation(["tp", "cp", "dp", "pp"]).tolist(), "tp_domain": "any",
         "sequence_parallel": bool(random.random() < 0.5), "global_batch": 256,
     }  # fmt: skip
+    if training["overlap"]["tp"]:
+        # A group that overlaps stays inside a domain.
+        training |= {"order": ["tp", "cp", "dp", "pp"], "tp_domain": "scale-up"}
     return data_of(workloads=workload_of(training, generator=ROUTED if routed else SMALL, parallelism=plan))
 
 

@@ -125,6 +125,7 @@ class Accelerator:
     bus : how collectives use the ports, by link technology.
     power : W under load, or None.
     price : lowest and highest USD of a piece, or None.
+    generation : whose figures of training software hold for it; None where none are known.
     sources : where figures come from, by the key of a figure or a group of figures, or ``all``.
     """
 
@@ -141,6 +142,7 @@ class Accelerator:
     power: float | None
     price: tuple[float, float] | None
     sources: Mapping[str, str] = field(repr=False)
+    generation: str | None = None
 
     def figures(self) -> dict[str, Any]:
         """Return all figures in SI units, by name."""

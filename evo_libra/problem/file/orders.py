@@ -117,6 +117,10 @@ class OrderLoader:
         systems = self.book.products.systems
         return tuple(replace(accelerator(systems[pool[0]].npu), name=name_of(pool)) for pool in self.book.pools)
 
+    def domain_of(self, npu: Accelerator) -> int:
+        """Return the NPUs in use of a system, which its scale-up network joins, of a pool by its name."""
+        return self.book.pools[self.book.names.index(npu.name)][2]
+
     @property
     def chips(self) -> tuple[Accelerator, ...]:
         """The accelerators of all systems of the orders, as the catalogue has them."""

@@ -81,12 +81,19 @@ def choices_of(spec: WorkloadSpec, training: TrainingSpec) -> PlanChoices:
         },
         flags={
             "sequence_parallel": (None,) if split == "auto" else values_of(split),
-            "overlap_tp": values_of(overlap.tp), "overlap_pp": values_of(overlap.pp),
+            "overlap_tp": _tensor_overlaps(training),
+            "overlap_pp": values_of(overlap.pp),
             "overlap_dp": values_of(overlap.dp),
         },
         orders=tuple(tuple(map(str, order)) for order in orders),
         precisions=values_of(training.precision) or (),
     )  # fmt: skip
+
+
+def _tensor_overlaps(training: TrainingSpec) -> tuple[bool, ...]:
+    """Return the values of the overlap; a group that may leave its domain also has plans without."""
+    without = (False,) if training.tp_domain == "any" else ()
+    return tuple(dict.fromkeys((*values_of(training.overlap.tp), *without)))
 
 
 def values_of(given: Any) -> Any:  # noqa: ANN401 - any value of the schema
@@ -201,6 +208,16 @@ def layer_key_mistakes(spec: WorkloadSpec, what: str = "a training step") -> Ite
     for key in _LAYER_KEYS:
         if getattr(spec, key) is not None:
             yield (key,), f"{what} computes its times from the problem's `npu`; leave this key out"
+
+
+def overlap_mistakes(training: TrainingSpec, setups: Sequence[Setup]) -> Iterator[tuple[KeyPath, str]]:
+    """Yield an overlap that the software lacks."""
+    stack = setups[0].stack
+    if True in values_of(training.overlap.tp) and stack.hides_tensor == 0.0:
+        message = (
+            f"found true; {stack.name} has no kernels that overlap tensor parallelism; leave this key out, or name "
+        )
+        yield ("training", "overlap", "tp"), f"{message}another `stack`"
 
 
 def kernel_mistakes(npu: Accelerator, training: TrainingSpec, precision: str) -> Iterator[tuple[KeyPath, str]]:

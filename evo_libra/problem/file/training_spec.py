@@ -12,7 +12,7 @@ from evo_libra.network.catalog.hosts import HostSpec, Positive
 from evo_libra.workload.layers.generators import DlrmSpec, MoeSpec, TableSpec, TransformerSpec
 from evo_libra.workload.models.decoder_spec import DecoderSpec
 from evo_libra.workload.models.recommender import RecommenderSpec
-from evo_libra.workload.models.stacks import STACKS
+from evo_libra.workload.models.stacks import NEWEST, STACKS
 from evo_libra.workload.plans.plans import PLACEMENTS, RECOMPUTE
 
 
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     Place: TypeAlias = str
     Recompute: TypeAlias = str
 else:
-    StackName = Literal[tuple(name for name, stack in STACKS.items() if stack.ring_efficiency is None)]
+    StackName = Literal[NEWEST, *(name for name, stack in STACKS.items() if stack.ring_efficiency is None)]
     Place, Recompute = Literal[PLACEMENTS], Literal[RECOMPUTE]
 
 
@@ -132,7 +132,11 @@ class TrainingSpec(StrictModel):
     optimizer: OptimizerSpec = Field(OptimizerSpec(), description="where the optimizer and its states are")
     attention: Literal["fused", "unfused"] = Field("fused", description="fused attention never stores its scores")
     dropout: bool = Field(default=False, description="whether masks of dropout are stored")
-    stack: StackName = Field("any", description="training software, whose measured factors count")
+    stack: StackName = Field(
+        "newest",
+        description="training software, whose measured figures of the NPU's generation count; newest is the latest one "
+        "with rows of the generation, any hides and computes as well as the plan allows",
+    )
     overlap: OverlapSpec = Field(OverlapSpec(), description="which communication runs alongside compute")
     balanced: bool = Field(
         default=False,
@@ -142,6 +146,11 @@ class TrainingSpec(StrictModel):
     uneven: bool = Field(
         default=False,
         description="whether pp need not divide the layers; the longest stage sets the pace, and vp divides its layers",
+    )
+    tp_domain: Literal["scale-up", "any"] = Field(
+        "scale-up",
+        description="what holds a tensor parallel group: a scale-up domain, whose NPUs load and store from each other; "
+        "any lets it leave the domain, and then nothing of its traffic overlaps",
     )
     order: Order | Some[Order] = Field(
         ("tp", "cp", "dp", "pp"), description="how the process groups lie on the network, the innermost first"

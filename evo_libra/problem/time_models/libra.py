@@ -67,7 +67,7 @@ class LibraTime(TimeModel):
 
     def traffic(self, npus: IntArray, technology: IntArray, plan: IntArray | None = None) -> FloatArray:
         """Return the bytes; a group that gets a share of the bandwidth counts as if it sent as many more."""
-        placed = self.placed(npus, plan)
+        placed = self.placed(npus, plan, technology)
         rows = [self._traffic(load, placed[layout, group], npus, technology) for layout, group, load in self.channels]
         return np.array(rows).reshape(len(rows), *npus.shape)
 
@@ -76,7 +76,7 @@ class LibraTime(TimeModel):
             return load.size * (offsets(load.source, load.target, npus) > 0) / self.reached(technology)
         assert not isinstance(load, SizedCollective | SizedByPlan), "LIBRA's time merges collectives"  # noqa: S101 - internal error
         pattern = pattern_of(load) if isinstance(load, Collective) else load
-        return unit_traffic(pattern, placed.extent) * self.relative_bytes(load, placed, npus, technology)
+        return placed.share * unit_traffic(pattern, placed.extent) * self.relative_bytes(load, placed, npus, technology)
 
     def channel_times(self, designs: Population, known: FloatArray | None = None) -> dict[Channel, FloatArray]:
         bandwidth = np.maximum(designs.bandwidth, NO_BANDWIDTH)

@@ -10,8 +10,17 @@ import numpy as np
 
 from evo_libra.arrays import GIGA, BoolArray, FloatArray
 from evo_libra.workload.models.decoder import Decoder
-from evo_libra.workload.parallelism import divisors, nearest_divisors
-from evo_libra.workload.plans.plans import DEGREES, FULL, NETWORK, NPU, PLACEMENTS, RECOMPUTE, Plans
+from evo_libra.workload.parallelism import HOLDS_TENSOR, divisors, nearest_divisors
+from evo_libra.workload.plans.plans import (
+    DEGREES,
+    FULL,
+    NETWORK,
+    NPU,
+    PLACEMENTS,
+    RECOMPUTE,
+    Plans,
+    keeps_inside,
+)
 from evo_libra.workload.training.memory import parameters, waiting_activations
 from evo_libra.workload.training.offload import host_memory, in_window
 from evo_libra.workload.training.training_setup import Setup
@@ -133,6 +142,8 @@ def plan_mistakes(setup: Setup, plan: Plans) -> Iterator[tuple[str, str]]:
     value, model = plan_values(plan), setup.decoder
     if model.heads % value["tp"]:
         yield "tp", f"found {value['tp']}; it must divide the {model.heads} heads: {_listed(model.heads)}"
+    elif setup.domain is not None and value["tp"] > setup.domain and keeps_inside(plan, _anywhere(setup))[0]:
+        yield "tp", f"found {value['tp']}; no scale-up domain, of {setup.domain} NPUs at most, {HOLDS_TENSOR}"
     if setup.sequence % value["cp"]:
         near = nearest_divisors(setup.sequence, value["cp"])
         yield "cp", f"found {value['cp']}; it must divide the sequence of {setup.sequence:,} tokens; {near}"
@@ -143,6 +154,10 @@ def plan_mistakes(setup: Setup, plan: Plans) -> Iterator[tuple[str, str]]:
     yield from _expert_mistakes(model, value)
     yield from _batch_mistakes(setup, value)
     yield from placement_mistakes(setup, plan)
+
+
+def _anywhere(setup: Setup) -> BoolArray:
+    return np.array([setup.tensor_anywhere])
 
 
 def longest_stage(setup: Setup, stages: int) -> int:

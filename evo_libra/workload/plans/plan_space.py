@@ -12,7 +12,7 @@ import numpy as np
 from evo_libra.workload.parallelism import divisors
 from evo_libra.workload.plans.plan_rules import placement_allowed, virtual_stages
 from evo_libra.workload.plans.plan_table import lie_alike
-from evo_libra.workload.plans.plans import Plans, one_plan
+from evo_libra.workload.plans.plans import Plans, keeps_inside, one_plan
 from evo_libra.workload.training.memory import memory
 from evo_libra.workload.training.training_setup import Setup
 from evo_libra.workload.training.training_table import TrainingTable
@@ -156,7 +156,11 @@ def plan_table(
     ]
     sequence = open_plans.setups[0].sequence
     parts = [
-        (index, order, _new(_splitting(plans, sequence), open_plans.orders[: order + 1]))
+        (
+            index,
+            order,
+            _new(_inside(open_plans.setups[index], _splitting(plans, sequence)), open_plans.orders[: order + 1]),
+        )
         for index, order, plans in parts
     ]
     counts = [len(plans.tp) for *_, plans in parts]
@@ -177,6 +181,14 @@ def _splitting(plans: Plans, sequence: int) -> Plans:
     """Return the plans whose sequence parallelism divides the sequence."""
     right = ~plans.sequence_parallel | (sequence % (plans.tp * plans.cp) == 0)
     return plans.take(np.flatnonzero(right))
+
+
+def _inside(setup: Setup, plans: Plans) -> Plans:
+    """Return the plans whose tensor parallel groups a scale-up domain of known size holds, if they must stay inside."""
+    if setup.domain is None:
+        return plans
+    leaves = (plans.tp > setup.domain) & keeps_inside(plans, np.array([setup.tensor_anywhere]))
+    return plans.take(np.flatnonzero(~leaves))
 
 
 def _new(plans: Plans, orders: Sequence[tuple[str, ...]]) -> Plans:

@@ -9,10 +9,11 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 
-RECOMPUTE = ("none", "selective", "full")
-"""Parts of the forward pass that run again in the backward pass: nothing, the attention core, or all of it."""
+RECOMPUTE = ("none", "selective", "full", "op")
+"""Parts of the forward pass that run again in the backward pass: nothing, the attention core, all of it, or the
+operations that PyTorch chooses: every second product and all element-wise work."""
 
-NONE, SELECTIVE, FULL = range(3)
+NONE, SELECTIVE, FULL, OPERATIONS = range(4)
 
 DEGREES = ("tp", "cp", "pp", "vp", "ep", "dp")
 """NPUs of process groups, and the virtual stages of a pipeline."""
@@ -81,6 +82,14 @@ class Plans:
             array if len(array) == 1 else array[which]
             for array in (cast("Any", getattr(self, one.name)) for one in fields(self))
         ))  # fmt: skip
+
+
+def keeps_inside(plans: Plans, anywhere: BoolArray) -> BoolArray:
+    """Return (n,) whether the tensor parallel group must stay inside a scale-up domain.
+
+    It must unless it may lie anywhere, and even then where its traffic runs alongside products, by loads and stores.
+    """
+    return np.asarray((plans.tp > 1) & (plans.overlap_tp | ~anywhere))
 
 
 def one_plan(**given: int | bool) -> Plans:

@@ -11,10 +11,13 @@ from evo_libra.arrays import FloatArray
 from evo_libra.workload.models.kernels import Array, Kernels, Product, scaled
 from evo_libra.workload.models.layer_stack import Counted, DecoderLayer
 from evo_libra.workload.models.layers.sublayer import Matrix, Share, Sublayer
-from evo_libra.workload.plans.plans import FULL, SELECTIVE, Plans
+from evo_libra.workload.plans.plans import FULL, OPERATIONS, SELECTIVE, Plans
 from evo_libra.workload.training.training_setup import Setup
 
 _NONE = np.zeros(1)
+
+_PAIR = 2
+"""NPUs of a context parallel group up to which attention is as fast as alone."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +45,16 @@ def share_of(plans: Plans) -> Share:
 
 def layer_time(setup: Setup, plans: Plans, parts: Sequence[Counted]) -> LayerTime:
     """Return the compute of some sublayers: products, the work among tokens, and element-wise kernels."""
+    ring = np.where(plans.cp > _PAIR, 1.0 / setup.stack.ring_attention, 1.0)
     products, cores, elements = Product(_NONE, _NONE, _NONE), (_NONE, _NONE), (_NONE, _NONE)
     tokens, share = plans.tokens(setup.sequence), share_of(plans)
+    # Collectives alongside products take some of the processors.
+    slowed = np.where(plans.overlap_tp & (plans.tp > 1), 1.0 / (1.0 - setup.stack.taken), 1.0)
     common = 11.0 * setup.decoder.hidden / np.where(plans.sequence_parallel, plans.tp, 1)
     for count, part in parts:
-        products = products + _products(setup, part, tokens, share) * count
+        products = products + _products(setup, part, tokens, share) * (count * slowed)
         for core in part.cores(share, setup.sequence):
-            cores = _plus(cores, core.seconds(setup.kernels, tokens, fused=setup.fused_attention), count)
+            cores = _plus(cores, core.seconds(setup.kernels, tokens, fused=setup.fused_attention), count * ring)
         # Each part has a norm and a residual addition with dropout, too.
         forward, backward = (setup.kernels.moved(tokens * (common + moved)) for moved in part.moved(share))
         elements = _plus(elements, (forward, backward), count)
@@ -56,7 +62,10 @@ def layer_time(setup: Setup, plans: Plans, parts: Sequence[Counted]) -> LayerTim
     forward = scale * (products.forward + cores[0] + elements[0])
     backward = scale * (products.backward + cores[1] + elements[1])
     again = scale * cores[0] * (not setup.fused_attention)
-    recomputed = np.where(plans.recompute == FULL, forward, np.where(plans.recompute == SELECTIVE, again, 0.0))
+    chosen = scale * (0.5 * products.forward + elements[0])
+    recomputed = np.select(
+        [plans.recompute == FULL, plans.recompute == SELECTIVE, plans.recompute == OPERATIONS], [forward, again, chosen]
+    )
     return LayerTime(forward, backward, recomputed, products * scale)
 
 

@@ -10,9 +10,13 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.collective import Collective, Dispatch, NextStage, Pattern, PushPull, pattern_of
+from evo_libra.workload.parallelism import BEYOND
 
 TENSOR, CONTEXT, EXPERT, PIPELINE, DATA, EXPERT_DATA = "tp", "cp", "ep", "pp", "cp+dp", "edp"
 """Process groups; an expert parallel group and its copies (``edp``) share out the NPUs of ``tp``, ``cp`` and ``dp``."""
+
+DATA_BEYOND, EXPERT_DATA_BEYOND = DATA + BEYOND, EXPERT_DATA + BEYOND
+"""Parts of the groups of copies of weights that lie beyond scale-up domains."""
 
 OF_PREFILL = {TENSOR: "prefill-tp", EXPERT: "prefill-ep", "dp": "prefill-dp", PIPELINE: "prefill-pp"}
 """Process groups of replicas that only process prompts, by those of the others; there are none where both are alike."""

@@ -155,7 +155,8 @@ def tensor_traffic(setup: Setup, plans: Plans, stage: Stage) -> TensorTraffic:
     def reduced(operations: FloatArray) -> tuple[Traffic, ...]:
         return _reduced(stage.reduced_bytes, operations, plans.sequence_parallel)
 
-    hidden = np.where(plans.overlap_tp, 1.0 - 1.0 / plans.tp, 0.0)
+    share = 1.0 - 1.0 / plans.tp if setup.stack.hides_tensor is None else setup.stack.hides_tensor
+    hidden = np.where(plans.overlap_tp, share, 0.0)
     beside = ~plans.overlap_tp & plans.sequence_parallel & setup.stack.hides_gather
     of_backward = stage.backward.reduced + stage.gathered
     everything = stage.forward.reduced + of_backward

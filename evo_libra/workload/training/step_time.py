@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.collective import Collective, NextStage, PushPull
+from evo_libra.workload.parallelism import BEYOND
 from evo_libra.workload.plans.plans import FULL, NETWORK, Plans
 from evo_libra.workload.training.expansion import Accesses, expansions_of, seconds_of
 from evo_libra.workload.training.layer_time import matrix_time, share_of
@@ -33,14 +34,19 @@ Kinds = Sequence[tuple[Collective, FloatArray]]
 """Collectives with their (n,) bytes per weight."""
 
 
-def step_time(setup: Setup, plans: Plans) -> StepTime:
+def step_time(setup: Setup, plans: Plans, *, exposes: bool | None = None) -> StepTime:
     """Return the time of a training step under each plan.
 
     A pipeline runs 1F1B, interleaved where a plan has virtual stages (Narayanan et al. 2021, section 2.2): the slowest
     stage sets the pace of all microbatches, and the pipeline fills and drains once.
+
+    Parameters
+    ----------
+    exposes : whether the step has the chains of traffic that software leaves exposed; None where the software decides.
     """
     stage, held = stage_of(setup, plans), parameters(setup, plans)
-    tensor, data = tensor_traffic(setup, plans, stage), data_traffic(setup, plans, held, stage)
+    exposes = setup.stack.exposes_data > 0 if exposes is None else exposes
+    tensor, data = tensor_traffic(setup, plans, stage), data_traffic(setup, plans, held, stage, exposes=exposes)
     micro, fill = plans.microbatches(setup.global_batch), (plans.pp - 1) / plans.vp
     owned = owned_weights(plans, held)
     update = np.where(on_npu(plans), owned, 0.0) if setup.offload else owned
@@ -119,6 +125,7 @@ class DataTraffic:
     waiting : what nothing hides.
     forward, backward : what a pass hides; empty where no plan overlaps.
     count : (n,) passes of a step that do.
+    exposed : what follows the forward and the backward pass beyond scale-up domains, wherever a pass hides more.
     served : traffic between servers and NPUs alongside each pass.
     """
 
@@ -127,13 +134,15 @@ class DataTraffic:
     backward: tuple[Traffic, ...]
     count: FloatArray
     served: tuple[StepSequence, ...] = ()
+    exposed: tuple[tuple[Traffic, ...], tuple[Traffic, ...]] = ((), ())
 
 
-def data_traffic(setup: Setup, plans: Plans, held: Parameters, stage: Stage) -> DataTraffic:
+def data_traffic(setup: Setup, plans: Plans, held: Parameters, stage: Stage, *, exposes: bool = False) -> DataTraffic:
     """Return the reduce-scatter of gradients and the all-gathers of weights, without ZeRO the all-reduce of gradients.
 
     ZeRO's stage 3 runs all of them with each microbatch, and gathers once more for the backward pass. The backward pass
     hides the reduce-scatter and what it gathers, the forward pass its own all-gather, but for one layer's share.
+    Software leaves a share of what lies beyond scale-up domains exposed, if that is more than what passes do not hide.
     """
     groups = _copied(held)
     if setup.offload is not None:
@@ -148,9 +157,9 @@ def data_traffic(setup: Setup, plans: Plans, held: Parameters, stage: Stage) -> 
         (Collective.ALL_GATHER, np.where(each, 2.0, 0.0)),
     )
 
-    def sent(kinds: Kinds, share: FloatArray) -> tuple[Traffic, ...]:
+    def sent(kinds: Kinds, share: FloatArray, part: str = "") -> tuple[Traffic, ...]:
         return tuple(
-            Traffic("data", group, kind, bytes_per_weight * of, share)
+            Traffic("data", group + part, kind, bytes_per_weight * of, share)
             for kind, bytes_per_weight in kinds
             for group, of in groups
             if bytes_per_weight.any()
@@ -161,7 +170,9 @@ def data_traffic(setup: Setup, plans: Plans, held: Parameters, stage: Stage) -> 
     if not plans.overlap_dp.any():
         return DataTraffic(waiting, (), (), _NONE, served)
     hidden = np.where(plans.overlap_dp, count, 0.0)
-    return DataTraffic(waiting, sent(before, 1.0 - alone), sent(after, 1.0 - alone), hidden, served)
+    left = np.where(plans.overlap_dp, np.maximum(setup.stack.exposes_data - alone, 0.0), 0.0)
+    exposed = (sent(before, left, BEYOND), sent(after, left, BEYOND)) if exposes else ((), ())
+    return DataTraffic(waiting, sent(before, 1.0 - alone), sent(after, 1.0 - alone), hidden, served, exposed)
 
 
 def _copied(held: Parameters) -> list[tuple[str, FloatArray]]:
@@ -195,9 +206,9 @@ def _passes(
     A pass that hides data parallel traffic offers the part of its compute that the stack can use for that.
     """
     messages, found = _overlapped_messages(setup, plans), list[StepOverlap]()
-    for name, run, chains, beside, of_pass in (
-        ("forward", stage.forward, tensor.forward, data.forward, streams.forward),
-        ("backward", stage.backward, tensor.backward, data.backward, streams.backward),
+    for name, run, chains, beside, exposed, of_pass in (
+        ("forward", stage.forward, tensor.forward, data.forward, data.exposed[0], streams.forward),
+        ("backward", stage.backward, tensor.backward, data.backward, data.exposed[1], streams.backward),
     ):
         alone = (StepSequence(run.compute), *chains)
         # While the pipeline fills and drains, hosts and servers have the time to send ahead.
@@ -212,7 +223,8 @@ def _passes(
         if data.count.any():
             unused = (1.0 - setup.stack.hides_data) * run.compute
             ends = (StepSequence(unused, beside), StepSequence(_NONE, (*before, *messages, *beside)))
-            found.append(StepOverlap((*with_messages, *ends), data.count, name=name))
+            late = (replace(one, traffic=(*one.traffic, *exposed), partial=True) for one in alone if exposed)
+            found.append(StepOverlap((*with_messages, *ends, *late), data.count, name=name))
     return found
 
 

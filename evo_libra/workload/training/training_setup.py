@@ -40,6 +40,8 @@ class Setup:
     offload : what plans may move the optimizer to; None where all of them leave it on the NPUs.
     expansions : choices of expansion memory, the least first; empty where there is none.
     stated_batch : sequences that times are of, where the batch differs from them; 0 for those of the batch.
+    domain : most NPUs of a scale-up domain; None for no limit.
+    tensor_anywhere : whether a tensor parallel group may leave scale-up domains.
     usable : bytes of an NPU's own memory that plans may use, where there is expansion memory.
     """
 
@@ -63,6 +65,8 @@ class Setup:
     expansions: tuple[Expansion, ...] = ()
     usable: float = math.inf
     stated_batch: int = 0
+    domain: int | None = None
+    tensor_anywhere: bool = False
 
     @property
     def share_of_batch(self) -> float:
@@ -72,4 +76,7 @@ class Setup:
     @property
     def kernels(self) -> Kernels:
         """Times of kernels within the step."""
-        return Kernels(self.accelerator, self.gemm_factor, self.memory_factor, self.gradient_bytes, self.weight_bytes)
+        return Kernels(
+            self.accelerator, self.gemm_factor, self.memory_factor, self.gradient_bytes, self.weight_bytes,
+            attention_factor=self.stack.attention, quantisation_factor=self.stack.quantisation,
+        )  # fmt: skip

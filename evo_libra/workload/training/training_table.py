@@ -8,12 +8,12 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.workload.layers.iteration_time import Merging
 from evo_libra.workload.layers.workload import IterationSize
 from evo_libra.workload.plans.plan_rules import plan_mistakes, plan_text
 from evo_libra.workload.plans.plan_table import PlanTable, order_text
-from evo_libra.workload.plans.plans import DEGREES, PLACEMENTS, RECOMPUTE, Plans
+from evo_libra.workload.plans.plans import DEGREES, PLACEMENTS, RECOMPUTE, Plans, keeps_inside
 from evo_libra.workload.plans.tabulated import TabulatedTime, joined, tabulated_time
 from evo_libra.workload.training.memory import memory_on_npu
 from evo_libra.workload.training.step_time import step_time
@@ -66,6 +66,11 @@ class TrainingTable(PlanTable):
         return tuple(dict.fromkeys(setup.global_batch for setup in self.setups))
 
     @cached_property
+    def keeps_inside(self) -> BoolArray:
+        anywhere = np.array([setup.tensor_anywhere for setup in self.setups])[self.setup]
+        return keeps_inside(self.plans, anywhere)
+
+    @cached_property
     def memory(self) -> FloatArray:
         return np.concatenate([
             np.zeros(len(part)) + sum(memory_on_npu(self.setups[index], self.plans.select(part)).values())
@@ -73,9 +78,10 @@ class TrainingTable(PlanTable):
         ])  # fmt: skip
 
     def time(self, merging: Merging) -> TabulatedTime:
-        more = self._of_each_kind
+        more, exposes = self._of_each_kind, any(setup.stack.exposes_data for setup in self.setups)
         steps = [
-            step_time(self.setups[index], self.plans.select(np.concatenate([part, more]))) for index, part in self.parts
+            step_time(self.setups[index], self.plans.select(np.concatenate([part, more])), exposes=exposes)
+            for index, part in self.parts
         ]
         step = joined(steps, [len(part) for _, part in self.parts])
         return tabulated_time(step, self.degrees, merging, len(self)).times(self.share_of_batch)
