@@ -1,4 +1,4 @@
-"""How the collectives of a server use the ports of its NPUs: small ones by their latency, large ones by their bytes."""
+"""Collectives of a server: small ones take a latency, large ones the bytes that their NPUs' ports carry."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evo_libra.network.catalog.constants import MEGA, MICRO, Constants, Positive
 
 _MEASURED_NPUS = 8
 _PASSES: Mapping[Collective, float] = {Collective.ALL_REDUCE: 2.0}
-"""How many times the bytes of a collective pass the ports of an NPU, where that is not once."""
+"""Times that the bytes of a collective pass the ports of an NPU; others pass once."""
 
 
 class SmallCollectives(Constants):
