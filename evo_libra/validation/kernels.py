@@ -72,8 +72,8 @@ def attention_seconds(npu: Accelerator, batch: Array, tokens: Array, heads: Arra
 
 def collective_seconds(npu: Accelerator, technology: str, size: Array) -> FloatArray:
     """Return the seconds of reduce-scatters of some bytes among the 8 NPUs of a server."""
-    bus, size = npu.bus_constants(technology), np.asarray(size, dtype=np.float64)
-    return np.asarray(bus.seconds(Collective.REDUCE_SCATTER, size, float(NPUS), npu.wire_rate(technology)))
+    bus = npu.bus_constants(technology)
+    return bus.seconds(Collective.REDUCE_SCATTER, size, float(NPUS), npu.wire_rate(technology))
 
 
 def _products(name: str, precision: str, *, large: bool) -> Iterator[PublishedRow]:

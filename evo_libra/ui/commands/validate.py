@@ -155,12 +155,11 @@ def _series(computed: Computed) -> list[Series]:
     # Few points lie over many. One mark is that of the line.
     largest = sorted(pairs, key=lambda group: -len(pairs[group]))
     marked, others = largest[: MAX_SERIES - 2], largest[MAX_SERIES - 2 :]
-    names = {group: [group] for group in marked} | (
-        {others[0] if len(others) == 1 else "others": others} if others else {}
-    )
-    return [
-        Series(*np.array([pair for one in groups for pair in pairs[one]]).T, name) for name, groups in names.items()
-    ]
+    if others:
+        pairs["others"] = [pair for group in others for pair in pairs[group]]
+        marked.append("others")
+    points = {group: np.array(pairs[group]).T for group in marked}
+    return [Series(across, up, group) for group, (across, up) in points.items()]
 
 
 def _draw(computed: Computed, path: Path) -> None:
