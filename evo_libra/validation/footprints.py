@@ -9,7 +9,8 @@ from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.validation.source import PublishedRow, PublishedSource, published
 from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.plans.plans import FULL, NONE, SELECTIVE, Plans, one_plan
-from evo_libra.workload.training.memory import activations, parameters
+from evo_libra.workload.training.activations import waiting_activations
+from evo_libra.workload.training.memory import parameters
 from evo_libra.workload.training.training_setup import Setup
 
 _GIBI = 2.0**30
@@ -33,7 +34,7 @@ def _plan(row: Mapping[str, Any], recompute: int, *, split: bool) -> Plans:
 
 
 def _activations(row: Mapping[str, Any], recompute: int, *, split: bool) -> float:
-    return float(activations(_setup(row), _plan(row, recompute, split=split))[0])
+    return float(waiting_activations(_setup(row), _plan(row, recompute, split=split))[0])
 
 
 def _ours(row: Mapping[str, Any]) -> float:

@@ -275,7 +275,7 @@ class TrainingLoader:
     def _setup(self, model: Decoder, npu: Accelerator, training: TrainingSpec) -> Setup:
         found = _setup(model, npu, training, hosted(self.spec.system))
         expansions = expansions_of_file(self.spec.memory.expansion)
-        usable = (1.0 - self.spec.memory.reserve) * npu.memory_capacity if expansions else math.inf
+        usable = (1.0 - self.accelerators.reserve) * npu.memory_capacity if expansions else math.inf
         return replace(found, expansions=expansions, usable=usable)
 
     def _replicas(self, path: KeyPath, choices: PlanChoices) -> int:
@@ -304,6 +304,7 @@ def _setup(model: Decoder, npu: Accelerator, training: TrainingSpec, host: HostS
         dropout=training.dropout,
         half_message=max(half, default=0.0),
         offload=offload_of(training.optimizer, host),
+        loss=training.loss,
     )
 
 

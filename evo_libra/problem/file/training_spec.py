@@ -11,6 +11,7 @@ from evo_libra.files.source import StrictModel
 from evo_libra.network.catalog.hosts import HostSpec, Positive
 from evo_libra.workload.layers.generators import DlrmSpec, MoeSpec, TableSpec, TransformerSpec
 from evo_libra.workload.models.decoder_spec import DecoderSpec
+from evo_libra.workload.models.losses import LOSSES
 from evo_libra.workload.models.recommender import RecommenderSpec
 from evo_libra.workload.models.stacks import STACKS
 from evo_libra.workload.plans.plans import PLACEMENTS, RECOMPUTE
@@ -49,9 +50,10 @@ if TYPE_CHECKING:
     StackName: TypeAlias = str
     Place: TypeAlias = str
     Recompute: TypeAlias = str
+    Loss: TypeAlias = str
 else:
     StackName = Literal[tuple(name for name, stack in STACKS.items() if stack.ring_efficiency is None)]
-    Place, Recompute = Literal[PLACEMENTS], Literal[RECOMPUTE]
+    Place, Recompute, Loss = Literal[PLACEMENTS], Literal[RECOMPUTE], Literal[tuple(LOSSES)]
 
 
 Order = Annotated[GroupOrder, Field(min_length=4, max_length=4), AfterValidator(_every_group)]
@@ -132,6 +134,12 @@ class TrainingSpec(StrictModel):
     optimizer: OptimizerSpec = Field(OptimizerSpec(), description="where the optimizer and its states are")
     attention: Literal["fused", "unfused"] = Field("fused", description="fused attention never stores its scores")
     dropout: bool = Field(default=False, description="whether masks of dropout are stored")
+    loss: Loss | None = Field(
+        None,
+        description="kind of loss, which decides the bytes of a logit: 14 unfused (PyTorch's cross-entropy), 8 "
+        "vocabulary-parallel (Megatron's), 5.5 chunked, 4 fused in place, 0 fused with the head; that of the stack, "
+        "vocabulary-parallel, where there is none",
+    )
     stack: StackName = Field("any", description="training software, whose measured factors count")
     overlap: OverlapSpec = Field(OverlapSpec(), description="which communication runs alongside compute")
     balanced: bool = Field(

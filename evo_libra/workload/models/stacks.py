@@ -17,6 +17,9 @@ class Stack:
         overlaps nothing else.
     ring_efficiency : the data parallel group runs one ring through one NIC of each server, at this part of its rate;
         None where collectives use the whole network.
+    loss : kind of its loss, of `losses.LOSSES`.
+    gathered_layers : layers whose weights are whole at a time with ZeRO's stage 3: in PyTorch's FSDP the one that
+        computes and the next one, in DeepSpeed's one, as it gathers matrix by matrix.
     source : rows that the figures come from.
     """
 
@@ -25,6 +28,8 @@ class Stack:
     hides_data: float = 1.0
     hides_gather: bool = False
     ring_efficiency: float | None = None
+    loss: str = "vocabulary-parallel"
+    gathered_layers: int = 2
     source: str = ""
 
 
@@ -44,6 +49,7 @@ STACKS = {
             "deepspeed-2021",
             hides_data=0.521,
             ring_efficiency=0.772,
+            gathered_layers=1,
             source="Narayanan et al. 2021, table 2: rows of ZeRO-3",
         ),
     )

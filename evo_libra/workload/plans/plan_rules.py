@@ -12,7 +12,8 @@ from evo_libra.arrays import GIGA, BoolArray, FloatArray
 from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.parallelism import divisors, nearest_divisors
 from evo_libra.workload.plans.plans import DEGREES, FULL, NETWORK, NPU, PLACEMENTS, RECOMPUTE, Plans
-from evo_libra.workload.training.memory import parameters, waiting_activations
+from evo_libra.workload.training.activations import waiting_activations
+from evo_libra.workload.training.memory import parameters
 from evo_libra.workload.training.offload import host_memory, in_window
 from evo_libra.workload.training.training_setup import Setup
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from evo_libra.workload.models.kernels import Array
+from evo_libra.workload.models.layers.kept import ACTIVATION, EXPERT_ACTIVATION, EXPERTS, MLP, Kept
 from evo_libra.workload.models.layers.sublayer import Matrix, Number, Share, Size, Sublayer
 
 
@@ -36,9 +39,21 @@ class FeedForward(Sublayer):
         width = self.width / share.tp
         return (4 + 2 * self.gated) * width, (6 + 4 * self.gated) * width
 
-    def kept(self, share: Share) -> Array:
-        """Return inputs and output of the activation, of 2 bytes."""
-        return (4 + 2 * self.gated) * self.width / share.tp
+    def tensors(self, share: Share) -> tuple[Kept, ...]:
+        """Return the inputs of the activation, and its output, which the way down keeps."""
+        return _inner(self.width / share.tp, self.gated, (MLP,), (MLP, ACTIVATION))
+
+    def outputs(self, share: Share) -> tuple[Array, ...]:
+        """Return the ways up and the way down, a product each."""
+        return *(1 + self.gated) * (self.width / share.tp,), np.asarray(self.hidden)
+
+
+def _inner(width: Array, gated: bool, modules: tuple[str, ...], activation: tuple[str, ...]) -> tuple[Kept, ...]:  # noqa: FBT001 - as the field
+    """Return inputs and output of an activation of some width, with the modules whose recomputation gives either."""
+    return (
+        Kept(width * (1 + gated), modules=modules),
+        Kept(width, activation=False, product=True, modules=activation),
+    )
 
 
 @dataclass(frozen=True)
@@ -99,7 +114,12 @@ class RoutedFeedForward(Sublayer):
         forward = copies * (4 + 2 * self.gated) * self.width + permuted + shared[0]
         return forward, copies * (6 + 4 * self.gated) * self.width + permuted + shared[1]
 
-    def kept(self, share: Share) -> Array:
+    def tensors(self, share: Share) -> tuple[Kept, ...]:
         """Return copies of tokens before and after their experts, and inputs and output of activations."""
-        inner = (4 + 2 * self.gated) * self.width
-        return self.chosen * (4.0 * self.hidden + inner) / share.tp + self._shared.kept(share)
+        copies, both = self.chosen / share.tp, (EXPERTS, EXPERT_ACTIVATION)
+        return (
+            Kept(copies * self.hidden, activation=False, product=True, modules=(EXPERTS,)),
+            Kept(copies * self.hidden, modules=(EXPERTS,)),
+            *_inner(copies * self.width, self.gated, (EXPERTS,), both),
+            *_inner(self.shared_width / share.tp, self.gated, (EXPERTS,), (EXPERTS,)),
+        )

@@ -11,6 +11,7 @@ from pydantic import ConfigDict, Field
 
 from evo_libra.arrays import FloatArray
 from evo_libra.workload.models.kernels import Array, Kernels, scaled
+from evo_libra.workload.models.layers.kept import ELEMENT, Kept, kept_bytes
 
 Size = Annotated[int, Field(ge=1, le=10**9)]
 Number = Annotated[int, Field(ge=0, le=10**9)]
@@ -221,9 +222,17 @@ class Sublayer:
         """Return (n,) bytes of element-wise kernels for each token, forwards and backwards."""
         return 0.0, 0.0
 
-    def kept(self, share: Share) -> Array:  # noqa: ARG002 - likewise
-        """Return (n,) bytes of activations for each token that wait for the backward pass, those of cores left out."""
-        return 0.0
+    def tensors(self, share: Share) -> tuple[Kept, ...]:  # noqa: ARG002 - likewise
+        """Return what waits for the backward pass, but for inputs from the stream of activations and what cores keep."""
+        return ()
+
+    def kept(self, share: Share, element: float = ELEMENT) -> Array:
+        """Return (n,) bytes of its tensors for each token, with products that keep some bytes of an element."""
+        return kept_bytes(self.tensors(share), element)
+
+    def outputs(self, share: Share) -> tuple[Array, ...]:
+        """Return (n,) elements of each product's output for each token of an NPU, in the order of the products."""
+        return tuple(scaled(scaled(np.asarray(one.n), one.rows), one.count) for one in self.matrices(share))
 
     def cache(self, share: Share, tokens: Array, cell: Cell) -> Array:  # noqa: ARG002 - likewise
         """Return (n,) bytes of the cache of a sequence of some tokens."""
