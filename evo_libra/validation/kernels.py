@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from evo_libra.arrays import FloatArray
+from evo_libra.collective import Collective
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.validation.source import PublishedRow, PublishedSource, published
@@ -22,6 +23,12 @@ FEW = 64
 
 LEAST_MESSAGE = 30e6
 """Bytes from which collectives are compared; smaller ones have latencies that no training step shows."""
+
+LEAST_SMALL = 64e3
+"""Bytes from which collectives among any NPUs of a server are compared, those of latency included."""
+
+_NCCL = {"alltoall": "all-to-all"}
+"""Collectives that NCCL's tables call otherwise."""
 
 LINKS = {"a100-80gb": "nvlink3", "h100-80gb": "nvlink4", "b200": "nvlink5", "rtx-pro-6000": "pcie5"}
 
@@ -64,9 +71,9 @@ def attention_seconds(npu: Accelerator, batch: Array, tokens: Array, heads: Arra
 
 
 def collective_seconds(npu: Accelerator, technology: str, size: Array) -> FloatArray:
-    """Return the seconds of collectives of some bytes among the 8 NPUs of a server."""
-    size = np.asarray(size, dtype=np.float64)
-    return np.asarray(size / (npu.wire_rate(technology) * npu.bus_constants(technology).rate(size)))
+    """Return the seconds of reduce-scatters of some bytes among the 8 NPUs of a server."""
+    bus, size = npu.bus_constants(technology), np.asarray(size, dtype=np.float64)
+    return np.asarray(bus.seconds(Collective.REDUCE_SCATTER, size, float(NPUS), npu.wire_rate(technology)))
 
 
 def _products(name: str, precision: str, *, large: bool) -> Iterator[PublishedRow]:
@@ -99,6 +106,18 @@ def _collectives(name: str) -> Iterator[PublishedRow]:
             continue
         ours = float(collective_seconds(npu, LINKS[name], size))
         yield PublishedRow(f"{at['collective']} of {size / 1e6:.0f} MB", at["us"], ours / _MICRO, "us")
+
+
+def _unseen_collectives(name: str) -> Iterator[PublishedRow]:
+    """Yield every other measured collective of at least `LEAST_SMALL` bytes; constants were fitted to the others."""
+    npu, link = accelerator(name), LINKS[name]
+    for at in _samples("nccl", name)[1::2]:
+        size = 2.0 * at["elements"]
+        if size < LEAST_SMALL:
+            continue
+        kind = Collective(_NCCL.get(at["collective"], at["collective"].replace("_", "-")))
+        ours = float(npu.bus_constants(link).seconds(kind, size, float(at["npus"]), npu.wire_rate(link)))
+        yield PublishedRow(f"{kind.value} of {size / 1e6:.3g} MB among {at['npus']}", at["us"], ours / _MICRO, "us")
 
 
 def _source(
@@ -138,4 +157,8 @@ KERNELS = tuple(
     _source("nccl", npu, f"{npu}: collectives of 8 in a server, NCCL measured by ai-dynamo/aiconfigurator",
             partial(_collectives, npu), "from 30 MB on")
     for npu in LINKS
+) + tuple(
+    _source("collectives", npu, f"{npu}: collectives of 64 kB to 0.5 GB among 2, 4 and 8 in a server, NCCL measured by "
+            "ai-dynamo/aiconfigurator", partial(_unseen_collectives, npu), _UNSEEN)
+    for npu in LINKS if npu != "rtx-pro-6000"
 )  # fmt: skip
