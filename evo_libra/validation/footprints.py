@@ -8,7 +8,8 @@ from typing import Any
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.validation.source import PublishedRow, PublishedSource, published
 from evo_libra.workload.models.decoder import Decoder
-from evo_libra.workload.plans.plans import FULL, NONE, SELECTIVE, Plans, one_plan
+from evo_libra.workload.plans.plans import Plans, one_plan
+from evo_libra.workload.plans.recomputation import FULL, NONE, SELECTIVE
 from evo_libra.workload.training.activations import waiting_activations
 from evo_libra.workload.training.memory import parameters
 from evo_libra.workload.training.training_setup import Setup

@@ -44,6 +44,7 @@ from evo_libra.workload.models.recommender import Recommender, load_recommenders
 from evo_libra.workload.models.stacks import STACKS
 from evo_libra.workload.parallelism import complete_degrees
 from evo_libra.workload.plans.plan_rules import plan_mistakes
+from evo_libra.workload.plans.recomputation import lacking_modules
 from evo_libra.workload.training.recommender_step import RecommenderSetup
 from evo_libra.workload.training.training_setup import Setup
 from evo_libra.workload.training.training_step import TrainingStep, recommender_training_step, training_step
@@ -141,6 +142,8 @@ class TrainingLoader:
         if not training.overlap.embedding:
             message = "a language model sends nothing of this kind; leave this key out"
             found.mistakes.append(self._mistake(path, ("training", "overlap", "embedding"), message))
+        for message in lacking_modules(model, choices.options["recompute"] or ()):
+            found.mistakes.append(self._mistake(path, ("training", "recompute"), message))
         lacking = list(offload_mistakes(training.optimizer, self.spec.system, time_spec(self.spec).model))
         found.mistakes += [self._mistake(path, *one) for one in lacking]
         if lacking:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 
 @dataclass(frozen=True)
@@ -18,8 +19,8 @@ class Stack:
     ring_efficiency : the data parallel group runs one ring through one NIC of each server, at this part of its rate;
         None where collectives use the whole network.
     loss : kind of its loss, of `losses.LOSSES`.
-    gathered_layers : layers whose weights are whole at a time with ZeRO's stage 3: in PyTorch's FSDP the one that
-        computes and the next one, in DeepSpeed's one, as it gathers matrix by matrix.
+    gathered_weights : weights that ZeRO's stage 3 has whole at a time, at most, but at least a matrix; PyTorch's FSDP has
+        the layer that computes and the next one.
     source : rows that the figures come from.
     """
 
@@ -29,7 +30,7 @@ class Stack:
     hides_gather: bool = False
     ring_efficiency: float | None = None
     loss: str = "vocabulary-parallel"
-    gathered_layers: int = 2
+    gathered_weights: float = inf
     source: str = ""
 
 
@@ -49,8 +50,8 @@ STACKS = {
             "deepspeed-2021",
             hides_data=0.521,
             ring_efficiency=0.772,
-            gathered_layers=1,
-            source="Narayanan et al. 2021, table 2: rows of ZeRO-3",
+            gathered_weights=1e9,
+            source="Narayanan et al. 2021, table 2: rows of ZeRO-3; stage3_max_live_parameters of DeepSpeed's documentation",
         ),
     )
 }

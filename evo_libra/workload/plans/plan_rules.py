@@ -11,7 +11,8 @@ import numpy as np
 from evo_libra.arrays import GIGA, BoolArray, FloatArray
 from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.parallelism import divisors, nearest_divisors
-from evo_libra.workload.plans.plans import DEGREES, FULL, NETWORK, NPU, PLACEMENTS, RECOMPUTE, Plans
+from evo_libra.workload.plans.plans import DEGREES, NETWORK, NPU, PLACEMENTS, Plans
+from evo_libra.workload.plans.recomputation import FULL, recompute_text
 from evo_libra.workload.training.activations import waiting_activations
 from evo_libra.workload.training.memory import parameters
 from evo_libra.workload.training.offload import host_memory, in_window
@@ -124,7 +125,7 @@ def plan_text(plan: Plans) -> str:
         parts.append(f"pp{value['pp']}" + (f"x{value['vp']}" if value["vp"] > 1 else ""))
     parts += [f"ep{value['ep']}"] if value["ep"] > 1 else []
     parts += [f"dp{value['dp']}", f"mb{value['micro_batch']}", f"zero{value['zero']}"]
-    recompute, optimizer = RECOMPUTE[int(plan.recompute[0])], int(plan.optimizer[0])
+    recompute, optimizer = recompute_text(int(plan.recompute[0])), int(plan.optimizer[0])
     parts += [] if recompute == "none" else [recompute]
     return " ".join(parts + ([] if optimizer == NPU else [f"opt-{PLACEMENTS[optimizer]}"]))
 

@@ -15,13 +15,14 @@ from evo_libra.workload.models.kernels import ELEMENT_BYTES, Array
 from evo_libra.workload.models.layer_stack import Counted, DecoderLayer
 from evo_libra.workload.models.layers.kept import ELEMENT, NORM, Kept, kept_bytes
 from evo_libra.workload.models.layers.sublayer import Sublayer
-from evo_libra.workload.plans.plans import FULL, NONE, Plans
+from evo_libra.workload.plans.plans import Plans
+from evo_libra.workload.plans.recomputation import FULL, NONE, OPERATIONS, kind_of, modules_of, runs_again
 from evo_libra.workload.training.layer_time import one_layer, share_of
 from evo_libra.workload.training.stage_layers import StageLoads, parts_of, stage_loads
 from evo_libra.workload.training.training_setup import Setup
 
-WITH_GRADIENTS = 1.5
-"""Bytes of a layer that runs again with the gradients of its activations, over those of the layer."""
+OF_GRADIENTS = 0.5
+"""Bytes of the gradients of activations in a sublayer's backward pass, over those of the activations."""
 
 
 def waiting_activations(setup: Setup, plans: Plans) -> FloatArray:
@@ -41,17 +42,39 @@ def kept_activations(setup: Setup, plans: Plans, parts: Sequence[Counted], layer
     kept: Array = 0.0
     for count, part in parts:
         kept = kept + count * _part_bytes(setup, plans, part)
-    inputs = layers * ELEMENT * setup.decoder.hidden / _split(plans)
-    return np.asarray(plans.tokens(setup.sequence) * np.where(plans.recompute == FULL, inputs, kept))
+    inputs, kind = layers * ELEMENT * setup.decoder.hidden / _split(plans), kind_of(plans.recompute)
+    kept = np.where(kind == FULL, inputs, kept + np.where(kind == OPERATIONS, inputs, 0.0))
+    return np.asarray(plans.tokens(setup.sequence) * kept)
 
 
 def _part_bytes(setup: Setup, plans: Plans, part: Sublayer) -> Array:
     """Return (n,) bytes that a sublayer keeps of a token where not all of it runs again."""
     share, element = share_of(plans), ELEMENT_BYTES.get(setup.precision, ELEMENT)
     kept = part.kept(share, element) + kept_bytes(_entering(setup), element) / _split(plans)
+    kept = kept - _left_out(setup, plans, part, element)
     core = sum(one.kept(fused=setup.fused_attention) for one in part.cores(share, setup.sequence))
+    kind = kind_of(plans.recompute)
+    if (kind == OPERATIONS).any():
+        kept = np.where(kind == OPERATIONS, _by_operation(plans, part), kept)
     # Selective recomputation leaves the scores of attention that is not fused.
-    return kept + (core if setup.fused_attention else np.where(plans.recompute == NONE, core, 0.0))
+    return kept + (core if setup.fused_attention else np.where(kind == NONE, core, 0.0))
+
+
+def _left_out(setup: Setup, plans: Plans, part: Sublayer, element: float) -> Array:
+    """Return (n,) bytes of a token's tensors that named modules give again."""
+    named, found = modules_of(np.unique(plans.recompute).tolist()), np.zeros(1)
+    for tensors, split in (part.tensors(share_of(plans)), 1.0), (_entering(setup), _split(plans)):
+        for tensor in tensors if named else ():
+            again = [runs_again(plans.recompute, module) for module in named if module in tensor.modules]
+            found = found + (np.where(np.logical_or.reduce(again), tensor.bytes(element) / split, 0.0) if again else 0.0)
+    return found
+
+
+def _by_operation(plans: Plans, part: Sublayer) -> Array:
+    """Return (n,) bytes of a token that PyTorch keeps operation by operation: results of cores, every second product."""
+    share = share_of(plans)
+    results = kept_bytes(tensor for tensor in part.tensors(share) if tensor.core)
+    return results + ELEMENT * sum(part.outputs(share)[::2])
 
 
 def _entering(setup: Setup) -> tuple[Kept, ...]:
@@ -67,19 +90,20 @@ def _split(plans: Plans) -> BoolArray | FloatArray:
 
 
 def recomputed_layer(setup: Setup, plans: Plans) -> FloatArray:
-    """Return (n,) bytes of the largest layer that runs again as if it kept all, with its gradients; 0 of none."""
-    full = plans.recompute == FULL
-    if not full.any():
+    """Return (n,) bytes at a time of what runs again of a layer, that layer with the most of it.
+
+    The backward pass begins at its last sublayer and frees each before the next one; the one that runs has gradients.
+    """
+    if not plans.recompute.any():
         return np.zeros(1)
-    sizes = [layer_activations(setup, plans, layer) for layer in layer_kinds(setup)]
-    return np.where(full, WITH_GRADIENTS * np.maximum.reduce(np.broadcast_arrays(*sizes)), 0.0)
-
-
-def layer_activations(setup: Setup, plans: Plans, layer: DecoderLayer) -> FloatArray:
-    """Return (n,) bytes of the activations of a microbatch in a layer that keeps all of them."""
-    none = replace(plans, recompute=np.full(1, NONE))
-    parts = [_part_bytes(setup, none, part) for _, part in one_layer(layer)]
-    return np.asarray(plans.tokens(setup.sequence) * sum(parts))
+    everything, most = replace(plans, recompute=np.full(1, NONE)), np.zeros(1)
+    for layer in layer_kinds(setup):
+        before: Array = 0.0
+        for one in one_layer(layer):
+            mine = kept_activations(setup, everything, [one], 0.0) - kept_activations(setup, plans, [one], 0.0)
+            before = before + mine
+            most = np.maximum(most, before + OF_GRADIENTS * mine)
+    return np.where(plans.recompute == NONE, 0.0, most)
 
 
 def layer_kinds(setup: Setup) -> list[DecoderLayer]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
@@ -11,7 +12,8 @@ from evo_libra.arrays import FloatArray
 from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.models.kernels import ELEMENT_BYTES
 from evo_libra.workload.models.layer_stack import Counted
-from evo_libra.workload.plans.plans import FULL, Plans
+from evo_libra.workload.plans.plans import Plans
+from evo_libra.workload.plans.recomputation import FULL
 from evo_libra.workload.training.activations import (
     kept_activations,
     layer_kinds,
@@ -139,8 +141,7 @@ def memory_of_stages(setup: Setup, plans: Plans) -> dict[str, FloatArray]:
         "gradients": of(2, gradients, gradients),
         "states": of(1, STATES, STATES),
     }
-    window_layers = np.minimum(setup.stack.gathered_layers * largest_layer(setup, plans, tables=False), layers.all)
-    gathered = WEIGHT * (window_layers + tables.all)
+    gathered = WEIGHT * (_whole_at_a_time(setup, plans, layers) + tables.all)
     again, loss = recomputed_layer(setup, plans), loads.loss * loss_bytes(setup, plans)
     return {
         **(kept if setup.offload is None else _left(setup, plans, kept)),
@@ -150,6 +151,21 @@ def memory_of_stages(setup: Setup, plans: Plans) -> dict[str, FloatArray]:
         "logits": np.where(again > loss, 0.0, loss),
         "buffers": np.full((1, 1), BUFFERS),
     }
+
+
+def _whole_at_a_time(setup: Setup, plans: Plans, layers: Parameters) -> FloatArray:
+    """Return (s, n) weights of layers that are whole at a time where they are sharded: of the one that computes, and of
+    the next one, unless the software gathers matrix by matrix.
+    """
+    window = 2.0 * largest_layer(setup, plans, tables=False)
+    if setup.stack.gathered_weights < inf:
+        share = share_of(plans)
+        matrices = [
+            matrix.weights for layer in layer_kinds(setup) for part in layer for matrix in part.matrices(share)
+        ]
+        most = np.maximum.reduce(np.broadcast_arrays(*matrices))
+        window = np.minimum(window, np.maximum(most, setup.stack.gathered_weights))
+    return np.minimum(window, layers.all)
 
 
 def weight_bytes(setup: Setup) -> float:

@@ -8,9 +8,11 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray
 from evo_libra.collective import Collective, Dispatch
-from evo_libra.workload.plans.plans import FULL, Plans
+from evo_libra.workload.plans.plans import Plans
+from evo_libra.workload.plans.recomputation import FULL
 from evo_libra.workload.training.layer_time import (
     PartTraffic,
+    collectives_again,
     layer_time,
     part_traffic,
     reduced_bytes,
@@ -68,12 +70,17 @@ def stage_of(setup: Setup, plans: Plans) -> Stage:
     parts = [*setup.decoder.stack.parts(counts), *predictor_parts(setup.decoder, last)]
     time, sent = layer_time(setup, plans, parts), [part_traffic(setup, plans, part) for _, part in parts]
     again = 1.0 * (plans.recompute == FULL)
-    pairs = sum((count * one.reduces for (count, _), one in zip(parts, sent, strict=True)), np.zeros(1))
+    repeats = [collectives_again(plans, part) for _, part in parts]
+    reduced = [count * one.reduces for (count, _), one in zip(parts, sent, strict=True)]
+    pairs = sum(reduced, np.zeros(1))
+    pairs_again = sum((count * repeat for count, repeat in zip(reduced, repeats, strict=True)), np.zeros(1))
     forward = Pass(time.forward, time.products.forward, pairs)
     products = time.products.backward + again * time.products.forward
-    backward = Pass(time.backward + time.recomputed, products, pairs * (1.0 + again))
+    backward = Pass(time.backward + time.recomputed, products, pairs + pairs_again)
     other = tuple(
-        found for (count, _), one in zip(parts, sent, strict=True) for found in _other(count, one, 2.0 + again)
+        found
+        for (count, _), one, repeat in zip(parts, sent, repeats, strict=True)
+        for found in _other(count, one, 2.0 + repeat)
     )
     gathered = np.where(plans.sequence_parallel, 0.5 * pairs, 0.0)
     layers = sum(counts, np.zeros(1))

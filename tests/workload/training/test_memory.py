@@ -13,7 +13,8 @@ from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.workload.models.decoder import Decoder, decoder, decoder_of
 from evo_libra.workload.models.decoder_spec import DecoderSpec
 from evo_libra.workload.models.losses import LOSSES
-from evo_libra.workload.plans.plans import FULL, SELECTIVE, one_plan
+from evo_libra.workload.plans.plans import one_plan
+from evo_libra.workload.plans.recomputation import FULL, SELECTIVE, recompute_of
 from evo_libra.workload.training.activations import waiting_activations
 from evo_libra.workload.training.memory import layers_of_stage, memory, parameters, stage_activations, weight_bytes
 from evo_libra.workload.training.stage_layers import chunks_in_flight, stage_loads
@@ -160,9 +161,12 @@ def test_zero_3_has_two_layers_and_the_tables_whole() -> None:
 
 
 def test_a_layer_that_runs_again_does_not_meet_the_loss() -> None:
-    """A layer of 933,888 bytes with its gradients is 1.5 times that, 1,400,832; the loss here is 8 x 128 x 1,000."""
+    """Attention keeps 5 x 64 + 2 x 4 x 64 + 5 x 128 x 8 = 5,952 bytes of each of 128 tokens, and half of it in gradients.
+
+    When its block runs backwards, a layer has 7,296 bytes and half of the block's 1,344: 7,968. The loss has 8,256.
+    """
     used = {kind: number(bytes_) for kind, bytes_ in memory(SETUP, one_plan(recompute=FULL)).items()}
-    assert (used["recomputed"], used["logits"]) == (1.5 * 933_888, 0)
+    assert (used["recomputed"], used["logits"]) == (128 * 1.5 * 5_952, 0)
     more = memory(replace(SETUP, loss="unfused"), one_plan(recompute=FULL))
     assert (number(more["recomputed"]), number(more["logits"])) == (0, 128 * (14 * 1000 + 256))
 
@@ -178,3 +182,44 @@ def test_as_many_microbatches_wait_as_a_schedule_of_passes_leaves(stages: int, c
         warm = 2 * (stages - stage - 1) + (chunks - 1) * stages if chunks > 1 else stages - stage - 1
         started = order[: warm + 1]
         assert [started.count(chunk) for chunk in range(chunks)] == found[stage].tolist()
+
+
+def named(recompute: str, **given: object) -> float:
+    """Return the bytes that a token keeps in a layer of SETUP with fused attention, without dropout."""
+    setup = replace(SETUP, fused_attention=True, dropout=False, decoder=model(**given))
+    return number(stage_activations(setup, one_plan(recompute=recompute_of(recompute)))) / (8 * 128)
+
+
+def test_named_modules_that_run_again_are_not_kept() -> None:
+    """Of 2,080 bytes: the outputs of two norms are 2 x 128, that of GELU 512 and its input 512.
+
+    Sums of exponentials stay, whatever runs again, and fused attention has no scores to leave.
+    """
+    assert named("none") == named("core_attn") == 2_080
+    assert named("layernorm") == 2_080 - 256
+    assert named("mlp_act") == 2_080 - 512
+    assert named("mlp") == named("mlp+mlp_act") == 2_080 - 1_024
+    assert named("layernorm+mlp_act") == 2_080 - 256 - 512
+    # Experts of 32, 2 for each of 8 tokens in 8: 2 x (2 + 2) x 64 of copies, 2 x (2 + 2) x 32 of activations.
+    experts = {"count": 8, "per_token": 2, "feed_forward": 32}
+    kept = 2 * 128 + 2 * 4 * 64 + 256 + 32
+    assert named("none", experts=experts) == kept + 512 + 256
+    assert named("moe_act", experts=experts) == kept + 512 + 128
+    assert named("moe", experts=experts) == kept
+
+
+def test_latent_projections_that_run_again_leave_the_narrow_layers() -> None:
+    """8 heads with queries and keys of 8 + 4 and values of 6: 2 x 8 x (2 x 12 + 6) = 480 bytes come back."""
+    latent = {"query_rank": 24, "kv_rank": 16, "nope_width": 8, "rope_width": 4, "value_width": 6}
+    assert named("none", latent=latent) - named("mla_up_proj", latent=latent) == 480
+
+
+def test_operation_by_operation_every_second_product_is_kept() -> None:
+    """The layer's input 128, results of attention 128, queries 128, values 128, the way up 512, and 32 of exponentials.
+
+    torchtitan's 8B: 2 (4,096 + 4,096 + 4,096 + 1,024 + 14,336 + 4,096) bytes of a token, and 4 x 32.
+    """
+    assert named("selective-op") == 4 * 128 + 512 + 32
+    setup = Setup(decoder("llama-3.1-8b"), accelerator("h100-80gb"), 8192, 16)
+    one = number(stage_activations(setup, one_plan(recompute=recompute_of("selective-op"))))
+    assert one == 32 * 8192 * (2 * 31_744 + 128)

@@ -14,7 +14,8 @@ from sample_decoders import DENSE
 from evo_libra.arrays import FloatArray
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.workload.models.decoder import decoder, load_decoders
-from evo_libra.workload.plans.plans import FULL, NONE, Plans, one_plan
+from evo_libra.workload.plans.plans import Plans, one_plan
+from evo_libra.workload.plans.recomputation import FULL, NONE
 from evo_libra.workload.training.memory import memory, parameters
 from evo_libra.workload.training.step_time import step_time
 from evo_libra.workload.training.training_setup import Setup

@@ -12,7 +12,8 @@ from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.workload.models.decoder import Decoder, decoder_of
 from evo_libra.workload.models.decoder_spec import DecoderSpec
 from evo_libra.workload.models.stacks import STACKS
-from evo_libra.workload.plans.plans import FULL, one_plan
+from evo_libra.workload.plans.plans import one_plan
+from evo_libra.workload.plans.recomputation import FULL
 from evo_libra.workload.training.expansion import Expansion
 from evo_libra.workload.training.memory import memory, parameters, stage_activations
 from evo_libra.workload.training.races import StepOverlap, StepTime, Traffic

@@ -88,7 +88,7 @@ class GroupedAttention(Sublayer):
     def outputs(self, share: Share) -> tuple[Array, ...]:
         """Return queries with their gates, keys, values, and the way out, a product each."""
         results, pairs = (self.head_width * heads for heads in (self.heads / share.tp, share.heads(self.kv_heads)))
-        return results * (1 + self.gated), pairs, pairs, np.asarray(self.hidden)
+        return results * (1 + self.gated), pairs, pairs, self.hidden / share.sequence
 
     def moved(self, share: Share) -> tuple[Array, Array]:
         """Return what a gate of results reads and writes."""
@@ -180,6 +180,16 @@ class MultiheadLatentAttention(Sublayer):
             Kept(ranks),
             Kept(ranks, activation=False, product=True),
         )
+
+    def again(self, share: Share, module: str) -> tuple[tuple[Matrix, ...], Array]:
+        """Return the ways up of queries, keys and values."""
+        return (self.matrices(share)[2:4], 0.0) if module == LATENT_UP else super().again(share, module)
+
+    def outputs(self, share: Share) -> tuple[Array, ...]:
+        """Return the ways of queries down and up, those of keys and values, and the way out."""
+        heads, down = self.heads / share.tp, () if self.query_rank is None else (float(self.query_rank),)
+        pairs = float(self.kv_rank + self.rope_width), heads * (self.nope_width + self.value_width)
+        return *down, heads * self.key_width, *pairs, self.hidden / share.sequence
 
     def cache(self, share: Share, tokens: Array, cell: Cell) -> Array:  # noqa: ARG002 - every NPU has all of it
         """Return the narrow key of each token, which all heads share."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import numpy as np
+from typing import ClassVar
 
 from evo_libra.workload.models.kernels import Array
 from evo_libra.workload.models.layers.kept import ACTIVATION, EXPERT_ACTIVATION, EXPERTS, MLP, Kept
@@ -21,6 +20,8 @@ class FeedForward(Sublayer):
     gated : whether it has a third matrix, as SwiGLU has.
     biased : whether its linear layers have biases.
     """
+
+    block: ClassVar[str] = MLP
 
     width: Size
     gated: bool
@@ -45,7 +46,11 @@ class FeedForward(Sublayer):
 
     def outputs(self, share: Share) -> tuple[Array, ...]:
         """Return the ways up and the way down, a product each."""
-        return *(1 + self.gated) * (self.width / share.tp,), np.asarray(self.hidden)
+        return *(1 + self.gated) * (self.width / share.tp,), self.hidden / share.sequence
+
+    def again(self, share: Share, module: str) -> tuple[tuple[Matrix, ...], Array]:
+        """Return the activation, or the whole block."""
+        return ((), self.moved(share)[0]) if module == ACTIVATION else super().again(share, module)
 
 
 def _inner(width: Array, gated: bool, modules: tuple[str, ...], activation: tuple[str, ...]) -> tuple[Kept, ...]:  # noqa: FBT001 - as the field
@@ -68,6 +73,8 @@ class RoutedFeedForward(Sublayer):
     gated : whether an expert has a third matrix.
     biased : whether the linear layers of experts have biases.
     """
+
+    block: ClassVar[str] = EXPERTS
 
     width: Size
     count: Size
@@ -123,3 +130,9 @@ class RoutedFeedForward(Sublayer):
             *_inner(copies * self.width, self.gated, (EXPERTS,), both),
             *_inner(self.shared_width / share.tp, self.gated, (EXPERTS,), (EXPERTS,)),
         )
+
+    def again(self, share: Share, module: str) -> tuple[tuple[Matrix, ...], Array]:
+        """Return the activation of routed experts, or the whole block."""
+        if module == EXPERT_ACTIVATION:
+            return (), self.chosen / share.tp * (4 + 2 * self.gated) * self.width
+        return super().again(share, module)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Protocol
+from typing import Annotated, ClassVar, Protocol
 
 import numpy as np
 from pydantic import ConfigDict, Field
@@ -183,6 +183,8 @@ class Sublayer:
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
+    block: ClassVar[str] = ""
+    """Module that is all of it, so that its collectives run again with it; empty for none."""
 
     hidden: Size
 
@@ -230,8 +232,15 @@ class Sublayer:
         """Return (n,) bytes of its tensors for each token, with products that keep some bytes of an element."""
         return kept_bytes(self.tensors(share), element)
 
+    def again(self, share: Share, module: str) -> tuple[tuple[Matrix, ...], Array]:
+        """Return the products of a module that runs again, and the (n,) bytes that its element-wise kernels move."""
+        return (self.matrices(share), self.moved(share)[0]) if module and module == self.block else ((), 0.0)
+
     def outputs(self, share: Share) -> tuple[Array, ...]:
-        """Return (n,) elements of each product's output for each token of an NPU, in the order of the products."""
+        """Return (n,) elements of each product's output for each token of an NPU, in the order of the products.
+
+        A tensor parallel group shares out what goes back to the stream, as PyTorch does.
+        """
         return tuple(scaled(scaled(np.asarray(one.n), one.rows), one.count) for one in self.matrices(share))
 
     def cache(self, share: Share, tokens: Array, cell: Cell) -> Array:  # noqa: ARG002 - likewise
