@@ -12,7 +12,7 @@ from evo_libra.arrays import FloatArray
 from evo_libra.collective import Collective
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.network.catalog.accelerators import accelerator
-from evo_libra.validation.source import PublishedRow, PublishedSource, published
+from evo_libra.validation.source import Basis, PublishedRow, PublishedSource, published
 from evo_libra.workload.models.kernels import Kernels
 
 LARGE = 1024
@@ -72,8 +72,8 @@ def attention_seconds(npu: Accelerator, batch: Array, tokens: Array, heads: Arra
 
 def collective_seconds(npu: Accelerator, technology: str, size: Array) -> FloatArray:
     """Return the seconds of reduce-scatters of some bytes among the 8 NPUs of a server."""
-    bus, size = npu.bus_constants(technology), np.asarray(size, dtype=np.float64)
-    return np.asarray(bus.seconds(Collective.REDUCE_SCATTER, size, float(NPUS), npu.wire_rate(technology)))
+    bus = npu.bus_constants(technology)
+    return bus.seconds(Collective.REDUCE_SCATTER, size, float(NPUS), npu.wire_rate(technology))
 
 
 def _products(name: str, precision: str, *, large: bool) -> Iterator[PublishedRow]:
@@ -121,13 +121,13 @@ def _unseen_collectives(name: str) -> Iterator[PublishedRow]:
 
 
 def _source(
-    kind: str, npu: str, title: str, rows: Callable[[], Iterable[PublishedRow]], note: str = ""
-) -> PublishedSource:
-    return PublishedSource(f"{kind}-{npu}", "kernels", title, rows, note=note)
+    kind: str, npu: str, title: str, rows: Callable[[], Iterable[PublishedRow]], *, note: str = "",
+    basis: Basis = Basis.UNSEEN, group: str = "kernels",
+) -> PublishedSource:  # fmt: skip
+    return PublishedSource(f"{kind}-{npu}", group, title, rows, note=note, basis=basis)
 
 
 _MEASURED = "kernels of TensorRT-LLM and vLLM measured by ai-dynamo/aiconfigurator"
-_UNSEEN = "rows that the fit has not seen"
 _SEEN = ("a100-80gb", "h100-80gb")
 _PRECISIONS = {
     "a100-80gb": ("bf16",), "h100-80gb": ("bf16", "fp8"),
@@ -137,28 +137,29 @@ _PRECISIONS = {
 """Chips whose kernels are compared, and the precisions of their products."""
 
 
-def _note(npu: str) -> str:
-    return "" if npu in _SEEN else _UNSEEN
+def _basis(npu: str) -> Basis:
+    return Basis.FITTED if npu in _SEEN else Basis.UNSEEN
 
 
 KERNELS = tuple(
     _source(f"products-{precision}", npu, f"{npu}, {precision}: products of 1,024 and more rows, {_MEASURED}",
-            partial(_products, npu, precision, large=True), _note(npu))
+            partial(_products, npu, precision, large=True), basis=_basis(npu))
     for npu, precisions in _PRECISIONS.items() for precision in precisions
 ) + tuple(
     _source("decode-products", npu, f"{npu}: products of up to 64 rows, {_MEASURED}",
-            partial(_products, npu, "bf16", large=False), _note(npu))
+            partial(_products, npu, "bf16", large=False), basis=_basis(npu))
     for npu in _PRECISIONS
 ) + tuple(
     _source("attention", npu, f"{npu}: fused attention of 1,024 and more tokens, {_MEASURED}",
-            partial(_attention, npu), _note(npu))
+            partial(_attention, npu), basis=_basis(npu))
     for npu in _PRECISIONS
 ) + tuple(
     _source("nccl", npu, f"{npu}: collectives of 8 in a server, NCCL measured by ai-dynamo/aiconfigurator",
-            partial(_collectives, npu), "from 30 MB on")
+            partial(_collectives, npu), note="from 30 MB on", basis=Basis.FITTED)
     for npu in LINKS
 ) + tuple(
     _source("collectives", npu, f"{npu}: collectives of 64 kB to 0.5 GB among 2, 4 and 8 in a server, NCCL measured by "
-            "ai-dynamo/aiconfigurator", partial(_unseen_collectives, npu), _UNSEEN)
+            "ai-dynamo/aiconfigurator", partial(_unseen_collectives, npu), note="every other row",
+            group="small messages")
     for npu in LINKS if npu != "rtx-pro-6000"
 )  # fmt: skip

@@ -12,7 +12,8 @@ import numpy as np
 from evo_libra.arrays import GIGA, FloatArray, IntArray
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.network.catalog.accelerators import accelerator
-from evo_libra.validation.source import PublishedRow, PublishedSource, published
+from evo_libra.validation.classes import schedule_of
+from evo_libra.validation.source import PublishedRow, PublishedSource, StepClass, published
 from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.plans.placement import ORDER, per_byte
 from evo_libra.workload.plans.plans import Plans, one_plan
@@ -34,6 +35,8 @@ NIC_RATE = 50e9
 
 NIC_EFFICIENCY = 0.85
 """Rate that collectives reach on it, over the wire rate (assumed)."""
+
+YEARS = {"mlperf41": 2024, "mlperf5": 2025, "dgxc": 2025, "titan25": 2025, "titan.": 2024}
 
 OPTIONS = ("tp", "cp", "pp", "vp", "micro_batch", "zero", "sequence_parallel", "overlap_tp", "overlap_pp",
            "overlap_dp")  # fmt: skip
@@ -143,7 +146,13 @@ def steps_of(*starts: str, without: Sequence[str] = ()) -> tuple[MeasuredStep, .
 
 def _rows(steps: Sequence[MeasuredStep]) -> Iterator[PublishedRow]:
     for step in steps:
-        yield PublishedRow(step.id, step.seconds, step.computed, "s")
+        npu, precision = _base(step.setup.accelerator), step.setup.precision
+        of = StepClass(npu, precision, "dense", schedule_of(step.plan))
+        yield PublishedRow(step.id, step.seconds, step.computed, "s", of, _year(step))
+
+
+def _year(step: MeasuredStep) -> int:
+    return next(year for start, year in YEARS.items() if step.id.startswith(start))
 
 
 def _gains() -> Iterator[PublishedRow]:
@@ -153,6 +162,28 @@ def _gains() -> Iterator[PublishedRow]:
             (overlapped,) = steps_of(plain.id.replace(".plain", ".async"))
             computed = plain.computed / overlapped.computed
             yield PublishedRow(overlapped.id, plain.seconds / overlapped.seconds, computed, "x")
+
+
+PAIRS = (
+    ("GB200 over H100, 405B", "mlperf50.405b.GB200.256.tyche", "mlperf50.405b.H100.512.eos-dfw"),
+    *((f"fp8 over bf16, {model} on {npus} H100", f"dgxc.{model}.h100.fp8.{npus}", f"dgxc.{model}.h100.bf16.{npus}")
+      for model, sizes in (("70b", (64, 128, 256, 512, 1024, 2048)), ("405b", (512, 1024, 2048))) for npus in sizes),
+    *((f"fp8 over bf16, 8b on {npus} H100, FSDP", f"titan.8b.{npus}.fp8", f"titan.8b.{npus}.bf16")
+      for npus in (8, 128)),
+)  # fmt: skip
+"""Pairs of rows that differ in their accelerator or precision, and in the plan that each was run with."""
+
+
+def _ratios() -> Iterator[PublishedRow]:
+    """Yield the throughput of an accelerator in the first row of a pair over that in the second one."""
+    by_name = {step.id: step for step in measured_steps()}
+    for label, first, second in PAIRS:
+        measured, computed = (
+            _throughput(by_name[first], getattr(by_name[first], name))
+            / _throughput(by_name[second], getattr(by_name[second], name))
+            for name in ("seconds", "computed")
+        )
+        yield PublishedRow(label, measured, computed, "x")
 
 
 SERIES = ("mlperf41.gpt3.h100", "dgxc.405b.h100.bf16", "dgxc.405b.h100.fp8", "dgxc.70b.h100.bf16",
@@ -206,13 +237,19 @@ TRAINING_2026 = (
     _source("torchtitan-h100-tp", "torchtitan, 2025: 8B and 70B on H100 with FSDP and tp 8 in bf16", ("titan25.",)),
     PublishedSource(
         name="asynchronous-tp",
-        group="training",
+        group="ratios",
         title="torchtitan, 2025: gain of asynchronous tensor parallelism at tp 8",
         rows=_gains,
     ),
     PublishedSource(
+        name="accelerators-and-precisions",
+        group="ratios",
+        title="Throughput of an accelerator over that of another one or in another precision, 2024-25",
+        rows=_ratios,
+    ),
+    PublishedSource(
         name="scaling",
-        group="training",
+        group="ratios",
         title="Throughput of an accelerator on more of them, over that of the first row of the series, 2024-25",
         rows=_scaling,
     ),

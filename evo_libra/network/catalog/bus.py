@@ -1,4 +1,4 @@
-"""How the collectives of a server use the ports of its NPUs: small ones by their latency, large ones by their bytes."""
+"""Collectives of a server: small ones take a latency, large ones the bytes that their NPUs' ports carry."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from collections.abc import Mapping
 import numpy as np
 from pydantic import Field
 
+from evo_libra.arrays import FloatArray
 from evo_libra.collective import Collective
-from evo_libra.network.catalog.constants import MEGA, MICRO, Constants, Positive, Share, Size, Time
+from evo_libra.network.catalog.constants import MEGA, MICRO, Constants, Positive, Share, Time
 
 _MEASURED_NPUS = 8
 _PASSES: Mapping[Collective, float] = {Collective.ALL_REDUCE: 2.0}
-"""How many times the bytes of a collective pass the ports of an NPU, where that is not once."""
+"""Times that the bytes of a collective pass the ports of an NPU; others pass once."""
 
 
 class SmallCollectives(Constants):
@@ -29,7 +30,7 @@ class SmallCollectives(Constants):
     all_to_all_us: Time = Field(description="time of an all-to-all beyond NPUs and bytes")
     all_to_all_npu_us: Time = Field(description="its time for each NPU")
 
-    def latency(self, collective: Collective, npus: Size) -> Size:
+    def latency(self, collective: Collective, npus: FloatArray | float) -> FloatArray | float:
         """Return the seconds of a collective among NPUs beyond its bytes.
 
         >>> constants = dict.fromkeys(SmallCollectives.model_fields, 1.0) | {"all_gather_npu_us": 0.5}
@@ -37,7 +38,8 @@ class SmallCollectives(Constants):
         5.0
         """
         kind = "all_gather" if collective is Collective.REDUCE_SCATTER else collective.value.replace("-", "_")
-        return MICRO * (getattr(self, f"{kind}_us") + getattr(self, f"{kind}_npu_us") * npus)
+        start, each = (float(getattr(self, f"{kind}{end}")) for end in ("_us", "_npu_us"))
+        return MICRO * (start + each * npus)
 
 
 class BusConstants(Constants):
@@ -65,15 +67,17 @@ class BusConstants(Constants):
         """The share of the wire rate that the ports carry in large collectives."""
         return self.efficiency * (_MEASURED_NPUS - 1) / _MEASURED_NPUS
 
-    def seconds(self, collective: Collective, size: Size, npus: Size, wire_rate: float) -> Size:
+    def seconds(
+        self, collective: Collective, size: FloatArray | float, npus: FloatArray | float, wire_rate: float
+    ) -> FloatArray:
         """Return the seconds of a collective of some bytes among NPUs whose ports carry `wire_rate` B/s.
 
         It is the lesser of that of small and of large ones. For an all-gather, the bytes are those of all shards.
         """
         carried = _PASSES.get(collective, 1.0) * (npus - 1) / npus
         factor = self.all_reduce if collective is Collective.ALL_REDUCE else 1.0
-        large = factor * carried * (size + self.half_message) / (self.large_share * wire_rate)
+        large = np.asarray(factor * carried * (size + self.half_message) / (self.large_share * wire_rate))
         if self.small is None:
             return large
         small = self.small.latency(collective, npus) + carried * size / (self.small.share * wire_rate)
-        return np.minimum(small, large)
+        return np.asarray(np.minimum(small, large))
