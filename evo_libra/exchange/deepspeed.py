@@ -11,7 +11,8 @@ from evo_libra.exchange.keys import Keys
 from evo_libra.exchange.samples import DEEPSPEED_AUTO
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import Source
-from evo_libra.workload.plans.plans import HOST, NONE, NVME, PLACEMENTS, RECOMPUTE
+from evo_libra.workload.plans.plans import HOST, NVME, PLACEMENTS
+from evo_libra.workload.plans.recomputation import NONE, recompute_text
 
 _OFFLOAD = ("offload_optimizer", "offload_param")
 _KEYS = ("zero_optimization", "train_batch_size", "train_micro_batch_size_per_gpu")
@@ -129,7 +130,7 @@ def _left(of: TrainedPlan) -> Iterator[str]:
     if of.value("vp") > 1:
         yield f"{of.value('vp')} virtual stages of each NPU: DeepSpeed's pipeline has one"
     if of.value("recompute") != NONE:
-        yield f"recompute {RECOMPUTE[of.value('recompute')]}: the training script sets it"
+        yield f"recompute {recompute_text(of.value('recompute'))}: the training script sets it"
     if of.setup.precision != "bf16":
         yield f"{of.setup.precision} in linear layers: the training script sets it"
     if of.value("optimizer") not in (0, *_DEVICES):

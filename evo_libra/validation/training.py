@@ -18,7 +18,8 @@ from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.models.stacks import Stack
 from evo_libra.workload.models.stacks import stack_of as software_of
 from evo_libra.workload.plans.placement import per_byte
-from evo_libra.workload.plans.plans import RECOMPUTE, Plans, one_plan
+from evo_libra.workload.plans.plans import Plans, one_plan
+from evo_libra.workload.plans.recomputation import recompute_of
 from evo_libra.workload.training.races import DATA, PerByte, StepTime
 from evo_libra.workload.training.step_time import step_time
 from evo_libra.workload.training.training_setup import Setup
@@ -78,7 +79,7 @@ def plan_of(row: TrainingRow) -> Plans:
     """Return the parallelisation of a row."""
     degrees = {name: row[name] for name in ("tp", "cp", "pp", "vp", "micro_batch", "zero", "sequence_parallel")}
     overlap = {f"overlap_{name}": on for name, on in row["overlap"].items()}
-    recompute = RECOMPUTE.index(row["recompute"])
+    recompute = recompute_of(row["recompute"])
     replicas = row["npus"] // (row["tp"] * row["cp"] * row["pp"])
     return one_plan(**degrees, **overlap, dp=replicas, recompute=recompute)
 

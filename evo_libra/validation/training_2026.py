@@ -18,7 +18,8 @@ from evo_libra.validation.training import BEYOND_SERVER
 from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.models.stacks import stack_of
 from evo_libra.workload.plans.placement import ORDER, per_byte
-from evo_libra.workload.plans.plans import RECOMPUTE, Plans, one_plan
+from evo_libra.workload.plans.plans import Plans, one_plan
+from evo_libra.workload.plans.recomputation import recompute_of
 from evo_libra.workload.training.races import PerByte
 from evo_libra.workload.training.step_time import step_time
 from evo_libra.workload.training.training_setup import Setup
@@ -82,7 +83,7 @@ def _step_of(row: dict[str, Any]) -> MeasuredStep:
     plan = one_plan(
         **{name: row[name] for name in OPTIONS},
         dp=row["npus"] // (row["tp"] * row["cp"] * row["pp"]),
-        recompute=RECOMPUTE.index(row["recompute"]),
+        recompute=recompute_of(row["recompute"]),
     )
     memory = None if row["memory_GB"] is None else row["memory_GB"] * GIGA
     return MeasuredStep(

@@ -13,7 +13,8 @@ from evo_libra.exchange.formats import Written
 from evo_libra.exchange.hugging_face import READERS
 from evo_libra.exchange.registry import read_text_as
 from evo_libra.workload.plans.placement import ORDER
-from evo_libra.workload.plans.plans import FULL, HOST, NETWORK, NONE, NPU, NVME, SELECTIVE
+from evo_libra.workload.plans.plans import HOST, NETWORK, NPU, NVME
+from evo_libra.workload.plans.recomputation import FULL, NONE, SELECTIVE
 
 DECODER = {
     "layers": 4, "hidden": 64, "heads": 8, "kv_heads": 8, "head_width": 8, "feed_forward": 256, "vocabulary": 99,

@@ -33,6 +33,10 @@ class GemmConstants(Constants):
     isolated_us: Time | None = Field(
         None, description="time beyond the roofline of a large product that is measured alone"
     )
+    any_layout: bool = Field(
+        default=False,
+        description="whether products of 8 bits take operands in any layout, so that training keeps no transposed copies",
+    )
 
     @property
     def fixed(self) -> float:

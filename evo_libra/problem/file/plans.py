@@ -16,7 +16,8 @@ from evo_libra.problem.file.spec import WorkloadSpec
 from evo_libra.problem.file.training_spec import TrainingSpec
 from evo_libra.workload.plans.plan_rules import plan_mistakes
 from evo_libra.workload.plans.plan_space import OpenPlans, PlanSpace, plan_table
-from evo_libra.workload.plans.plans import DEGREES, PLACEMENTS, RECOMPUTE, Plans, one_plan
+from evo_libra.workload.plans.plans import DEGREES, PLACEMENTS, Plans, one_plan
+from evo_libra.workload.plans.recomputation import recompute_of
 from evo_libra.workload.training.advice import fitting_option
 from evo_libra.workload.training.memory import memory_on_npu
 from evo_libra.workload.training.training_setup import Setup
@@ -68,7 +69,7 @@ def choices_of(spec: WorkloadSpec, training: TrainingSpec) -> PlanChoices:
     recompute = values_of(training.recompute) or ()
     if training.attention == "fused" and "none" in recompute:
         # Fused attention computes its scores again anyway: selective recomputation is none.
-        recompute = tuple(name for name in recompute if name != "selective")
+        recompute = tuple(name for name in recompute if name not in ("selective", "core_attn"))
     orders = training.order if isinstance(training.order[0], tuple) else (training.order,)
     return PlanChoices(
         degrees={name: values_of(given.get(name, 1)) for name in DEGREES if name != "dp"},
@@ -76,7 +77,7 @@ def choices_of(spec: WorkloadSpec, training: TrainingSpec) -> PlanChoices:
         options={
             "micro_batch": values_of(training.micro_batch),
             "zero": values_of(training.zero),
-            "recompute": tuple(RECOMPUTE.index(name) for name in recompute),
+            "recompute": tuple(dict.fromkeys(map(recompute_of, recompute))),
             "optimizer": tuple(PLACEMENTS.index(place) for place in places_of(training.optimizer)),
         },
         flags={

@@ -45,6 +45,7 @@ from evo_libra.workload.models.recommender import Recommender, load_recommenders
 from evo_libra.workload.models.stacks import stack_of
 from evo_libra.workload.parallelism import complete_degrees
 from evo_libra.workload.plans.plan_rules import plan_mistakes
+from evo_libra.workload.plans.recomputation import lacking_modules
 from evo_libra.workload.training.recommender_step import RecommenderSetup
 from evo_libra.workload.training.training_setup import Setup
 from evo_libra.workload.training.training_step import TrainingStep, recommender_training_step, training_step
@@ -146,6 +147,8 @@ class TrainingLoader:
         if not training.overlap.embedding:
             message = "a language model sends nothing of this kind; leave this key out"
             found.mistakes.append(self._mistake(path, ("training", "overlap", "embedding"), message))
+        for message in lacking_modules(model, choices.options["recompute"] or ()):
+            found.mistakes.append(self._mistake(path, ("training", "recompute"), message))
         lacking = list(offload_mistakes(training.optimizer, self.spec.system, time_spec(self.spec).model))
         found.mistakes += [self._mistake(path, *one) for one in lacking]
         if lacking:
@@ -281,7 +284,7 @@ class TrainingLoader:
     def _setup(self, model: Decoder, npu: Accelerator, training: TrainingSpec) -> Setup:
         found = _setup(model, npu, training, hosted(self.spec.system))
         expansions = expansions_of_file(self.spec.memory.expansion)
-        usable = (1.0 - self.spec.memory.reserve) * npu.memory_capacity if expansions else math.inf
+        usable = (1.0 - self.accelerators.reserve) * npu.memory_capacity if expansions else math.inf
         domain = self.domains.get(npu.name) if self.file.orders is None else self.file.orders.domain_of(npu)
         return replace(found, expansions=expansions, usable=usable, domain=domain)
 
@@ -312,6 +315,7 @@ def _setup(model: Decoder, npu: Accelerator, training: TrainingSpec, host: HostS
         dropout=training.dropout,
         half_message=max(half, default=0.0),
         offload=offload_of(training.optimizer, host),
+        loss=training.loss,
     )
 
 

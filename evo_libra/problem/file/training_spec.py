@@ -11,9 +11,11 @@ from evo_libra.files.source import StrictModel
 from evo_libra.network.catalog.hosts import HostSpec, Positive
 from evo_libra.workload.layers.generators import DlrmSpec, MoeSpec, TableSpec, TransformerSpec
 from evo_libra.workload.models.decoder_spec import DecoderSpec
+from evo_libra.workload.models.losses import LOSSES
 from evo_libra.workload.models.recommender import RecommenderSpec
 from evo_libra.workload.models.stacks import NEWEST, STACKS
-from evo_libra.workload.plans.plans import PLACEMENTS, RECOMPUTE
+from evo_libra.workload.plans.plans import PLACEMENTS
+from evo_libra.workload.plans.recomputation import recompute_of
 
 
 class DecoderGeneratorSpec(DecoderSpec):
@@ -48,12 +50,18 @@ def _every_group(order: GroupOrder) -> GroupOrder:
 if TYPE_CHECKING:
     StackName: TypeAlias = str
     Place: TypeAlias = str
-    Recompute: TypeAlias = str
+    Loss: TypeAlias = str
 else:
     StackName = Literal[NEWEST, *(name for name, stack in STACKS.items() if stack.ring_efficiency is None)]
-    Place, Recompute = Literal[PLACEMENTS], Literal[RECOMPUTE]
+    Place, Loss = Literal[PLACEMENTS], Literal[tuple(LOSSES)]
 
 
+def _recomputable(text: str) -> str:
+    recompute_of(text)
+    return text
+
+
+Recompute = Annotated[str, AfterValidator(_recomputable)]
 Order = Annotated[GroupOrder, Field(min_length=4, max_length=4), AfterValidator(_every_group)]
 Precision = Literal["bf16", "fp8", "mxfp8"]
 Zero = Annotated[int, Field(ge=0, le=3)]
@@ -118,8 +126,9 @@ class TrainingSpec(StrictModel):
     gradients: Literal["bf16", "fp32"] = Field("fp32", description="of accumulated gradients")
     recompute: Recompute | Some[Recompute] = Field(
         "none",
-        description="what of the forward pass runs again in the backward pass; selective is attention, where fused "
-        "attention runs again what it needs in any case, so that there it is none",
+        description="what of the forward pass runs again in the backward pass: none, full, selective-op (PyTorch's: all "
+        "but attention and every second product), or modules that a plus sign joins: layernorm, mlp, mlp_act (its "
+        "activation), moe, moe_act, mla_up_proj, and core_attn, also called selective, which is none with fused attention",
     )
     sequence_parallel: Literal["auto"] | bool | Some[bool] = Field(
         "auto",
@@ -132,6 +141,12 @@ class TrainingSpec(StrictModel):
     optimizer: OptimizerSpec = Field(OptimizerSpec(), description="where the optimizer and its states are")
     attention: Literal["fused", "unfused"] = Field("fused", description="fused attention never stores its scores")
     dropout: bool = Field(default=False, description="whether masks of dropout are stored")
+    loss: Loss | None = Field(
+        None,
+        description="kind of loss, which decides the bytes of a logit: 14 unfused (PyTorch's cross-entropy), 8 "
+        "vocabulary-parallel (Megatron's), 5.5 chunked, 4 fused in place, 0 fused with the head; that of the stack, "
+        "vocabulary-parallel, where there is none",
+    )
     stack: StackName = Field(
         "newest",
         description="training software, whose measured figures of the NPU's generation count; newest is the latest one "

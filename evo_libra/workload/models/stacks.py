@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Any
 
 
@@ -28,6 +29,9 @@ class Stack:
         overlaps nothing else.
     ring_efficiency : the data parallel group runs one ring through one NIC of each server, at this part of its rate;
         None where collectives use the whole network.
+    loss : kind of its loss, of `losses.LOSSES`.
+    gathered_weights : weights that ZeRO's stage 3 has whole at a time, at most, but at least a matrix; PyTorch's FSDP has
+        the layer that computes and the next one.
     source : rows that the figures come from.
     rows, error : how many these are, and the mean of the sizes of their relative errors; 0 for none.
     generations : what differs on accelerators of a generation, by its name.
@@ -45,6 +49,8 @@ class Stack:
     exposes_data: float = 0.0
     hides_gather: bool = False
     ring_efficiency: float | None = None
+    loss: str = "vocabulary-parallel"
+    gathered_weights: float = inf
     source: str = ""
     rows: int = 0
     error: float = 0.0
@@ -104,7 +110,8 @@ STACKS = {
             hides_data=0.521,
             ring_efficiency=0.772,
             hides_tensor=0.0,
-            source="Narayanan et al. 2021, table 2: rows of ZeRO-3",
+            gathered_weights=1e9,
+            source="Narayanan et al. 2021, table 2: rows of ZeRO-3; stage3_max_live_parameters of DeepSpeed's documentation",
             rows=6,
             error=0.048,
         ),
@@ -121,7 +128,7 @@ STACKS = {
                     "error": 0.022,
                 },
                 "blackwell": {
-                    "hides_tensor": 0.30,
+                    "hides_tensor": 0.33,
                     "taken": 4.0 / 148.0,
                     "source": "MLPerf 5.0 and 5.1 and DGX Cloud, 2025, on GB200 and B200: share fitted to the seven "
                     f"rows with tensor parallelism; {_USER_BUFFERS}",
@@ -142,6 +149,7 @@ STACKS = {
             year=2023,
             exposes_data=_TORCH_EXPOSES,
             hides_tensor=0.0,
+            loss="fused",
             generations={"hopper": {"attention": _FLASH_ATTENTION_2, "compute": 1.1}},
             source="MosaicML llm-foundry, training benchmarks, 2023: nothing fitted",
             rows=138,
@@ -151,6 +159,7 @@ STACKS = {
             year=2025,
             exposes_data=_TORCH_EXPOSES,
             hides_tensor=_PAIR,
+            loss="unfused",
             generations={
                 "hopper": {
                     "attention": _FLASH_ATTENTION_2,

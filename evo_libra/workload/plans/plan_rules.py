@@ -11,17 +11,10 @@ import numpy as np
 from evo_libra.arrays import GIGA, BoolArray, FloatArray
 from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.parallelism import HOLDS_TENSOR, divisors, nearest_divisors
-from evo_libra.workload.plans.plans import (
-    DEGREES,
-    FULL,
-    NETWORK,
-    NPU,
-    PLACEMENTS,
-    RECOMPUTE,
-    Plans,
-    keeps_inside,
-)
-from evo_libra.workload.training.memory import parameters, waiting_activations
+from evo_libra.workload.plans.plans import DEGREES, NETWORK, NPU, PLACEMENTS, Plans, keeps_inside
+from evo_libra.workload.plans.recomputation import FULL, recompute_text
+from evo_libra.workload.training.activations import waiting_activations
+from evo_libra.workload.training.memory import parameters
 from evo_libra.workload.training.offload import host_memory, in_window
 from evo_libra.workload.training.training_setup import Setup
 
@@ -132,7 +125,7 @@ def plan_text(plan: Plans) -> str:
         parts.append(f"pp{value['pp']}" + (f"x{value['vp']}" if value["vp"] > 1 else ""))
     parts += [f"ep{value['ep']}"] if value["ep"] > 1 else []
     parts += [f"dp{value['dp']}", f"mb{value['micro_batch']}", f"zero{value['zero']}"]
-    recompute, optimizer = RECOMPUTE[int(plan.recompute[0])], int(plan.optimizer[0])
+    recompute, optimizer = recompute_text(int(plan.recompute[0])), int(plan.optimizer[0])
     parts += [] if recompute == "none" else [recompute]
     return " ".join(parts + ([] if optimizer == NPU else [f"opt-{PLACEMENTS[optimizer]}"]))
 

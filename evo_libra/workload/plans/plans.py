@@ -9,12 +9,6 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 
-RECOMPUTE = ("none", "selective", "full", "op")
-"""Parts of the forward pass that run again in the backward pass: nothing, the attention core, all of it, or the
-operations that PyTorch chooses: every second product and all element-wise work."""
-
-NONE, SELECTIVE, FULL, OPERATIONS = range(4)
-
 DEGREES = ("tp", "cp", "pp", "vp", "ep", "dp")
 """NPUs of process groups, and the virtual stages of a pipeline."""
 
@@ -36,7 +30,7 @@ class Plans:
     vp : virtual stages of an NPU (interleaved schedule); 1 is plain 1F1B.
     micro_batch : sequences of a microbatch.
     zero : ZeRO's stage, 0 to 3: states, gradients and weights are sharded over the data parallel group.
-    recompute : index into `RECOMPUTE`.
+    recompute : what runs again in the backward pass, a number of `recomputation`.
     sequence_parallel : element-wise work and its activations are split over the tensor parallel group, too.
     overlap_tp, overlap_pp, overlap_dp : that communication runs alongside compute where the schedule allows it.
     optimizer : index into `PLACEMENTS`.
@@ -100,5 +94,5 @@ def one_plan(**given: int | bool) -> Plans:
     """
     ones = dict.fromkeys((*DEGREES, "micro_batch"), 1)
     off = dict.fromkeys(("sequence_parallel", "overlap_tp", "overlap_pp", "overlap_dp"), False)
-    values = {**ones, "zero": 0, "recompute": NONE, **off, **given}
+    values = {**ones, "zero": 0, "recompute": 0, **off, **given}
     return Plans(**{name: np.array([value]) for name, value in values.items()})

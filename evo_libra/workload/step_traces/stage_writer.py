@@ -13,9 +13,10 @@ from evo_libra.collective import Collective
 from evo_libra.workload.plans.plans import Plans
 from evo_libra.workload.step_traces.layer_passes import LayerPass, Sent, number
 from evo_libra.workload.trace_nodes import NOTHING, After, GroupPlace, TraceWriter
-from evo_libra.workload.training.memory import Parameters, held_parameters, predictor_parts
+from evo_libra.workload.training.memory import Parameters, held_parameters
 from evo_libra.workload.training.planned_step import shard_or_whole
 from evo_libra.workload.training.races import DATA, EXPERT_DATA, PIPELINE, TENSOR
+from evo_libra.workload.training.stage_layers import predictor_parts
 from evo_libra.workload.training.training_setup import Setup
 
 _EACH_MICROBATCH = 3

@@ -15,7 +15,7 @@ from evo_libra.workload.step_traces.pipeline import PipelineStep, ends_of, sched
 from evo_libra.workload.step_traces.stage_writer import StageData, StageTrace, StageWriter, stage_data
 from evo_libra.workload.trace_nodes import NOTHING, After, GroupPlace
 from evo_libra.workload.training.races import TENSOR
-from evo_libra.workload.training.stage import layers_of_stages
+from evo_libra.workload.training.stage_layers import layers_of_stages
 from evo_libra.workload.training.step_time import head_time
 from evo_libra.workload.training.training_setup import Setup
 

@@ -10,7 +10,8 @@ import numpy as np
 from evo_libra.arrays import FloatArray
 from evo_libra.collective import Collective, NextStage, PushPull
 from evo_libra.workload.parallelism import BEYOND
-from evo_libra.workload.plans.plans import FULL, NETWORK, Plans
+from evo_libra.workload.plans.plans import NETWORK, Plans
+from evo_libra.workload.plans.recomputation import FULL
 from evo_libra.workload.training.expansion import Accesses, expansions_of, seconds_of
 from evo_libra.workload.training.layer_time import matrix_time, share_of
 from evo_libra.workload.training.memory import Parameters, checkpoints, expanded, memory, parameters, stage_activations

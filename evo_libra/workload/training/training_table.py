@@ -13,7 +13,8 @@ from evo_libra.workload.layers.iteration_time import Merging
 from evo_libra.workload.layers.workload import IterationSize
 from evo_libra.workload.plans.plan_rules import plan_mistakes, plan_text
 from evo_libra.workload.plans.plan_table import PlanTable, order_text
-from evo_libra.workload.plans.plans import DEGREES, PLACEMENTS, RECOMPUTE, Plans, keeps_inside
+from evo_libra.workload.plans.plans import DEGREES, PLACEMENTS, Plans, keeps_inside
+from evo_libra.workload.plans.recomputation import recompute_text
 from evo_libra.workload.plans.tabulated import TabulatedTime, joined, tabulated_time
 from evo_libra.workload.training.memory import memory_on_npu
 from evo_libra.workload.training.step_time import step_time
@@ -140,7 +141,7 @@ class TrainingTable(PlanTable):
 
     def value_of(self, option: str, value: int) -> str:
         if option == "recompute":
-            return RECOMPUTE[value]
+            return recompute_text(value)
         if option == "optimizer":
             return PLACEMENTS[value]
         if option == "expansion":

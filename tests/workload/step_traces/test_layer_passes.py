@@ -11,7 +11,8 @@ from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.workload.models.decoder import decoder_of
 from evo_libra.workload.models.decoder_spec import DecoderSpec
 from evo_libra.workload.models.stacks import STACKS
-from evo_libra.workload.plans.plans import FULL, SELECTIVE, one_plan
+from evo_libra.workload.plans.plans import one_plan
+from evo_libra.workload.plans.recomputation import FULL, SELECTIVE
 from evo_libra.workload.step_traces.layer_passes import LayerPass, LayerPasses, Sent, layer_passes, number, parts
 from evo_libra.workload.training.layer_time import layer_time, one_layer
 from evo_libra.workload.training.training_setup import Setup

@@ -19,7 +19,8 @@ from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.models.decoder_spec import Experts
 from evo_libra.workload.models.stacks import STACKS
-from evo_libra.workload.plans.plans import RECOMPUTE, one_plan
+from evo_libra.workload.plans.plans import one_plan
+from evo_libra.workload.plans.recomputation import RECOMPUTE
 from evo_libra.workload.step_traces.stage_writer import StageTrace
 from evo_libra.workload.step_traces.step_trace import stage_traces
 from evo_libra.workload.trace_nodes import ListedGroup

@@ -11,7 +11,8 @@ from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.workload.models.decoder import decoder_of
 from evo_libra.workload.models.decoder_spec import DecoderSpec
 from evo_libra.workload.plans.plan_rules import host_bytes, host_limit, placement_allowed, placement_mistakes
-from evo_libra.workload.plans.plans import FULL, HOST, NETWORK, NPU, NVME, Plans, one_plan
+from evo_libra.workload.plans.plans import HOST, NETWORK, NPU, NVME, Plans, one_plan
+from evo_libra.workload.plans.recomputation import FULL
 from evo_libra.workload.training.memory import parameters
 from evo_libra.workload.training.offload import (
     Offload,

@@ -12,9 +12,10 @@ from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.workload.models.decoder import Decoder, decoder_of
 from evo_libra.workload.models.decoder_spec import DecoderSpec
 from evo_libra.workload.models.stacks import STACKS
-from evo_libra.workload.plans.plans import FULL, one_plan
+from evo_libra.workload.plans.plans import one_plan
+from evo_libra.workload.plans.recomputation import FULL
 from evo_libra.workload.training.expansion import Expansion
-from evo_libra.workload.training.memory import memory, parameters
+from evo_libra.workload.training.memory import memory, parameters, stage_activations
 from evo_libra.workload.training.races import StepOverlap, StepTime, Traffic
 from evo_libra.workload.training.stage import Stage, stage_of, tensor_traffic
 from evo_libra.workload.training.step_time import expansion_streams, head_time, step_time
@@ -157,8 +158,8 @@ def test_of_several_plans_each_overlaps_its_own_messages() -> None:
 
 
 def test_accesses_to_expansion_memory() -> None:
-    # Everything that may lie there does, at 1 GB/s: a pass reads weights, and writes or reads the activations of one of
-    # 4 microbatches in flight; the backward pass adds to gradients, and reads weights again where it recomputes. The
+    # Everything that may lie there does, at 1 GB/s: a pass reads weights, and writes or reads the activations of a
+    # microbatch; the backward pass adds to gradients, and reads weights again where it recomputes. The
     # update reads and writes states, reads gradients and writes weights.
     setup = replace(SETUP, expansions=(Expansion(1e12, 1e9),), usable=0.0)
     for recompute, reads in ((0, 1), (FULL, 2)):
@@ -166,7 +167,7 @@ def test_accesses_to_expansion_memory() -> None:
         used = {kind: number(bytes_) for kind, bytes_ in memory(setup, plan).items()}
         found = expansion_streams(setup, plan)
         (forward,), (backward,), (update,) = found.forward, found.backward, found.update
-        one = used["activations"] / 4
+        one = number(stage_activations(setup, plan))
         assert number(forward.seconds) * 1e9 == pytest.approx(used["weights"] + one, rel=1e-12)
         expected = reads * used["weights"] + one + 2 * used["gradients"]
         assert number(backward.seconds) * 1e9 == pytest.approx(expected, rel=1e-12)
