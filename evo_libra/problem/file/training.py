@@ -312,6 +312,7 @@ def _setup(model: Decoder, npu: Accelerator, training: TrainingSpec, host: HostS
         uneven=training.uneven,
         stack=stack_of(training.stack, npu.generation),
         tensor_anywhere=training.tp_domain == "any",
+        jitter=training.jitter,
         dropout=training.dropout,
         half_message=max(half, default=0.0),
         offload=offload_of(training.optimizer, host),

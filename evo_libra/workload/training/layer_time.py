@@ -62,7 +62,7 @@ def layer_time(setup: Setup, plans: Plans, parts: Sequence[Counted]) -> LayerTim
         # Each part has a norm and a residual addition with dropout, too.
         forward, backward = (setup.kernels.moved(tokens * (common + moved)) for moved in part.moved(share))
         elements = _plus(elements, (forward, backward), count)
-    scale = setup.stack.compute
+    scale = setup.stack.compute_in(setup.precision)
     forward = scale * (products.forward + cores[0] + elements[0])
     backward = scale * (products.backward + cores[1] + elements[1])
     kind, unfused = kind_of(plans.recompute), cores[0] * (not setup.fused_attention)

@@ -58,7 +58,17 @@ def step_time(setup: Setup, plans: Plans, *, exposes: bool | None = None) -> Ste
     races = _passes(setup, plans, stage=stage, tensor=tensor, data=data, streams=streams, micro=micro, fill=fill)
     if streams.update:
         waiting.append(StepOverlap((StepSequence(_NONE), *_beside(streams.update)), _ONE, name="update"))
-    return StepTime(plain, (*races, *waiting, *data.waiting))
+    return StepTime(plain, (*races, *waiting, *data.waiting), slowdown(setup, plans))
+
+
+_SERVER = 8
+"""NPUs from which on more of them slow a step."""
+
+
+def slowdown(setup: Setup, plans: Plans) -> FloatArray:
+    """Return (n,) the factor by which the slowest of many NPUs slows a step: the same share for each doubling."""
+    npus = plans.tp * plans.cp * plans.pp * plans.dp
+    return np.asarray(1.0 + setup.jitter * np.maximum(np.log2(npus / _SERVER), 0.0))
 
 
 def owned_weights(plans: Plans, held: Parameters) -> FloatArray:
@@ -113,7 +123,7 @@ def head_time(setup: Setup, plans: Plans) -> FloatArray:
     kernels, tokens, share, head = setup.kernels, plans.tokens(setup.sequence), share_of(plans), setup.decoder.head
     (product,) = [matrix_time(kernels, matrix, tokens, setup.head_precision) for matrix in head.matrices(share)]
     moved = kernels.moved(tokens * sum(head.moved(share)))
-    time = setup.stack.compute * (product.forward + product.backward + moved) * (1 + setup.decoder.predictors)
+    time = setup.stack.compute_in(setup.precision) * (product.forward + product.backward + moved) * (1 + setup.decoder.predictors)
     return time / plans.pp if setup.balanced else time
 
 

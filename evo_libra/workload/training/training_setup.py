@@ -42,6 +42,7 @@ class Setup:
     expansions : choices of expansion memory, the least first; empty where there is none.
     loss : kind of loss, of `losses.LOSSES`; None for that of the stack.
     stated_batch : sequences that times are of, where the batch differs from them; 0 for those of the batch.
+    jitter : share of a step that each doubling of the NPUs adds, from 8 on.
     domain : most NPUs of a scale-up domain; None for no limit.
     tensor_anywhere : whether a tensor parallel group may leave scale-up domains.
     usable : bytes of an NPU's own memory that plans may use, where there is expansion memory.
@@ -67,6 +68,7 @@ class Setup:
     expansions: tuple[Expansion, ...] = ()
     usable: float = math.inf
     stated_batch: int = 0
+    jitter: float = 0.0
     domain: int | None = None
     tensor_anywhere: bool = False
     loss: str | None = None
