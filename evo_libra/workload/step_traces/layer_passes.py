@@ -21,6 +21,7 @@ from evo_libra.workload.training.layer_time import (
     reduced_bytes,
 )
 from evo_libra.workload.training.races import CONTEXT, EXPERT, TENSOR
+from evo_libra.workload.training.stage import hidden_share
 from evo_libra.workload.training.training_setup import Setup
 
 
@@ -81,7 +82,7 @@ def layer_passes(setup: Setup, plans: Plans, layer: DecoderLayer) -> LayerPasses
     reduced_backward = _reduced((*tensor, *tensor_again), split=split)
     # Without overlap a stack may gather again alongside the gradients of weights.
     aside = again if split and not overlap and setup.stack.hides_gather else ()
-    exposed = 1.0 / float(plans.tp[0]) if overlap else 1.0
+    exposed = 1.0 - number(hidden_share(setup, plans))
     tokens, tokens_again = _tokens(sent), _tokens(repeated)
     contexts = [number(one.context) for one in sent if one.context.any()]
     gather = tuple(Sent(CONTEXT, Collective.ALL_GATHER, size) for size in contexts)

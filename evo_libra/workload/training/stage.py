@@ -116,18 +116,27 @@ class TensorTraffic:
     backward: tuple[StepSequence, ...]
 
 
+def hidden_share(setup: Setup, plans: Plans) -> FloatArray:
+    """Return (n,) the share of overlapped traffic of tensor parallel groups that runs alongside products.
+
+    It is the software's, from measured pairs. Otherwise a product is cut into as many pieces as the group has NPUs, and
+    hides the communication of all but one of them.
+    """
+    measured = setup.stack.hides_tensor
+    share = 1.0 - 1.0 / plans.tp if measured is None else np.where(plans.tp > 1, measured, 0.0)
+    return np.where(plans.overlap_tp, share, 0.0)
+
+
 def tensor_traffic(setup: Setup, plans: Plans, stage: Stage) -> TensorTraffic:
     """Return the tensor parallel communication of a microbatch.
 
-    With overlap a product is cut into as many pieces as the group has NPUs, and hides the communication of all but one
-    of them. Without it, a stack may gather again alongside the gradients of weights.
+    Without overlap, a stack may gather again alongside the gradients of weights.
     """
 
     def reduced(operations: FloatArray) -> tuple[Traffic, ...]:
         return _reduced(stage.reduced_bytes, operations, plans.sequence_parallel)
 
-    share = 1.0 - 1.0 / plans.tp if setup.stack.hides_tensor is None else setup.stack.hides_tensor
-    hidden = np.where(plans.overlap_tp, share, 0.0)
+    hidden = hidden_share(setup, plans)
     beside = ~plans.overlap_tp & plans.sequence_parallel & setup.stack.hides_gather
     of_backward = stage.backward.reduced + stage.gathered
     everything = stage.forward.reduced + of_backward
