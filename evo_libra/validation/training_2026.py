@@ -15,6 +15,7 @@ from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.validation.classes import schedule_of
 from evo_libra.validation.source import PublishedRow, PublishedSource, StepClass, published
 from evo_libra.workload.models.decoder import Decoder
+from evo_libra.workload.models.stacks import STACKS
 from evo_libra.workload.plans.placement import ORDER, per_byte
 from evo_libra.workload.plans.plans import Plans, one_plan
 from evo_libra.workload.plans.recomputation import recompute_of
@@ -101,8 +102,12 @@ def _setup_of(row: dict[str, Any]) -> Setup:
     return Setup(
         decoder=decoder, accelerator=npu, sequence=row["sequence"], global_batch=row["global_batch"],
         precision=row["precision"], gradient_bytes=row["gradient_bytes"], balanced=balanced,
-        half_message=npu.bus_constants(_link(npu)).half_message,
+        half_message=npu.bus_constants(_link(npu)).half_message, stack=STACKS[_software(row["id"])],
     )  # fmt: skip
+
+
+def _software(name: str) -> str:
+    return "torchtitan-2024" if name.startswith("titan") else "any"
 
 
 def npu_of(name: str) -> Accelerator:

@@ -45,6 +45,11 @@ STACKS = {
             hides_gather=True,
             source="Korthikanti et al. 2022, table 5 (factor) and section 4.2.2 (overlap of gathers)",
         ),
+        Stack(
+            "torchtitan-2024",
+            loss="unfused",
+            source="torchtitan, benchmarks of Llama 3 on H100, 2024: PyTorch's cross-entropy",
+        ),
         Stack("llama-3", compute=1.024, source="Llama 3, table 4"),
         Stack(
             "deepspeed-2021",
