@@ -41,7 +41,7 @@ def test_all_plans_that_ran_fit() -> None:
 
 def test_llama_3_needs_its_modules_to_run_again() -> None:
     setup, plan = RAN["llama3.8192.s8192"]
-    assert needed(setup, plan) == pytest.approx(63.4e9, rel=1e-3)
+    assert needed(setup, plan) == pytest.approx(65.2e9, rel=1e-3)
     assert needed(setup, replace(plan, recompute=np.array([NONE]))) > 80e9
 
 

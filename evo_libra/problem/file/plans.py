@@ -83,7 +83,7 @@ def choices_of(spec: WorkloadSpec, training: TrainingSpec) -> PlanChoices:
         flags={
             "sequence_parallel": (None,) if split == "auto" else values_of(split),
             "overlap_tp": values_of(overlap.tp), "overlap_pp": values_of(overlap.pp),
-            "overlap_dp": values_of(overlap.dp),
+            "overlap_dp": values_of(overlap.dp), "reshard": values_of(training.reshard),
         },
         orders=tuple(tuple(map(str, order)) for order in orders),
         precisions=values_of(training.precision) or (),

@@ -44,6 +44,7 @@ from evo_libra.workload.models.recommender import Recommender, load_recommenders
 from evo_libra.workload.models.stacks import STACKS
 from evo_libra.workload.parallelism import complete_degrees
 from evo_libra.workload.plans.plan_rules import plan_mistakes
+from evo_libra.workload.plans.plans import SHARDED_WEIGHTS
 from evo_libra.workload.plans.recomputation import lacking_modules
 from evo_libra.workload.training.recommender_step import RecommenderSetup
 from evo_libra.workload.training.training_setup import Setup
@@ -144,6 +145,9 @@ class TrainingLoader:
             found.mistakes.append(self._mistake(path, ("training", "overlap", "embedding"), message))
         for message in lacking_modules(model, choices.options["recompute"] or ()):
             found.mistakes.append(self._mistake(path, ("training", "recompute"), message))
+        if choices.flags["reshard"] == (False,) and SHARDED_WEIGHTS not in (choices.options["zero"] or ()):
+            message = f"found false; only zero {SHARDED_WEIGHTS} shards weights, and the file has no such plan"
+            found.mistakes.append(self._mistake(path, ("training", "reshard"), message))
         lacking = list(offload_mistakes(training.optimizer, self.spec.system, time_spec(self.spec).model))
         found.mistakes += [self._mistake(path, *one) for one in lacking]
         if lacking:

@@ -136,7 +136,14 @@ class TrainingSpec(StrictModel):
         "tp x cp divides; auto where there is such a group",
     )
     zero: Zero | Some[Zero] = Field(
-        1, description="ZeRO's stage: states are sharded from 1 on, gradients from 2 on, weights with 3"
+        1,
+        description="ZeRO's stage: states are sharded from 1 on, gradients from 2 on, which each microbatch then scatters, "
+        "weights with 3",
+    )
+    reshard: bool | Some[bool] = Field(
+        default=True,
+        description="with zero 3, whether weights are sharded again after the forward pass, and gathered for the backward "
+        "pass; otherwise they stay whole, in a pipeline for all microbatches of a step",
     )
     optimizer: OptimizerSpec = Field(OptimizerSpec(), description="where the optimizer and its states are")
     attention: Literal["fused", "unfused"] = Field("fused", description="fused attention never stores its scores")

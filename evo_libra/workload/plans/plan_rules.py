@@ -11,15 +11,12 @@ import numpy as np
 from evo_libra.arrays import GIGA, BoolArray, FloatArray
 from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.parallelism import divisors, nearest_divisors
-from evo_libra.workload.plans.plans import DEGREES, NETWORK, NPU, PLACEMENTS, Plans
+from evo_libra.workload.plans.plans import DEGREES, NETWORK, NPU, PLACEMENTS, SHARDED_WEIGHTS, Plans
 from evo_libra.workload.plans.recomputation import FULL, recompute_text
 from evo_libra.workload.training.activations import waiting_activations
 from evo_libra.workload.training.memory import parameters
 from evo_libra.workload.training.offload import host_memory, in_window
 from evo_libra.workload.training.training_setup import Setup
-
-_SHARDED = 3
-
 
 @dataclass(frozen=True)
 class _Rule:
@@ -64,7 +61,7 @@ def _alone(plans: Plans) -> BoolArray:
 _RULES = (
     _Rule(
         "zero",
-        lambda _, plans: np.asarray(in_window(plans) & (plans.zero != _SHARDED)),
+        lambda _, plans: np.asarray(in_window(plans) & (plans.zero != SHARDED_WEIGHTS)),
         lambda _, plans: (
             f"found {int(plans.zero[0])}; the optimizer in {_name(plans)} needs zero 3, as NPUs hold a "
             "layer's weights at a time"
@@ -127,6 +124,7 @@ def plan_text(plan: Plans) -> str:
     parts += [f"dp{value['dp']}", f"mb{value['micro_batch']}", f"zero{value['zero']}"]
     recompute, optimizer = recompute_text(int(plan.recompute[0])), int(plan.optimizer[0])
     parts += [] if recompute == "none" else [recompute]
+    parts += [] if plan.reshard[0] or value["zero"] != SHARDED_WEIGHTS else ["whole"]
     return " ".join(parts + ([] if optimizer == NPU else [f"opt-{PLACEMENTS[optimizer]}"]))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from evo_libra.workload.parallelism import divisors
 from evo_libra.workload.plans.plan_rules import placement_allowed, virtual_stages
 from evo_libra.workload.plans.plan_table import lie_alike
-from evo_libra.workload.plans.plans import Plans, one_plan
+from evo_libra.workload.plans.plans import SHARDED_WEIGHTS, Plans, one_plan
 from evo_libra.workload.training.memory import memory
 from evo_libra.workload.training.training_setup import Setup
 from evo_libra.workload.training.training_table import TrainingTable
@@ -147,9 +147,10 @@ def plan_table(
     Of plans that differ in order alone, and whose groups of more than one NPU lie in the same order, it has the first.
     """
     names = list(open_plans.flags)
+    alone = len(open_plans.flags.get("reshard", ())) < 2  # noqa: PLR2004 - a choice
     bases = [every_plan(setup, open_plans.space_of(place)) for place, setup in enumerate(open_plans.setups)]
     parts = [
-        (index, order, _with_flags(base, dict(zip(names, values, strict=True))))
+        (index, order, _with_flags(base, dict(zip(names, values, strict=True)), alone=alone))
         for index, base in enumerate(bases)
         for order in range(len(open_plans.orders))
         for values in product(*(open_plans.flags[flag] for flag in names))
@@ -185,10 +186,21 @@ def _new(plans: Plans, orders: Sequence[tuple[str, ...]]) -> Plans:
     return plans.take(np.flatnonzero(~np.logical_or.reduce([np.zeros(len(plans.tp), dtype=np.bool_), *known])))
 
 
-def _with_flags(plans: Plans, flags: Mapping[str, bool | None]) -> Plans:
-    """Return plans with flags; sequence parallelism of None is on where there is a tensor parallel group."""
+def _with_flags(plans: Plans, flags: Mapping[str, bool | None], *, alone: bool = True) -> Plans:
+    """Return plans with flags; sequence parallelism of None is on where there is a tensor parallel group.
+
+    Weights that stay whole are a choice of ZeRO's stage 3: all other plans shard again, each of them once.
+
+    Parameters
+    ----------
+    alone : whether `flags` has the only value of `reshard`.
+    """
+    if flags.get("reshard") is False and not alone:
+        plans = plans.take(np.flatnonzero(plans.zero == SHARDED_WEIGHTS))
     count = len(plans.tp)
     columns: dict[str, Any] = {
         flag: plans.tp > 1 if on is None else np.full(count, on) for flag, on in flags.items()
     }  # fmt: skip
+    if "reshard" in columns:
+        columns["reshard"] = columns["reshard"] | (plans.zero != SHARDED_WEIGHTS)
     return replace(plans, **columns)

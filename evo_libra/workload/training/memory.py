@@ -12,7 +12,7 @@ from evo_libra.arrays import FloatArray
 from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.models.kernels import ELEMENT_BYTES
 from evo_libra.workload.models.layer_stack import Counted
-from evo_libra.workload.plans.plans import Plans
+from evo_libra.workload.plans.plans import SHARDED_GRADIENTS, SHARDED_WEIGHTS, Plans
 from evo_libra.workload.plans.recomputation import FULL
 from evo_libra.workload.training.activations import (
     kept_activations,
@@ -26,15 +26,13 @@ from evo_libra.workload.training.offload import GRADIENT, STATES, WEIGHT, in_win
 from evo_libra.workload.training.stage_layers import StageLoads, parts_of, predictor_parts, stage_loads
 from evo_libra.workload.training.training_setup import Setup
 
-CLASSES = ("weights", "gradients", "states", "gathered", "activations", "recomputed", "logits", "buffers")
+CLASSES = ("weights", "gradients", "states", "gathered", "activations", "backward", "logits", "buffers")
 """Classes of memory, in the order of reports: `gathered` are sharded weights that are whole while their layer computes,
-`recomputed` is a layer that runs again, and `logits` those of the loss, with what it makes of them."""
+`backward` is what a layer that runs backwards needs for a time, and `logits` those of the loss, with what it makes of
+them."""
 
 BUFFERS = 1e9
 """Bytes of communication buffers (assumed)."""
-
-SHARDED = 3
-"""Stage of ZeRO that shards weights."""
 
 OF_WEIGHT = 16.0
 """Bytes of a weight, its gradient and its states where all are sharded. With gradients of 4 bytes the master copy of
@@ -135,37 +133,40 @@ def memory_of_stages(setup: Setup, plans: Plans) -> dict[str, FloatArray]:
 
     gradients = float(setup.gradient_bytes)
     master = OF_WEIGHT - STATES - gradients
-    sharded = plans.zero >= SHARDED
+    sharded = plans.zero == SHARDED_WEIGHTS
     kept = {
-        "weights": np.where(sharded, of(SHARDED, master, master), of(SHARDED, weight_bytes(setup), WEIGHT)),
-        "gradients": of(2, gradients, gradients),
+        "weights": np.where(sharded, of(SHARDED_WEIGHTS, master, master), of(SHARDED_WEIGHTS, weight_bytes(setup), WEIGHT)),
+        "gradients": of(SHARDED_GRADIENTS, gradients, gradients),
         "states": of(1, STATES, STATES),
     }
-    gathered = WEIGHT * (_whole_at_a_time(setup, plans, layers) + tables.all)
-    again, loss = recomputed_layer(setup, plans), loads.loss * loss_bytes(setup, plans)
+    one = _layer_at_a_time(setup, plans)
+    # Software that goes by layers has the next one whole, too.
+    ahead = 2.0 if setup.stack.at_a_time == inf else 1.0
+    whole = np.where(plans.reshard, np.minimum(ahead * one, layers.all), layers.all)
+    gathered = WEIGHT * (whole + tables.all)
+    # Before they are scattered, gradients of a virtual stage, or of a layer, are whole.
+    scattered = gradients * np.where(plans.vp > 1, layers.all / plans.vp, one)
+    again = recomputed_layer(setup, plans) + np.where((plans.zero >= SHARDED_GRADIENTS) & ~window, scattered, 0.0)
+    loss = loads.loss * loss_bytes(setup, plans)
     return {
         **(kept if setup.offload is None else _left(setup, plans, kept)),
         "gathered": np.where(sharded & ~window, gathered, 0.0),
         "activations": _on_npu(setup, plans, loads),
-        "recomputed": np.where(again > loss, again, 0.0),
+        "backward": np.where(again > loss, again, 0.0),
         "logits": np.where(again > loss, 0.0, loss),
         "buffers": np.full((1, 1), BUFFERS),
     }
 
 
-def _whole_at_a_time(setup: Setup, plans: Plans, layers: Parameters) -> FloatArray:
-    """Return (s, n) weights of layers that are whole at a time where they are sharded: of the one that computes, and of
-    the next one, unless the software gathers matrix by matrix.
-    """
-    window = 2.0 * largest_layer(setup, plans, tables=False)
-    if setup.stack.gathered_weights < inf:
-        share = share_of(plans)
-        matrices = [
-            matrix.weights for layer in layer_kinds(setup) for part in layer for matrix in part.matrices(share)
-        ]
-        most = np.maximum.reduce(np.broadcast_arrays(*matrices))
-        window = np.minimum(window, np.maximum(most, setup.stack.gathered_weights))
-    return np.minimum(window, layers.all)
+def _layer_at_a_time(setup: Setup, plans: Plans) -> FloatArray:
+    """Return (n,) weights that software gathers, or whose gradients it scatters, at a time: a layer, or some matrices."""
+    largest = largest_layer(setup, plans, tables=False)
+    if setup.stack.at_a_time == inf:
+        return largest
+    parts = [part for layer in layer_kinds(setup) for part in layer]
+    matrices = [matrix.weights for part in parts for matrix in part.matrices(share_of(plans))]
+    matrix = np.maximum.reduce(np.broadcast_arrays(*matrices))
+    return np.minimum(largest, np.maximum(matrix, setup.stack.at_a_time))
 
 
 def weight_bytes(setup: Setup) -> float:

@@ -119,34 +119,35 @@ class DataTraffic:
     ----------
     waiting : what nothing hides.
     forward, backward : what a pass hides; empty where no plan overlaps.
-    count : (n,) passes of a step that do.
+    counts : (n,) forward and backward passes of a step that do.
     served : traffic between servers and NPUs alongside each pass.
     """
 
     waiting: tuple[StepOverlap, ...]
     forward: tuple[Traffic, ...]
     backward: tuple[Traffic, ...]
-    count: FloatArray
+    counts: tuple[FloatArray, FloatArray]
     served: tuple[StepSequence, ...] = ()
 
 
 def data_traffic(setup: Setup, plans: Plans, held: Parameters, stage: Stage) -> DataTraffic:
     """Return the reduce-scatter of gradients and the all-gathers of weights, without ZeRO the all-reduce of gradients.
 
-    ZeRO's stage 3 runs all of them with each microbatch, and gathers once more for the backward pass. The backward pass
+    From ZeRO's stage 2 on gradients are scattered with each microbatch, or round of them, as an NPU has no room for all.
+    Stage 3 gathers weights with each microbatch, and again for the backward pass if they do not stay whole. That pass
     hides the reduce-scatter and what it gathers, the forward pass its own all-gather, but for one layer's share.
     """
     groups = _copied(held)
     if setup.offload is not None:
         # Servers send and receive what NPUs would exchange.
         groups = [(group, np.where(plans.optimizer == NETWORK, 0.0, of)) for group, of in groups]
-    each = plans.zero == 3  # noqa: PLR2004 - ZeRO's stage
-    count = np.where(each, plans.microbatches(setup.global_batch), _ONE)
+    micro = plans.microbatches(setup.global_batch)
+    counts = np.where(plans.gathers_each, micro, _ONE), plans.scatters(setup.global_batch)
     before = ((Collective.ALL_GATHER, np.where(plans.zero >= 1, 2.0, 0.0)),)
     after = (
         (Collective.ALL_REDUCE, np.where(plans.zero == 0, float(setup.gradient_bytes), 0.0)),
         (Collective.REDUCE_SCATTER, np.where(plans.zero >= 1, float(setup.gradient_bytes), 0.0)),
-        (Collective.ALL_GATHER, np.where(each, 2.0, 0.0)),
+        (Collective.ALL_GATHER, np.where(plans.gathers_again, 2.0, 0.0)),
     )
 
     def sent(kinds: Kinds, share: FloatArray) -> tuple[Traffic, ...]:
@@ -158,11 +159,12 @@ def data_traffic(setup: Setup, plans: Plans, held: Parameters, stage: Stage) -> 
         )
 
     alone, served = np.where(plans.overlap_dp, 1.0 / stage.layers, 1.0), _served(setup, plans, held)
-    waiting = tuple(StepOverlap((StepSequence(_NONE, sent(kinds, alone)),), count) for kinds in (before, after))
+    kinds = zip((before, after), counts, strict=True)
+    waiting = tuple(StepOverlap((StepSequence(_NONE, sent(ones, alone)),), count) for ones, count in kinds)
     if not plans.overlap_dp.any():
-        return DataTraffic(waiting, (), (), _NONE, served)
-    hidden = np.where(plans.overlap_dp, count, 0.0)
-    return DataTraffic(waiting, sent(before, 1.0 - alone), sent(after, 1.0 - alone), hidden, served)
+        return DataTraffic(waiting, (), (), (_NONE, _NONE), served)
+    forward, backward = (np.where(plans.overlap_dp, count, 0.0) for count in counts)
+    return DataTraffic(waiting, sent(before, 1.0 - alone), sent(after, 1.0 - alone), (forward, backward), served)
 
 
 def _copied(held: Parameters) -> list[tuple[str, FloatArray]]:
@@ -196,9 +198,9 @@ def _passes(
     A pass that hides data parallel traffic offers the part of its compute that the stack can use for that.
     """
     messages, found = _overlapped_messages(setup, plans), list[StepOverlap]()
-    for name, run, chains, beside, of_pass in (
-        ("forward", stage.forward, tensor.forward, data.forward, streams.forward),
-        ("backward", stage.backward, tensor.backward, data.backward, streams.backward),
+    for name, run, chains, beside, hiding, of_pass in (
+        ("forward", stage.forward, tensor.forward, data.forward, data.counts[0], streams.forward),
+        ("backward", stage.backward, tensor.backward, data.backward, data.counts[1], streams.backward),
     ):
         alone = (StepSequence(run.compute), *chains)
         # While the pipeline fills and drains, hosts and servers have the time to send ahead.
@@ -209,11 +211,11 @@ def _passes(
         ahead = bool(messages) or len(common) > len(alone)
         if ahead:
             found.append(StepOverlap(alone, _NONE, fill))
-        found.append(StepOverlap(with_messages, micro - data.count, _NONE if ahead else fill, name))
-        if data.count.any():
+        found.append(StepOverlap(with_messages, micro - hiding, _NONE if ahead else fill, name))
+        if hiding.any():
             unused = (1.0 - setup.stack.hides_data) * run.compute
             ends = (StepSequence(unused, beside), StepSequence(_NONE, (*before, *messages, *beside)))
-            found.append(StepOverlap((*with_messages, *ends), data.count, name=name))
+            found.append(StepOverlap((*with_messages, *ends), hiding, name=name))
     return found
 
 

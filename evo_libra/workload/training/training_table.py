@@ -22,7 +22,7 @@ from evo_libra.workload.training.training_setup import Setup
 from evo_libra.workload.training.training_step import TrainingStep, training_step
 
 OF_PLANS = ("tp", "cp", "pp", "vp", "ep", "micro_batch", "zero", "recompute", "sequence_parallel", "overlap_tp",
-            "overlap_pp", "overlap_dp", "optimizer", "expansion")  # fmt: skip
+            "overlap_pp", "overlap_dp", "optimizer", "expansion", "reshard")  # fmt: skip
 """Options of a plan that may be open; precision and order besides them."""
 _OF_KIND = OF_PLANS[OF_PLANS.index("zero") :]
 """Options besides degrees that decide which traffic a step has."""
@@ -144,7 +144,7 @@ class TrainingTable(PlanTable):
             return "-".join(self.orders[value])
         if option == "precision":
             return self.precisions[value]
-        return ("off", "on")[value] if option.startswith(("overlap", "sequence")) else str(value)
+        return ("off", "on")[value] if option.startswith(("overlap", "sequence", "reshard")) else str(value)
 
     def memory_of(self, n: int) -> dict[str, float]:
         used = memory_on_npu(self.setups[self.setup[n]], self.plans.select(np.array([n])))
