@@ -56,7 +56,8 @@ STACKS = {
             hides_data=0.521,
             ring_efficiency=0.772,
             at_a_time=1e9,
-            source="Narayanan et al. 2021, table 2: rows of ZeRO-3; stage3_max_live_parameters of DeepSpeed's documentation",
+            source="Narayanan et al. 2021, table 2: rows of ZeRO-3; DeepSpeed's documentation, 2021: "
+            "stage3_max_live_parameters",
         ),
     )
 }

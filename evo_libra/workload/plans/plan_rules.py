@@ -11,12 +11,13 @@ import numpy as np
 from evo_libra.arrays import GIGA, BoolArray, FloatArray
 from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.parallelism import divisors, nearest_divisors
-from evo_libra.workload.plans.plans import DEGREES, NETWORK, NPU, PLACEMENTS, SHARDED_WEIGHTS, Plans
-from evo_libra.workload.plans.recomputation import FULL, recompute_text
+from evo_libra.workload.plans.plans import DEGREES, EVERY_LAYER, NETWORK, NPU, PLACEMENTS, SHARDED_WEIGHTS, Plans
+from evo_libra.workload.plans.recomputation import recompute_text
 from evo_libra.workload.training.activations import waiting_activations
-from evo_libra.workload.training.memory import parameters
+from evo_libra.workload.training.memory import offloaded_share, parameters
 from evo_libra.workload.training.offload import host_memory, in_window
 from evo_libra.workload.training.training_setup import Setup
+
 
 @dataclass(frozen=True)
 class _Rule:
@@ -39,8 +40,8 @@ def host_bytes(setup: Setup, plans: Plans) -> FloatArray:
     assert setup.offload is not None, "only then there is a host"  # noqa: S101 - internal error
     held = parameters(setup, plans)
     owned = np.where(plans.zero >= 1, held.sharded, held.all)
-    waiting = np.where(plans.recompute == FULL, waiting_activations(setup, plans), 0.0)
-    return host_memory(setup.offload, plans, owned, waiting)
+    waiting = waiting_activations(setup, plans) * offloaded_share(setup, plans)
+    return host_memory(plans, owned, waiting)
 
 
 def host_limit(setup: Setup) -> float:
@@ -51,6 +52,11 @@ def host_limit(setup: Setup) -> float:
 
 def _name(plans: Plans) -> str:
     return PLACEMENTS[int(plans.optimizer[0])]
+
+
+def _in_hosts(plans: Plans) -> str:
+    """Return what a plan has in the memory of hosts."""
+    return "what waits for the backward pass" if plans.optimizer[0] == NPU else f"the optimizer in {_name(plans)}"
 
 
 def _alone(plans: Plans) -> BoolArray:
@@ -84,7 +90,7 @@ _RULES = (
         "optimizer",
         lambda setup, plans: host_bytes(setup, plans) > host_limit(setup),
         lambda setup, plans: (
-            f"the optimizer in {_name(plans)} needs {float(host_bytes(setup, plans)[0]) / GIGA:.1f} GB "
+            f"{_in_hosts(plans)} needs {float(host_bytes(setup, plans)[0]) / GIGA:.1f} GB "
             f"of the host's memory for each NPU, and there are {host_limit(setup) / GIGA:.1f}"
         ),
     ),
@@ -101,7 +107,11 @@ def placement_mistakes(setup: Setup, plan: Plans) -> Iterator[tuple[str, str]]:
     """Yield what the first plan breaks: the option, and a sentence."""
     one = plan.select(np.zeros(1, dtype=np.int64))
     if setup.offload is not None:
-        yield from ((rule.key, rule.why(setup, one)) for rule in _RULES if rule.broken(setup, one).any())
+        of_layers = one.optimizer[0] == NPU and one.offloaded[0] > 0
+        for rule in _RULES:
+            if rule.broken(setup, one).any():
+                key = "offload_layers" if rule.key == "optimizer" and of_layers else rule.key
+                yield key, rule.why(setup, one)
 
 
 def plan_values(plan: Plans) -> dict[str, int]:
@@ -124,6 +134,8 @@ def plan_text(plan: Plans) -> str:
     parts += [f"dp{value['dp']}", f"mb{value['micro_batch']}", f"zero{value['zero']}"]
     recompute, optimizer = recompute_text(int(plan.recompute[0])), int(plan.optimizer[0])
     parts += [] if recompute == "none" else [recompute]
+    away = int(plan.offloaded[0])
+    parts += [f"offload{'-all' if away >= EVERY_LAYER else away}"] if away else []
     parts += [] if plan.reshard[0] or value["zero"] != SHARDED_WEIGHTS else ["whole"]
     return " ".join(parts + ([] if optimizer == NPU else [f"opt-{PLACEMENTS[optimizer]}"]))
 

@@ -29,7 +29,7 @@ class PlanSpace:
     npus : of the cluster.
     tp, cp, pp, vp, ep, micro_batch : allowed values; None for all that divide.
     dp : allowed replicas; None for the NPUs that are left.
-    zero, recompute, optimizer : allowed values of `Plans`; those of `expansion` are all that a setup has.
+    zero, recompute, optimizer, offloaded : allowed values of `Plans`; those of `expansion` are all that a setup has.
     options : values of the other fields of `Plans`, the same in all plans.
     """
 
@@ -44,10 +44,11 @@ class PlanSpace:
     zero: Sequence[int] = (0,)
     recompute: Sequence[int] = (0,)
     optimizer: Sequence[int] = (0,)
+    offloaded: Sequence[int] = (0,)
     options: Plans = field(default_factory=one_plan)
 
 
-_COLUMNS = ("tp", "cp", "pp", "vp", "ep", "dp", "micro_batch", "zero", "recompute", "optimizer")
+_COLUMNS = ("tp", "cp", "pp", "vp", "ep", "dp", "micro_batch", "zero", "recompute", "optimizer", "offloaded")
 
 
 def every_plan(setup: Setup, space: PlanSpace) -> Plans:
@@ -105,9 +106,10 @@ def _options(setup: Setup, space: PlanSpace, degrees: tuple[int, int, int, int])
         )
         if (vp == 1 or (each // micro_batch) % pp == 0) and (tp * cp * dp) % ep == 0
     ]
+    kinds_of_space = (space.zero, space.recompute, space.optimizer, space.offloaded)
     return [
         (tp, cp, pp, vp, ep, dp, micro_batch, *kinds)
-        for (vp, ep, micro_batch), *kinds in product(whole, space.zero, space.recompute, space.optimizer)
+        for (vp, ep, micro_batch), *kinds in product(whole, *kinds_of_space)
     ]
 
 

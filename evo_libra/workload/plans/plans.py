@@ -18,6 +18,9 @@ servers of the network."""
 
 NPU, HOST, NVME, NETWORK = range(4)
 
+EVERY_LAYER = 10**6
+"""Number of offloaded layers that is as many as there are."""
+
 SHARDED_GRADIENTS, SHARDED_WEIGHTS = 2, 3
 """Stages of ZeRO from which on gradients and weights are sharded over the data parallel group."""
 
@@ -38,6 +41,7 @@ class Plans:
     overlap_tp, overlap_pp, overlap_dp : that communication runs alongside compute where the schedule allows it.
     optimizer : index into `PLACEMENTS`.
     expansion : index into the setup's choices of expansion memory.
+    offloaded : layers of each stage whose activations wait in the memory of hosts.
     reshard : with ZeRO's stage 3, whether weights are sharded again after the forward pass; otherwise they stay whole.
     """
 
@@ -56,6 +60,7 @@ class Plans:
     overlap_dp: BoolArray
     optimizer: IntArray = field(default_factory=lambda: np.full(1, NPU))
     expansion: IntArray = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+    offloaded: IntArray = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
     reshard: BoolArray = field(default_factory=lambda: np.ones(1, dtype=np.bool_))
 
     def __len__(self) -> int:

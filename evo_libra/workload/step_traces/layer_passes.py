@@ -98,9 +98,13 @@ def layer_passes(setup: Setup, plans: Plans, layer: DecoderLayer) -> LayerPasses
         )  # fmt: skip
 
     forward = one("forward", time.forward, products, reduced)
-    backward = one("backward", time.backward, number(time.products.backward), (*reduced_backward, *again), scatter, tokens_again)
+    backward = one(
+        "backward", time.backward, number(time.products.backward), (*reduced_backward, *again), scatter, tokens_again
+    )
     if aside:
-        backward = one("backward", time.backward, number(time.products.weights), reduced_backward, scatter, tokens_again)
+        backward = one(
+            "backward", time.backward, number(time.products.weights), reduced_backward, scatter, tokens_again
+        )
         backward = replace(backward, hidden=aside)
     if full:
         return LayerPasses((forward,), (replace(forward, name="recomputed"), backward))

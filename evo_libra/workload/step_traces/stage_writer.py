@@ -19,6 +19,7 @@ from evo_libra.workload.training.races import DATA, EXPERT_DATA, PIPELINE, TENSO
 from evo_libra.workload.training.stage_layers import predictor_parts
 from evo_libra.workload.training.training_setup import Setup
 
+
 @dataclass(frozen=True)
 class StageData:
     """Weights and gradients of a stage, and when they are exchanged.
@@ -56,7 +57,8 @@ def stage_data(setup: Setup, plan: Plans, stage: int, layers: Sequence[int]) -> 
         weights=tuple(Sent(group, Collective.ALL_GATHER, 2.0 * held_) for group, held_ in groups if zero and held_),
         gradients=tuple(Sent(group, reduced, setup.gradient_bytes * held_) for group, held_ in groups if held_),
         gathers_each=bool(plan.gathers_each[0]), gathers_again=bool(plan.gathers_again[0]),
-        scatters=0 if zero < SHARDED_GRADIENTS else last + 1 if plan.vp[0] > 1 else 1, beside=bool(plan.overlap_dp[0]) and bool(layers),
+        scatters=int(zero >= SHARDED_GRADIENTS) * (last + 1 if plan.vp[0] > 1 else 1),
+        beside=bool(plan.overlap_dp[0]) and bool(layers),
         embedding=float(setup.gradient_bytes * setup.decoder.vocabulary * setup.decoder.hidden * tied),
         optimizer=number(setup.kernels.moved(30.0 * (held.sharded if zero else held.all))),
     )  # fmt: skip

@@ -111,8 +111,8 @@ def memory(setup: Setup, plans: Plans) -> dict[str, FloatArray]:
     """Return (n,) bytes of an accelerator of the fullest stage for each of `CLASSES`, wherever they lie.
 
     States have 12 bytes of a weight, a gradient 2 or 4, and a weight as many as its precision needs; each is sharded
-    from ZeRO's stage 1, 2 and 3 on. States that are elsewhere take nothing, and weights that come layer by layer take as
-    much as a layer. The loss and a layer that runs again do not meet, so that the larger one counts.
+    from ZeRO's stage 1, 2 and 3 on. States that are elsewhere take nothing, and weights that come layer by layer take
+    as much as a layer. The loss and a layer that runs again do not meet, so that the larger one counts.
     """
     every = memory_of_stages(setup, plans)
     shape = np.broadcast_shapes(*(bytes_.shape for bytes_ in every.values()))
@@ -128,14 +128,16 @@ def memory_of_stages(setup: Setup, plans: Plans) -> dict[str, FloatArray]:
     tables = held_parameters(setup, plans, (), loads.tables)
 
     def of(stage: int, bytes_: float, of_table: float) -> FloatArray:
-        whole, shard = (bytes_ * getattr(layers, part) + of_table * getattr(tables, part) for part in ("all", "sharded"))
-        return np.where(plans.zero >= stage, shard, whole)
+        whole = bytes_ * layers.all + of_table * tables.all
+        return np.where(plans.zero >= stage, bytes_ * layers.sharded + of_table * tables.sharded, whole)
 
     gradients = float(setup.gradient_bytes)
     master = OF_WEIGHT - STATES - gradients
     sharded = plans.zero == SHARDED_WEIGHTS
     kept = {
-        "weights": np.where(sharded, of(SHARDED_WEIGHTS, master, master), of(SHARDED_WEIGHTS, weight_bytes(setup), WEIGHT)),
+        "weights": np.where(
+            sharded, of(SHARDED_WEIGHTS, master, master), of(SHARDED_WEIGHTS, weight_bytes(setup), WEIGHT)
+        ),
         "gradients": of(SHARDED_GRADIENTS, gradients, gradients),
         "states": of(1, STATES, STATES),
     }
@@ -159,7 +161,7 @@ def memory_of_stages(setup: Setup, plans: Plans) -> dict[str, FloatArray]:
 
 
 def _layer_at_a_time(setup: Setup, plans: Plans) -> FloatArray:
-    """Return (n,) weights that software gathers, or whose gradients it scatters, at a time: a layer, or some matrices."""
+    """Return (n,) weights that software gathers, or whose gradients it scatters, at a time: a layer or matrices."""
     largest = largest_layer(setup, plans, tables=False)
     if setup.stack.at_a_time == inf:
         return largest
@@ -172,8 +174,8 @@ def _layer_at_a_time(setup: Setup, plans: Plans) -> FloatArray:
 def weight_bytes(setup: Setup) -> float:
     """Return the bytes of a weight of linear layers: of 8 bits and fewer once for each layout that products take.
 
-    A product takes its operands along the dimension over which it sums. Where it takes no other layout, and where scales
-    of blocks follow that dimension, the backward pass needs the transposed weight, too.
+    A product takes its operands along the dimension over which it sums. Where it takes no other layout, and where
+    scales of blocks follow that dimension, the backward pass needs the transposed weight, too.
     """
     one = ELEMENT_BYTES.get(setup.precision, WEIGHT)
     transposed = one < WEIGHT and not setup.accelerator.gemm_constants(setup.precision).any_layout
@@ -192,12 +194,22 @@ def loss_bytes(setup: Setup, plans: Plans) -> FloatArray:
 
 
 def _on_npu(setup: Setup, plans: Plans, loads: StageLoads) -> FloatArray:
-    """Return (s, n) bytes of waiting activations on the NPU; of inputs of layers in the host two are on their way."""
-    waiting = waiting_of_stages(setup, plans, loads)
-    if setup.offload is None or not setup.offload.checkpoints:
+    """Return (s, n) bytes of waiting activations on the NPU; of those in the host two layers' are on their way."""
+    waiting, away = waiting_of_stages(setup, plans, loads), offloaded_share(setup, plans)
+    if not away.any():
         return waiting
-    window = kept_activations(setup, plans, (), 2.0)
-    return np.where(plans.recompute == FULL, np.minimum(window, waiting), waiting)
+    sizes = [kept_activations(setup, plans, one_layer(layer), 1.0) for layer in layer_kinds(setup)]
+    window = np.where(away > 0.0, 2.0 * np.maximum.reduce(np.broadcast_arrays(*sizes)), 0.0)
+    return np.minimum(waiting, waiting * (1.0 - away) + window)
+
+
+def offloaded_share(setup: Setup, plans: Plans) -> FloatArray:
+    """Return (n,) the share of waiting activations that is in the memory of hosts: that of layers, or of all inputs."""
+    if setup.offload is None:
+        return np.zeros(1)
+    layers = sum(layers_of_stage(setup.decoder, plans), np.zeros(1))
+    inputs = (plans.recompute == FULL) & setup.offload.checkpoints
+    return np.where(inputs, 1.0, np.minimum(plans.offloaded / layers, 1.0))
 
 
 def expanded(setup: Setup, plans: Plans, used: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
@@ -236,9 +248,9 @@ def largest_layer(setup: Setup, plans: Plans, *, tables: bool = True) -> FloatAr
     return np.asarray(np.maximum.reduce(np.broadcast_arrays(*sizes)))
 
 
-def checkpoints(setup: Setup, plans: Plans) -> FloatArray:
-    """Return (n,) bytes of the inputs of the layers of a stage, which full recomputation keeps of a microbatch."""
-    return np.where(plans.recompute == FULL, stage_activations(setup, plans), 0.0)
+def offloaded_activations(setup: Setup, plans: Plans) -> FloatArray:
+    """Return (n,) bytes of the activations of a microbatch that go to hosts and come back."""
+    return stage_activations(setup, plans) * offloaded_share(setup, plans)
 
 
 def stage_activations(setup: Setup, plans: Plans) -> FloatArray:

@@ -13,7 +13,14 @@ from evo_libra.workload.plans.plans import NETWORK, Plans
 from evo_libra.workload.plans.recomputation import FULL
 from evo_libra.workload.training.expansion import Accesses, expansions_of, seconds_of
 from evo_libra.workload.training.layer_time import matrix_time, share_of
-from evo_libra.workload.training.memory import Parameters, checkpoints, expanded, memory, parameters, stage_activations
+from evo_libra.workload.training.memory import (
+    Parameters,
+    expanded,
+    memory,
+    offloaded_activations,
+    parameters,
+    stage_activations,
+)
 from evo_libra.workload.training.offload import WEIGHT, OffloadStreams, Stream, offload_streams, on_npu
 from evo_libra.workload.training.races import (
     DATA,
@@ -69,7 +76,8 @@ def streams_of(setup: Setup, plans: Plans, held: Parameters) -> OffloadStreams:
         return OffloadStreams()
     npus = plans.tp * plans.cp * plans.dp * plans.pp
     served = held.dense * (npus / held.dense_copies) + held.experts * (npus / held.expert_copies)
-    return offload_streams(setup.offload, plans, owned_weights(plans, held), served, checkpoints(setup, plans))
+    activations = offloaded_activations(setup, plans)
+    return offload_streams(setup.offload, plans, owned_weights(plans, held), served, activations)
 
 
 def expansion_streams(setup: Setup, plans: Plans) -> OffloadStreams:
@@ -133,7 +141,7 @@ class DataTraffic:
 def data_traffic(setup: Setup, plans: Plans, held: Parameters, stage: Stage) -> DataTraffic:
     """Return the reduce-scatter of gradients and the all-gathers of weights, without ZeRO the all-reduce of gradients.
 
-    From ZeRO's stage 2 on gradients are scattered with each microbatch, or round of them, as an NPU has no room for all.
+    From ZeRO's stage 2 on gradients are scattered with each microbatch, or round of them: an NPU has no room for all.
     Stage 3 gathers weights with each microbatch, and again for the backward pass if they do not stay whole. That pass
     hides the reduce-scatter and what it gathers, the forward pass its own all-gather, but for one layer's share.
     """

@@ -90,8 +90,8 @@ def test_traces_send_the_bytes_that_the_formula_counts(seed: int) -> None:
     pp = pick(1, 1, 3, 6)
     plan = {
         "tp": pick(1, 2, 4), "cp": pick(1, 2), "dp": pick(1, 2, 4), "pp": pp, "vp": pick(1, 2) if pp > 1 else 1,
-        "zero": pick(0, 1, 2, 3), "recompute": recompute_of(pick("none", "selective", "full", "selective-op", "mlp", "layernorm")),
-        "reshard": coin(),
+        "zero": pick(0, 1, 2, 3), "reshard": coin(),
+        "recompute": recompute_of(pick("none", "selective", "full", "selective-op", "mlp", "layernorm")),
         **{name: coin() for name in ("sequence_parallel", "overlap_tp", "overlap_pp", "overlap_dp")},
     }  # fmt: skip
     model = pick(DENSE, ROUTED, SHARED)
