@@ -72,6 +72,8 @@ def setup_of(row: TrainingRow) -> Setup:
         balanced=bool(row.get("balanced_head")),
         stack=stack_of(row),
         half_message=npu.bus_constants(SERVER_LINKS[npu.name]).half_message,
+        # MosaicML's is fused in place (its FlashAttention's; assumed).
+        loss="fused" if row["id"].startswith("mpt") else None,
     )
 
 

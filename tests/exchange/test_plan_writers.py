@@ -14,7 +14,7 @@ from evo_libra.exchange.hugging_face import READERS
 from evo_libra.exchange.registry import read_text_as
 from evo_libra.workload.plans.placement import ORDER
 from evo_libra.workload.plans.plans import HOST, NETWORK, NPU, NVME
-from evo_libra.workload.plans.recomputation import FULL, NONE, SELECTIVE
+from evo_libra.workload.plans.recomputation import FULL, NONE, SELECTIVE, recompute_of
 
 DECODER = {
     "layers": 4, "hidden": 64, "heads": 8, "kv_heads": 8, "head_width": 8, "feed_forward": 256, "vocabulary": 99,
@@ -80,6 +80,8 @@ def test_arguments_of_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     ({"vp": 2, "overlap_pp": 1}, ["--num-virtual-stages-per-pipeline-rank 2"], []),
     ({"vp": 2}, ["--num-virtual-stages-per-pipeline-rank 2", "--no-overlap-p2p-communication"], []),
     ({"recompute": SELECTIVE}, ["--recompute-granularity selective"], []),
+    ({"recompute": recompute_of("moe_act+core_attn+layernorm")},
+     ["--recompute-granularity selective", "--recompute-modules core_attn layernorm moe_act"], []),
     ({"recompute": FULL},
      ["--recompute-granularity full", "--recompute-method uniform", "--recompute-num-layers 1"], []),
     ({"setup": {"gradient_bytes": 2.0}}, ["--grad-reduce-in-bf16"], ["--accumulate-allreduce-grads-in-fp32"]),

@@ -35,7 +35,7 @@ class GemmConstants(Constants):
     )
     any_layout: bool = Field(
         default=False,
-        description="whether products of 8 bits take operands in any layout, so that training keeps no transposed copies",
+        description="whether products of 8 bits take operands in any layout, so that no copies are transposed",
     )
 
     @property

@@ -20,7 +20,7 @@ class MemorySpec(StrictModel):
 
     reserve: Annotated[float, Field(ge=0, lt=1)] | None = Field(
         None,
-        description="part of the capacity that stays free: 0.03 of training for fragments, next to 1 GB of buffers, which "
-        "steps count; 0.05 where a workload is served, for fragments and the framework",
+        description="part of the capacity that stays free: 0.03 in training for fragments, next to the 1 GB of buffers "
+        "of steps; 0.05 where a workload is served, for fragments and the framework",
     )
     expansion: ExpansionSpec | None = Field(None, description="memory next to that of the NPUs, by figures")

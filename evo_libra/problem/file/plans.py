@@ -14,10 +14,11 @@ from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.problem.file.offload import places_of
 from evo_libra.problem.file.spec import WorkloadSpec
 from evo_libra.problem.file.training_spec import TrainingSpec
+from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.plans.plan_rules import plan_mistakes
 from evo_libra.workload.plans.plan_space import OpenPlans, PlanSpace, plan_table
-from evo_libra.workload.plans.plans import DEGREES, PLACEMENTS, Plans, one_plan
-from evo_libra.workload.plans.recomputation import recompute_of
+from evo_libra.workload.plans.plans import DEGREES, EVERY_LAYER, PLACEMENTS, SHARDED_WEIGHTS, Plans, one_plan
+from evo_libra.workload.plans.recomputation import lacking_modules, recompute_of
 from evo_libra.workload.training.advice import fitting_option
 from evo_libra.workload.training.memory import memory_on_npu
 from evo_libra.workload.training.training_setup import Setup
@@ -78,6 +79,7 @@ def choices_of(spec: WorkloadSpec, training: TrainingSpec) -> PlanChoices:
             "micro_batch": values_of(training.micro_batch),
             "zero": values_of(training.zero),
             "recompute": tuple(dict.fromkeys(map(recompute_of, recompute))),
+            "offloaded": tuple(EVERY_LAYER if one == "all" else one for one in values_of(training.offload_layers)),
             "optimizer": tuple(PLACEMENTS.index(place) for place in places_of(training.optimizer)),
         },
         flags={
@@ -85,6 +87,7 @@ def choices_of(spec: WorkloadSpec, training: TrainingSpec) -> PlanChoices:
             "overlap_tp": _tensor_overlaps(training),
             "overlap_pp": values_of(overlap.pp),
             "overlap_dp": values_of(overlap.dp),
+            "reshard": values_of(training.reshard),
         },
         orders=tuple(tuple(map(str, order)) for order in orders),
         precisions=values_of(training.precision) or (),
@@ -118,7 +121,7 @@ def table_of(
     space = PlanSpace(
         npus[0], **degrees, micro_batch=choices.options["micro_batch"], dp=choices.dp,
         zero=choices.options["zero"] or (), recompute=choices.options["recompute"] or (),
-        optimizer=choices.options["optimizer"] or (),
+        optimizer=choices.options["optimizer"] or (), offloaded=choices.options["offloaded"] or (),
     )  # fmt: skip
     found = OpenPlans(setups, space, choices.flags, choices.orders, tuple(npus))
     return plan_table(name, found, training_tokens=training_tokens, capacities=capacities)
@@ -195,6 +198,15 @@ def recommender_mistakes(training: TrainingSpec, degrees: Mapping[str, Any]) -> 
     for group, degree in degrees.items():
         if group != "dp" and degree != 1:
             yield ("parallelism", group), f"found {degree}; all NPUs share a recommendation model's tables and batch"
+
+
+def memory_mistakes(model: Decoder, choices: PlanChoices) -> Iterator[tuple[KeyPath, str]]:
+    """Yield modules that run again and that the model has not, and weights that stay whole where none are sharded."""
+    for message in lacking_modules(model, choices.options["recompute"] or ()):
+        yield ("training", "recompute"), message
+    if choices.flags["reshard"] == (False,) and SHARDED_WEIGHTS not in (choices.options["zero"] or ()):
+        message = f"found false; only zero {SHARDED_WEIGHTS} shards weights, and the file has no such plan"
+        yield ("training", "reshard"), message
 
 
 def place_of(key: str) -> KeyPath:

@@ -18,13 +18,21 @@ from evo_libra.network.catalog.hosts import HostSpec
 from evo_libra.problem.figures import TrainingFigures
 from evo_libra.problem.file.accelerators import AcceleratorLoader
 from evo_libra.problem.file.mistakes import Gather, ProblemFile
-from evo_libra.problem.file.offload import expansions_of_file, hosted, named_hosts, offload_mistakes, offload_of
+from evo_libra.problem.file.offload import (
+    expansions_of_file,
+    hosted,
+    named_hosts,
+    offload_mistakes,
+    offload_of,
+    offloads_layers,
+)
 from evo_libra.problem.file.plans import (
     PlanChoices,
     batches_of,
     choices_of,
     kernel_mistakes,
     layer_key_mistakes,
+    memory_mistakes,
     nearest,
     overlap_mistakes,
     place_of,
@@ -45,7 +53,6 @@ from evo_libra.workload.models.recommender import Recommender, load_recommenders
 from evo_libra.workload.models.stacks import stack_of
 from evo_libra.workload.parallelism import complete_degrees
 from evo_libra.workload.plans.plan_rules import plan_mistakes
-from evo_libra.workload.plans.recomputation import lacking_modules
 from evo_libra.workload.training.recommender_step import RecommenderSetup
 from evo_libra.workload.training.training_setup import Setup
 from evo_libra.workload.training.training_step import TrainingStep, recommender_training_step, training_step
@@ -92,8 +99,8 @@ class TrainingLoader:
         models = {name: known[name].figures() for name in named if name is not None}
         generic = [generic_model(spec.dense, spec.moe) for spec in whole]
         models |= {model.name: model.figures() for model in generic if model is not None}
-        optimizers = [spec.training.optimizer for spec in whole if spec.training is not None]
-        hosts = dict(named for optimizer in optimizers for named in named_hosts(optimizer, self.spec.system))
+        steps = [spec.training for spec in whole if spec.training is not None]
+        hosts = dict(named for step in steps for named in named_hosts(step, self.spec.system))
         more = {"trained_models": models, "hosts": hosts}
         return {key: figures for key, figures in more.items() if figures}
 
@@ -147,9 +154,8 @@ class TrainingLoader:
         if not training.overlap.embedding:
             message = "a language model sends nothing of this kind; leave this key out"
             found.mistakes.append(self._mistake(path, ("training", "overlap", "embedding"), message))
-        for message in lacking_modules(model, choices.options["recompute"] or ()):
-            found.mistakes.append(self._mistake(path, ("training", "recompute"), message))
-        lacking = list(offload_mistakes(training.optimizer, self.spec.system, time_spec(self.spec).model))
+        found.mistakes += [self._mistake(path, *one) for one in memory_mistakes(model, choices)]
+        lacking = list(offload_mistakes(training, self.spec.system, time_spec(self.spec).model))
         found.mistakes += [self._mistake(path, *one) for one in lacking]
         if lacking:
             raise InputError(found.mistakes)
@@ -315,7 +321,7 @@ def _setup(model: Decoder, npu: Accelerator, training: TrainingSpec, host: HostS
         jitter=training.jitter,
         dropout=training.dropout,
         half_message=max(half, default=0.0),
-        offload=offload_of(training.optimizer, host),
+        offload=offload_of(training.optimizer, host, layers=offloads_layers(training)),
         loss=training.loss,
     )
 

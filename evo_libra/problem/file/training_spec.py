@@ -64,6 +64,7 @@ def _recomputable(text: str) -> str:
 Recompute = Annotated[str, AfterValidator(_recomputable)]
 Order = Annotated[GroupOrder, Field(min_length=4, max_length=4), AfterValidator(_every_group)]
 Precision = Literal["bf16", "fp8", "mxfp8"]
+OffloadedLayers = Annotated[int, Field(ge=0, le=10**5)] | Literal["all"]
 Zero = Annotated[int, Field(ge=0, le=3)]
 
 
@@ -126,17 +127,29 @@ class TrainingSpec(StrictModel):
     gradients: Literal["bf16", "fp32"] = Field("fp32", description="of accumulated gradients")
     recompute: Recompute | Some[Recompute] = Field(
         "none",
-        description="what of the forward pass runs again in the backward pass: none, full, selective-op (PyTorch's: all "
-        "but attention and every second product), or modules that a plus sign joins: layernorm, mlp, mlp_act (its "
-        "activation), moe, moe_act, mla_up_proj, and core_attn, also called selective, which is none with fused attention",
+        description="what of the forward pass runs again in the backward pass: none, full, selective-op (PyTorch's: "
+        "all but attention and every second product), or modules that a plus sign joins: layernorm, mlp, mlp_act (its "
+        "activation), moe, moe_act, mla_up_proj, and core_attn or selective, which is none with fused attention",
     )
     sequence_parallel: Literal["auto"] | bool | Some[bool] = Field(
         "auto",
         description="whether element-wise work is split over the tensor parallel group, which takes a sequence that "
         "tp x cp divides; auto where there is such a group",
     )
+    offload_layers: OffloadedLayers | Some[OffloadedLayers] = Field(
+        0,
+        description="layers of each stage, or all, whose activations wait in the memory of the hosts of `system`, as "
+        "Megatron's cpu_offloading_num_layers says; they go and come over the host's link alongside the passes",
+    )
     zero: Zero | Some[Zero] = Field(
-        1, description="ZeRO's stage: states are sharded from 1 on, gradients from 2 on, weights with 3"
+        1,
+        description="ZeRO's stage: states are sharded from 1 on, gradients from 2 on, which microbatches scatter, "
+        "weights with 3",
+    )
+    reshard: bool | Some[bool] = Field(
+        default=True,
+        description="with zero 3, whether weights are sharded again after the forward pass, and gathered for the "
+        "backward one; otherwise they stay whole, in a pipeline for all microbatches of a step",
     )
     optimizer: OptimizerSpec = Field(OptimizerSpec(), description="where the optimizer and its states are")
     attention: Literal["fused", "unfused"] = Field("fused", description="fused attention never stores its scores")

@@ -31,8 +31,8 @@ class Stack:
     ring_efficiency : the data parallel group runs one ring through one NIC of each server, at this part of its rate;
         None where collectives use the whole network.
     loss : kind of its loss, of `losses.LOSSES`.
-    gathered_weights : weights that ZeRO's stage 3 has whole at a time, at most, but at least a matrix; PyTorch's FSDP has
-        the layer that computes and the next one.
+    at_a_time : weights that ZeRO's stage 3 gathers at a time, at most, if a matrix is no larger; PyTorch's FSDP gathers
+        a layer.
     source : rows that the figures come from.
     rows, error : how many these are, and the mean of the sizes of their relative errors; 0 for none.
     generations : what differs on accelerators of a generation, by its name.
@@ -52,7 +52,7 @@ class Stack:
     hides_gather: bool = False
     ring_efficiency: float | None = None
     loss: str = "vocabulary-parallel"
-    gathered_weights: float = inf
+    at_a_time: float = inf
     source: str = ""
     rows: int = 0
     error: float = 0.0
@@ -116,8 +116,9 @@ STACKS = {
             hides_data=0.521,
             ring_efficiency=0.772,
             hides_tensor=0.0,
-            gathered_weights=1e9,
-            source="Narayanan et al. 2021, table 2: rows of ZeRO-3; stage3_max_live_parameters of DeepSpeed's documentation",
+            at_a_time=1e9,
+            source="Narayanan et al. 2021, table 2: rows of ZeRO-3; DeepSpeed's documentation, 2021: "
+            "stage3_max_live_parameters",
             rows=6,
             error=0.048,
         ),

@@ -11,14 +11,21 @@ import numpy as np
 from evo_libra.arrays import GIGA, BoolArray, FloatArray
 from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.parallelism import HOLDS_TENSOR, divisors, nearest_divisors
-from evo_libra.workload.plans.plans import DEGREES, NETWORK, NPU, PLACEMENTS, Plans, keeps_inside
-from evo_libra.workload.plans.recomputation import FULL, recompute_text
+from evo_libra.workload.plans.plans import (
+    DEGREES,
+    EVERY_LAYER,
+    NETWORK,
+    NPU,
+    PLACEMENTS,
+    SHARDED_WEIGHTS,
+    Plans,
+    keeps_inside,
+)
+from evo_libra.workload.plans.recomputation import recompute_text
 from evo_libra.workload.training.activations import waiting_activations
-from evo_libra.workload.training.memory import parameters
+from evo_libra.workload.training.memory import offloaded_share, parameters
 from evo_libra.workload.training.offload import host_memory, in_window
 from evo_libra.workload.training.training_setup import Setup
-
-_SHARDED = 3
 
 
 @dataclass(frozen=True)
@@ -42,8 +49,8 @@ def host_bytes(setup: Setup, plans: Plans) -> FloatArray:
     assert setup.offload is not None, "only then there is a host"  # noqa: S101 - internal error
     held = parameters(setup, plans)
     owned = np.where(plans.zero >= 1, held.sharded, held.all)
-    waiting = np.where(plans.recompute == FULL, waiting_activations(setup, plans), 0.0)
-    return host_memory(setup.offload, plans, owned, waiting)
+    waiting = waiting_activations(setup, plans) * offloaded_share(setup, plans)
+    return host_memory(plans, owned, waiting)
 
 
 def host_limit(setup: Setup) -> float:
@@ -56,6 +63,11 @@ def _name(plans: Plans) -> str:
     return PLACEMENTS[int(plans.optimizer[0])]
 
 
+def _in_hosts(plans: Plans) -> str:
+    """Return what a plan has in the memory of hosts."""
+    return "what waits for the backward pass" if plans.optimizer[0] == NPU else f"the optimizer in {_name(plans)}"
+
+
 def _alone(plans: Plans) -> BoolArray:
     """Return (n,) whether some weights are on one NPU only, so that nothing is added up."""
     return np.asarray((plans.cp * plans.dp == 1) | ((plans.ep > 1) & (plans.tp * plans.cp * plans.dp == plans.ep)))
@@ -64,7 +76,7 @@ def _alone(plans: Plans) -> BoolArray:
 _RULES = (
     _Rule(
         "zero",
-        lambda _, plans: np.asarray(in_window(plans) & (plans.zero != _SHARDED)),
+        lambda _, plans: np.asarray(in_window(plans) & (plans.zero != SHARDED_WEIGHTS)),
         lambda _, plans: (
             f"found {int(plans.zero[0])}; the optimizer in {_name(plans)} needs zero 3, as NPUs hold a "
             "layer's weights at a time"
@@ -87,7 +99,7 @@ _RULES = (
         "optimizer",
         lambda setup, plans: host_bytes(setup, plans) > host_limit(setup),
         lambda setup, plans: (
-            f"the optimizer in {_name(plans)} needs {float(host_bytes(setup, plans)[0]) / GIGA:.1f} GB "
+            f"{_in_hosts(plans)} needs {float(host_bytes(setup, plans)[0]) / GIGA:.1f} GB "
             f"of the host's memory for each NPU, and there are {host_limit(setup) / GIGA:.1f}"
         ),
     ),
@@ -104,7 +116,11 @@ def placement_mistakes(setup: Setup, plan: Plans) -> Iterator[tuple[str, str]]:
     """Yield what the first plan breaks: the option, and a sentence."""
     one = plan.select(np.zeros(1, dtype=np.int64))
     if setup.offload is not None:
-        yield from ((rule.key, rule.why(setup, one)) for rule in _RULES if rule.broken(setup, one).any())
+        of_layers = one.optimizer[0] == NPU and one.offloaded[0] > 0
+        for rule in _RULES:
+            if rule.broken(setup, one).any():
+                key = "offload_layers" if rule.key == "optimizer" and of_layers else rule.key
+                yield key, rule.why(setup, one)
 
 
 def plan_values(plan: Plans) -> dict[str, int]:
@@ -127,6 +143,9 @@ def plan_text(plan: Plans) -> str:
     parts += [f"dp{value['dp']}", f"mb{value['micro_batch']}", f"zero{value['zero']}"]
     recompute, optimizer = recompute_text(int(plan.recompute[0])), int(plan.optimizer[0])
     parts += [] if recompute == "none" else [recompute]
+    away = int(plan.offloaded[0])
+    parts += [f"offload{'-all' if away >= EVERY_LAYER else away}"] if away else []
+    parts += [] if plan.reshard[0] or value["zero"] != SHARDED_WEIGHTS else ["whole"]
     return " ".join(parts + ([] if optimizer == NPU else [f"opt-{PLACEMENTS[optimizer]}"]))
 
 

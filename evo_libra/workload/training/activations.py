@@ -66,14 +66,13 @@ def _left_out(setup: Setup, plans: Plans, part: Sublayer, element: float) -> Arr
     for tensors, split in (part.tensors(share_of(plans)), 1.0), (_entering(setup), _split(plans)):
         for tensor in tensors if named else ():
             again = [runs_again(plans.recompute, module) for module in named if module in tensor.modules]
-            found = found + (
-                np.where(np.logical_or.reduce(again), tensor.bytes(element) / split, 0.0) if again else 0.0
-            )
+            if again:
+                found = found + np.where(np.logical_or.reduce(again), tensor.bytes(element) / split, 0.0)
     return found
 
 
 def _by_operation(plans: Plans, part: Sublayer) -> Array:
-    """Return (n,) bytes of a token that PyTorch keeps operation by operation: results of cores, every second product."""
+    """Return (n,) bytes of a token that PyTorch keeps by operation: results of cores, and every second product."""
     share = share_of(plans)
     results = kept_bytes(tensor for tensor in part.tensors(share) if tensor.core)
     return results + ELEMENT * sum(part.outputs(share)[::2])

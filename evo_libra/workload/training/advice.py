@@ -91,7 +91,10 @@ def _other_plans(setup: Setup, plan: Plans, *, auto: bool) -> Plans:
     each = {name: degrees[right] for name, degrees in {**each, "dp": dp}.items()}
     alone = one_plan(vp=value["vp"])
     split = each["tp"] > 1 if auto else plan.sequence_parallel
-    same = {name: getattr(plan, name) for name in ("overlap_tp", "overlap_pp", "overlap_dp", "optimizer", "expansion")}
+    same = {
+        name: getattr(plan, name)
+        for name in ("overlap_tp", "overlap_pp", "overlap_dp", "optimizer", "expansion", "offloaded", "reshard")
+    }
     return Plans(**each, vp=alone.vp, sequence_parallel=split, **same)
 
 

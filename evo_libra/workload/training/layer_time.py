@@ -93,7 +93,7 @@ def _named(setup: Setup, plans: Plans, part: Sublayer, modules: Sequence[str]) -
 def collectives_again(plans: Plans, part: Sublayer) -> FloatArray:
     """Return (n,) 1 where all of a sublayer runs again with its collectives, and 0 elsewhere."""
     full = plans.recompute == FULL
-    return 1.0 * (full | runs_again(plans.recompute, part.block) if part.block else full)
+    return np.where(full | runs_again(plans.recompute, part.block) if part.block else full, 1.0, 0.0)
 
 
 Passes = tuple[FloatArray, FloatArray]

@@ -12,7 +12,7 @@ from evo_libra.arrays import FloatArray
 from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.models.kernels import ELEMENT_BYTES
 from evo_libra.workload.models.layer_stack import Counted
-from evo_libra.workload.plans.plans import Plans
+from evo_libra.workload.plans.plans import SHARDED_GRADIENTS, SHARDED_WEIGHTS, Plans
 from evo_libra.workload.plans.recomputation import FULL
 from evo_libra.workload.training.activations import (
     kept_activations,
@@ -26,15 +26,13 @@ from evo_libra.workload.training.offload import GRADIENT, STATES, WEIGHT, in_win
 from evo_libra.workload.training.stage_layers import StageLoads, parts_of, predictor_parts, stage_loads
 from evo_libra.workload.training.training_setup import Setup
 
-CLASSES = ("weights", "gradients", "states", "gathered", "activations", "recomputed", "logits", "buffers")
+CLASSES = ("weights", "gradients", "states", "gathered", "activations", "backward", "logits", "buffers")
 """Classes of memory, in the order of reports: `gathered` are sharded weights that are whole while their layer computes,
-`recomputed` is a layer that runs again, and `logits` those of the loss, with what it makes of them."""
+`backward` is what a layer that runs backwards needs for a time, and `logits` those of the loss, with what it makes of
+them."""
 
 BUFFERS = 1e9
 """Bytes of communication buffers (assumed)."""
-
-SHARDED = 3
-"""Stage of ZeRO that shards weights."""
 
 OF_WEIGHT = 16.0
 """Bytes of a weight, its gradient and its states where all are sharded. With gradients of 4 bytes the master copy of
@@ -113,8 +111,8 @@ def memory(setup: Setup, plans: Plans) -> dict[str, FloatArray]:
     """Return (n,) bytes of an accelerator of the fullest stage for each of `CLASSES`, wherever they lie.
 
     States have 12 bytes of a weight, a gradient 2 or 4, and a weight as many as its precision needs; each is sharded
-    from ZeRO's stage 1, 2 and 3 on. States that are elsewhere take nothing, and weights that come layer by layer take as
-    much as a layer. The loss and a layer that runs again do not meet, so that the larger one counts.
+    from ZeRO's stage 1, 2 and 3 on. States that are elsewhere take nothing, and weights that come layer by layer take
+    as much as a layer. The loss and a layer that runs again do not meet, so that the larger one counts.
     """
     every = memory_of_stages(setup, plans)
     shape = np.broadcast_shapes(*(bytes_.shape for bytes_ in every.values()))
@@ -130,49 +128,54 @@ def memory_of_stages(setup: Setup, plans: Plans) -> dict[str, FloatArray]:
     tables = held_parameters(setup, plans, (), loads.tables)
 
     def of(stage: int, bytes_: float, of_table: float) -> FloatArray:
-        whole, shard = (
-            bytes_ * getattr(layers, part) + of_table * getattr(tables, part) for part in ("all", "sharded")
-        )
-        return np.where(plans.zero >= stage, shard, whole)
+        whole = bytes_ * layers.all + of_table * tables.all
+        return np.where(plans.zero >= stage, bytes_ * layers.sharded + of_table * tables.sharded, whole)
 
     gradients = float(setup.gradient_bytes)
     master = OF_WEIGHT - STATES - gradients
-    sharded = plans.zero >= SHARDED
+    sharded = plans.zero == SHARDED_WEIGHTS
     kept = {
-        "weights": np.where(sharded, of(SHARDED, master, master), of(SHARDED, weight_bytes(setup), WEIGHT)),
-        "gradients": of(2, gradients, gradients),
+        "weights": np.where(
+            sharded, of(SHARDED_WEIGHTS, master, master), of(SHARDED_WEIGHTS, weight_bytes(setup), WEIGHT)
+        ),
+        "gradients": of(SHARDED_GRADIENTS, gradients, gradients),
         "states": of(1, STATES, STATES),
     }
-    gathered = WEIGHT * (_whole_at_a_time(setup, plans, layers) + tables.all)
-    again, loss = recomputed_layer(setup, plans), loads.loss * loss_bytes(setup, plans)
+    one = _layer_at_a_time(setup, plans)
+    # Software that goes by layers has the next one whole, too.
+    ahead = 2.0 if setup.stack.at_a_time == inf else 1.0
+    whole = np.where(plans.reshard, np.minimum(ahead * one, layers.all), layers.all)
+    gathered = WEIGHT * (whole + tables.all)
+    # Before they are scattered, gradients of a virtual stage, or of a layer, are whole.
+    scattered = gradients * np.where(plans.vp > 1, layers.all / plans.vp, one)
+    again = recomputed_layer(setup, plans) + np.where((plans.zero >= SHARDED_GRADIENTS) & ~window, scattered, 0.0)
+    loss = loads.loss * loss_bytes(setup, plans)
     return {
         **(kept if setup.offload is None else _left(setup, plans, kept)),
         "gathered": np.where(sharded & ~window, gathered, 0.0),
         "activations": _on_npu(setup, plans, loads),
-        "recomputed": np.where(again > loss, again, 0.0),
+        "backward": np.where(again > loss, again, 0.0),
         "logits": np.where(again > loss, 0.0, loss),
         "buffers": np.full((1, 1), BUFFERS),
     }
 
 
-def _whole_at_a_time(setup: Setup, plans: Plans, layers: Parameters) -> FloatArray:
-    """Return (s, n) weights of layers that are whole at a time where they are sharded: of the one that computes, and of
-    the next one, unless the software gathers matrix by matrix.
-    """
-    window = 2.0 * largest_layer(setup, plans, tables=False)
-    if setup.stack.gathered_weights < inf:
-        share = share_of(plans)
-        matrices = [matrix.weights for layer in layer_kinds(setup) for part in layer for matrix in part.matrices(share)]
-        most = np.maximum.reduce(np.broadcast_arrays(*matrices))
-        window = np.minimum(window, np.maximum(most, setup.stack.gathered_weights))
-    return np.minimum(window, layers.all)
+def _layer_at_a_time(setup: Setup, plans: Plans) -> FloatArray:
+    """Return (n,) weights that software gathers, or whose gradients it scatters, at a time: a layer or matrices."""
+    largest = largest_layer(setup, plans, tables=False)
+    if setup.stack.at_a_time == inf:
+        return largest
+    parts = [part for layer in layer_kinds(setup) for part in layer]
+    matrices = [matrix.weights for part in parts for matrix in part.matrices(share_of(plans))]
+    matrix = np.maximum.reduce(np.broadcast_arrays(*matrices))
+    return np.minimum(largest, np.maximum(matrix, setup.stack.at_a_time))
 
 
 def weight_bytes(setup: Setup) -> float:
     """Return the bytes of a weight of linear layers: of 8 bits and fewer once for each layout that products take.
 
-    A product takes its operands along the dimension over which it sums. Where it takes no other layout, and where scales
-    of blocks follow that dimension, the backward pass needs the transposed weight, too.
+    A product takes its operands along the dimension over which it sums. Where it takes no other layout, and where
+    scales of blocks follow that dimension, the backward pass needs the transposed weight, too.
     """
     one = ELEMENT_BYTES.get(setup.precision, WEIGHT)
     transposed = one < WEIGHT and not setup.accelerator.gemm_constants(setup.precision).any_layout
@@ -191,12 +194,22 @@ def loss_bytes(setup: Setup, plans: Plans) -> FloatArray:
 
 
 def _on_npu(setup: Setup, plans: Plans, loads: StageLoads) -> FloatArray:
-    """Return (s, n) bytes of waiting activations on the NPU; of inputs of layers in the host two are on their way."""
-    waiting = waiting_of_stages(setup, plans, loads)
-    if setup.offload is None or not setup.offload.checkpoints:
+    """Return (s, n) bytes of waiting activations on the NPU; of those in the host two layers' are on their way."""
+    waiting, away = waiting_of_stages(setup, plans, loads), offloaded_share(setup, plans)
+    if not away.any():
         return waiting
-    window = kept_activations(setup, plans, (), 2.0)
-    return np.where(plans.recompute == FULL, np.minimum(window, waiting), waiting)
+    sizes = [kept_activations(setup, plans, one_layer(layer), 1.0) for layer in layer_kinds(setup)]
+    window = np.where(away > 0.0, 2.0 * np.maximum.reduce(np.broadcast_arrays(*sizes)), 0.0)
+    return np.minimum(waiting, waiting * (1.0 - away) + window)
+
+
+def offloaded_share(setup: Setup, plans: Plans) -> FloatArray:
+    """Return (n,) the share of waiting activations that is in the memory of hosts: that of layers, or of all inputs."""
+    if setup.offload is None:
+        return np.zeros(1)
+    layers = sum(layers_of_stage(setup.decoder, plans), np.zeros(1))
+    inputs = (plans.recompute == FULL) & setup.offload.checkpoints
+    return np.where(inputs, 1.0, np.minimum(plans.offloaded / layers, 1.0))
 
 
 def expanded(setup: Setup, plans: Plans, used: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
@@ -235,9 +248,9 @@ def largest_layer(setup: Setup, plans: Plans, *, tables: bool = True) -> FloatAr
     return np.asarray(np.maximum.reduce(np.broadcast_arrays(*sizes)))
 
 
-def checkpoints(setup: Setup, plans: Plans) -> FloatArray:
-    """Return (n,) bytes of the inputs of the layers of a stage, which full recomputation keeps of a microbatch."""
-    return np.where(plans.recompute == FULL, stage_activations(setup, plans), 0.0)
+def offloaded_activations(setup: Setup, plans: Plans) -> FloatArray:
+    """Return (n,) bytes of the activations of a microbatch that go to hosts and come back."""
+    return stage_activations(setup, plans) * offloaded_share(setup, plans)
 
 
 def stage_activations(setup: Setup, plans: Plans) -> FloatArray:

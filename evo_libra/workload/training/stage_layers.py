@@ -58,7 +58,7 @@ def chunks_in_flight(stages: int, chunks: int, microbatches: int) -> IntArray:
     """Return (stages, chunks) microbatches whose activations wait on each virtual stage when the most of them do.
 
     Stage i of 1F1B has min(m, p - i). An interleaved one starts with 2 (p - i - 1) + (v - 1) p passes and runs one
-    more: p microbatches on its first virtual stage, p on the second one, and so on (Narayanan et al. 2021, section 2.2).
+    more: p microbatches on its first virtual stage, p on the second one, and so on (Narayanan et al. 2021, 2.2).
 
     >>> chunks_in_flight(4, 1, 3)[:, 0].tolist(), chunks_in_flight(4, 2, 8).tolist()
     ([3, 3, 2, 1], [[7, 4], [5, 4], [4, 3], [4, 1]])

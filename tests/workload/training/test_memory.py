@@ -69,6 +69,8 @@ def test_classes_of_memory() -> None:
     assert (used["weights"], used["gradients"], used["states"]) == (2 * weights, 4 * weights, 12 * weights)
     assert used["logits"] == 128 * (8 * 1000 + 256)
     sharded = {kind: number(bytes_) for kind, bytes_ in memory(SETUP, one_plan(dp=4, zero=2)).items()}
+    # The gradients of a layer are whole before they are scattered, but the loss has more.
+    assert sharded["logits"] > 4 * 49_152
     assert (sharded["weights"], sharded["gradients"], sharded["states"]) == (2 * weights, weights, 3 * weights)
 
 
@@ -151,24 +153,26 @@ def test_llama_3_405b_waits_longest_on_its_second_stage() -> None:
 
 
 def test_zero_3_has_two_layers_and_the_tables_whole() -> None:
-    """Of 521,216 weights on 4 NPUs: 4 bytes of gradients and 12 of states, a quarter; 2 bytes of 2 layers and tables."""
+    """Of 521,216 weights on 4 NPUs a quarter of 4 and 12 bytes; of the tables and 2 layers 2 bytes."""
     used = {kind: number(bytes_) for kind, bytes_ in memory(SETUP, one_plan(dp=4, zero=3)).items()}
     weights = 8 * 49_152 + 128_000
     assert (used["weights"], used["gradients"], used["states"]) == (0, weights, 3 * weights)
     assert used["gathered"] == 2 * (2 * 49_152 + 128_000)
+    whole = memory(SETUP, one_plan(dp=4, zero=3, reshard=False))
+    assert number(whole["gathered"]) == 2 * weights
     short = memory(replace(SETUP, gradient_bytes=2), one_plan(dp=4, zero=3))
     assert (number(short["weights"]), number(short["gradients"])) == (weights / 2, weights / 2)
 
 
 def test_a_layer_that_runs_again_does_not_meet_the_loss() -> None:
-    """Attention keeps 5 x 64 + 2 x 4 x 64 + 5 x 128 x 8 = 5,952 bytes of each of 128 tokens, and half of it in gradients.
+    """Attention keeps 5 x 64 + 2 x 4 x 64 + 5 x 128 x 8 = 5,952 bytes of each of 128 tokens, half of it in gradients.
 
     When its block runs backwards, a layer has 7,296 bytes and half of the block's 1,344: 7,968. The loss has 8,256.
     """
     used = {kind: number(bytes_) for kind, bytes_ in memory(SETUP, one_plan(recompute=FULL)).items()}
-    assert (used["recomputed"], used["logits"]) == (128 * 1.5 * 5_952, 0)
+    assert (used["backward"], used["logits"]) == (128 * 1.5 * 5_952, 0)
     more = memory(replace(SETUP, loss="unfused"), one_plan(recompute=FULL))
-    assert (number(more["recomputed"]), number(more["logits"])) == (0, 128 * (14 * 1000 + 256))
+    assert (number(more["backward"]), number(more["logits"])) == (0, 128 * (14 * 1000 + 256))
 
 
 @given(st.integers(1, 12), st.integers(1, 6), st.integers(1, 40))
@@ -223,3 +227,18 @@ def test_operation_by_operation_every_second_product_is_kept() -> None:
     setup = Setup(decoder("llama-3.1-8b"), accelerator("h100-80gb"), 8192, 16)
     one = number(stage_activations(setup, one_plan(recompute=recompute_of("selective-op"))))
     assert one == 32 * 8192 * (2 * 31_744 + 128)
+
+
+def test_gradients_are_whole_before_they_are_scattered() -> None:
+    """Of 4 stages of 2 layers the first one has 4 microbatches in flight; a layer of 49,152 has gradients of 4 bytes.
+
+    With two virtual stages of a layer each it is the same: 2 x 49,152 / 2.
+    """
+    for virtual in (1, 2):
+        plan = one_plan(pp=4, vp=virtual, dp=4, zero=2)
+        assert number(memory(SETUP, plan)["backward"]) == 4 * 49_152
+        assert number(memory(SETUP, replace(plan, zero=np.array([1])))["backward"]) == 0
+    # Software that goes by 10,000 weights still needs the matrices of 64 x 256 whole.
+    setup = replace(SETUP, stack=replace(SETUP.stack, at_a_time=1e4))
+    assert number(memory(setup, one_plan(pp=4, dp=4, zero=2))["backward"]) == 4 * 64 * 256
+    assert number(memory(setup, one_plan(pp=4, dp=4, zero=3))["gathered"]) == 2 * (64 * 256 + 64_000)

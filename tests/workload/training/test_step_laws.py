@@ -85,13 +85,13 @@ def test_memory_falls_with_tensor_parallelism_zero_and_recomputation(seed: int) 
     random = np.random.default_rng(seed)
     setup, plans = setup_of(random), random_plans(random)
     now = used(setup, plans) * (1 + 1e-12)
-    # Layers that are whole while they compute, and one that runs again, are on top of what is left.
-    for key, value, more in (
-        ("zero", np.minimum(plans.zero + 1, 3), "gathered"),
-        ("recompute", np.minimum(plans.recompute + 1, FULL), "recomputed"),
+    # Layers that are whole while they compute or run backwards are on top of what is left.
+    for changed in (
+        replace(plans, zero=np.minimum(plans.zero + 1, 3)),
+        replace(plans, recompute=np.minimum(plans.recompute + 1, FULL)),
     ):
-        changed = replace(plans, **{key: value})
-        assert (used(setup, changed) <= now + memory(setup, changed)[more]).all(), key
+        classes = memory(setup, changed)
+        assert (used(setup, changed) <= now + classes["gathered"] + classes["backward"]).all()
     assert (used(setup, replace(plans, sequence_parallel=np.ones(16, dtype=np.bool_))) <= now).all()
     # As many NPUs more: those of data parallelism stay, and so do their microbatches.
     assert (used(setup, replace(plans, tp=2 * plans.tp)) <= now).all()

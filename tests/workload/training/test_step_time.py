@@ -80,12 +80,24 @@ def test_gradients_are_summed_once_in_a_step_without_zero() -> None:
 
 
 def test_zero_gathers_weights_and_scatters_gradients() -> None:
-    # Rajbhandari et al. 2020, section 7: as many bytes as an all-reduce in stages 1 and 2; in stage 3 weights are
-    # gathered for each pass. It does all of that with each of 16 / 4 microbatches.
+    # Rajbhandari et al. 2020, section 7: as many bytes as an all-reduce in stages 1 and 2, of which stage 2 scatters
+    # with each of 16 / 4 microbatches; in stage 3 weights are gathered for each of their passes, too.
     gather, scatter = ("cp+dp", "ALL_GATHER", 2 * HELD), ("cp+dp", "REDUCE_SCATTER", 4 * HELD)
-    for zero in (1, 2):
-        assert alone("data", dp=4, zero=zero) == [(*gather, 1, 1, 0), (*scatter, 1, 1, 0)]
+    for zero, count in ((1, 1), (2, 4)):
+        assert alone("data", dp=4, zero=zero) == [(*gather, 1, 1, 0), (*scatter, 1, count, 0)]
     assert alone("data", dp=4, zero=3) == [(*gather, 1, 4, 0), (*scatter, 1, 4, 0), (*gather, 1, 4, 0)]
+
+
+def test_weights_that_stay_whole_are_gathered_once_for_both_passes_and_in_a_pipeline_once_in_a_step() -> None:
+    gather, scatter = ("cp+dp", "ALL_GATHER", 2 * HELD), ("cp+dp", "REDUCE_SCATTER", 4 * HELD)
+    assert alone("data", dp=4, zero=3, reshard=False) == [(*gather, 1, 4, 0), (*scatter, 1, 4, 0)]
+    first, second = alone("data", dp=4, pp=2, zero=3, reshard=False)
+    assert (first[1], first[4], second[1], second[4]) == ("ALL_GATHER", 1, "REDUCE_SCATTER", 4)
+
+
+def test_zero_2_hides_its_scatter_in_each_backward_pass_and_its_gather_in_one_forward_pass() -> None:
+    for name, counts in (("forward", (3, 1)), ("backward", (0, 4))):
+        assert tuple(number(race.count) for race in run(name, dp=4, zero=2, overlap_dp=True)) == counts
 
 
 def test_experts_are_summed_by_their_own_copies() -> None:

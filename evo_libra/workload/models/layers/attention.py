@@ -172,7 +172,7 @@ class MultiheadLatentAttention(Sublayer):
         return (Attention(self.heads / share.tp, widths, sequence, float(sequence), sequence),)
 
     def tensors(self, share: Share) -> tuple[Kept, ...]:
-        """Return queries, keys, values and results of each head, and the narrow layers, before and after their norms."""
+        """Return queries, keys, values and results of each head, and narrow layers before and after their norms."""
         heads, ranks = np.maximum(self.heads / share.tp, 1.0), (self.query_rank or 0) + self.kv_rank
         return (
             Kept(heads * (2 * self.key_width + self.value_width), modules=(LATENT_UP,)),

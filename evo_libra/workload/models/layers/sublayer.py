@@ -225,7 +225,7 @@ class Sublayer:
         return 0.0, 0.0
 
     def tensors(self, share: Share) -> tuple[Kept, ...]:  # noqa: ARG002 - likewise
-        """Return what waits for the backward pass, but for inputs from the stream of activations and what cores keep."""
+        """Return what waits for the backward pass, but for inputs from the stream and what cores keep."""
         return ()
 
     def kept(self, share: Share, element: float = ELEMENT) -> Array:
