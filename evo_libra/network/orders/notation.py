@@ -10,6 +10,7 @@ ratio of its groups as ``pods``.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import NamedTuple, cast
 
@@ -170,18 +171,20 @@ def _only_nic(name: str, mode: str, products: ProductsSpec) -> str:
             f"{name} takes several NICs with {mode}; name one: {' or '.join(f'{nic} {mode}' for nic in carriers)}"
         )
     if not carriers:
-        raise InputError(f"{name} takes no NIC with {mode}; allowed: {', '.join(_offers(system, products)) or 'none'}")
+        raise InputError(
+            f"{name} takes no NIC with {mode}; allowed: {', '.join(_offers(system.fitting, products)) or 'none'}"
+        )
     return carriers[0]
 
 
 def _carriers(system: SystemSpec, mode: str, products: ProductsSpec) -> list[str]:
-    """Return the NICs of a system that have a mode."""
-    return [nic for nic in system.nics if f"{nic} {mode}" in _offers(system, products)]
+    """Return the NICs in the price of a system that have a mode; a NIC in their place is always named."""
+    return [nic for nic in system.nics if f"{nic} {mode}" in _offers(system.nics, products)]
 
 
-def _offers(system: SystemSpec, products: ProductsSpec) -> list[str]:
-    """Return the NICs of a system, each with each of its modes."""
-    known = [nic for nic in system.nics if nic in products.nics]
+def _offers(nics: Iterable[str], products: ProductsSpec) -> list[str]:
+    """Return NICs, each with each of its modes."""
+    known = [nic for nic in nics if nic in products.nics]
     return [f"{nic} {mode_text(mode.ports, mode.Gbps)}" for nic in known for mode in products.nics[nic].modes]
 
 
