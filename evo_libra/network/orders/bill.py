@@ -11,7 +11,7 @@ from evo_libra.network.blocks import Range
 from evo_libra.network.orders.direct_layout import topology_layout
 from evo_libra.network.orders.layout import Layout, Place, Run, Tier
 from evo_libra.network.orders.lines import Group, Line, offer_of, range_of, usd_of
-from evo_libra.network.orders.nic_options import exchange_line
+from evo_libra.network.orders.nic_lines import exchange_line
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import CableSpec, ProductsSpec
 from evo_libra.network.orders.racks import system_of
@@ -100,7 +100,7 @@ class _Network:
         if not self.tree.switches:
             return
         nic, switch = self.order.nic or "", self.order.switch or ""
-        bought = exchange_line(self.order, self.products, section="network", what="NICs", pieces=self.layout.nics)
+        bought = exchange_line(self.order, self.products, section="network", systems=self.order.count)
         if bought is not None:
             yield bought
         elif "nics" not in system_of(self.order.system, self.products).includes:

@@ -12,7 +12,8 @@ from typing import Literal
 from evo_libra.errors import InputError
 from evo_libra.network.orders.layout import Layout
 from evo_libra.network.orders.lines import Group, Line, offer_of, offer_of_rule, usd_of
-from evo_libra.network.orders.nic_options import added_kilowatts, exchange_line, nics_of_system, replaced_nic
+from evo_libra.network.orders.nic_lines import exchange_line
+from evo_libra.network.orders.nic_options import added_kilowatts
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import ProductsSpec, RuleSpec
 from evo_libra.network.orders.racks import room_of, system_of
@@ -69,17 +70,14 @@ class Counted:
         if whole and order.active == order.npus:
             own = rule.usd is not None
             yield self._line(name, rule, name if own else order.system, whole if own else whole / trays)
-            yield from self._nics_of_trays(rule, whole / trays)
+            if not own:
+                yield from self._nics(name, rule, whole / trays)
 
-    def _nics_of_trays(self, rule: RuleSpec, systems: float) -> Iterator[Line]:
-        """Yield the NICs of spare servers and trays, where those of an order are not in the price of its systems."""
-        if replaced_nic(self.order, self.products):
-            pieces = systems * nics_of_system(self.order, self.products)
-            line = exchange_line(
-                self.order, self.products, section=rule.section, what="NICs of spare servers", pieces=pieces
-            )
-            if line is not None:
-                yield replace(line, watts=rule.power_W)
+    def _nics(self, name: str, rule: RuleSpec, systems: float) -> Iterator[Line]:
+        """Yield the NICs of spare systems, where those of an order are not in the price of its systems."""
+        line = exchange_line(self.order, self.products, section=rule.section, systems=systems)
+        if line is not None:
+            yield replace(line, watts=rule.power_W, rule=name)
 
     def _share(self, name: str, rule: RuleSpec, units: float, section: Literal["systems", "network"]) -> Line:
         """Return a share of a section's price; a product without a price leaves it without one."""
