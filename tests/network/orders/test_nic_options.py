@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from evo_libra.errors import InputError
+from evo_libra.files.source import parse_source, validate
 from evo_libra.network.blocks import Range
 from evo_libra.network.orders.bill import bill_of
 from evo_libra.network.orders.catalog import load_products, with_prices
 from evo_libra.network.orders.check import violations
+from evo_libra.network.orders.choices import OrderChoices, orders_of
 from evo_libra.network.orders.nic_options import added_kilowatts, reached
 from evo_libra.network.orders.notation import read_order, written
 from evo_libra.network.orders.products import ProductsSpec
@@ -126,3 +128,16 @@ def test_what_no_slot_carries_or_no_source_prices_is_refused(text: str, products
 def test_a_switch_reaches_more_with_nics_of_its_platform(system: str, nic: str, switch: str, efficiency: float) -> None:
     order = read_order(f"32 {system} / {nic} 1 x 400G / {switch} fat tree 1:1", PRODUCTS)
     assert reached(order, PRODUCTS).efficiency == efficiency
+
+
+@pytest.mark.parametrize(("nics", "bought"), [
+    ("", {"connectx-7", "connectx-7-dual"}),
+    ("nics: [connectx-7, bluefield-3, connectx-8], ", {"connectx-7", "bluefield-3"}),
+])  # fmt: skip
+def test_nics_in_the_place_of_others_are_a_choice_where_a_file_names_them(nics: str, bought: set[str]) -> None:
+    """A card of ConnectX-8 has no power, which its place in racks needs; a line says so."""
+    fabric = "fabric: {families: fat-tree, switches: qm9700, ratio: {leaf: 1}}"
+    source = parse_source(f"{{systems: hgx-h100, {nics}npus: 256, {fabric}}}", "orders.yaml")
+    found = orders_of(validate(OrderChoices, source), PRODUCTS, priced=True)
+    assert {order.nic for order in found.orders} == bought
+    assert [reason.partition(",")[0] for reason in found.reasons] == ["connectx-8 has no power_W"] * bool(nics)
