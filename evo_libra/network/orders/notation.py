@@ -9,6 +9,7 @@ ratio of its groups as ``pods``.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from fractions import Fraction
@@ -39,6 +40,7 @@ _RATIO = rf"({_FIGURE}:{_FIGURE})"
 _FABRIC = re.compile(rf"(\S+) (\D+?)(?: {_RATIO})?(?: pods {_RATIO})?(?: uplinks ({_FIGURE})([GT]))?")
 _SIZED = re.compile(rf"(.+)-({_COUNT})")
 _LONGEST_RATIO = 4
+_BITS = 8.0
 _MAX_DENOMINATOR = 4096
 
 
@@ -180,6 +182,14 @@ def _only_nic(name: str, mode: str, products: ProductsSpec) -> str:
 def _carriers(system: SystemSpec, mode: str, products: ProductsSpec) -> list[str]:
     """Return the NICs in the price of a system that have a mode; a NIC in their place is always named."""
     return [nic for nic in system.nics if f"{nic} {mode}" in _offers(system.nics, products)]
+
+
+def _carried(system: SystemSpec, products: ProductsSpec) -> list[str]:
+    """Return the NICs that a system has or takes in their place, each with each of its modes that a slot carries."""
+    most = math.inf if system.slots is None else system.slots.GBps * _BITS
+    known = [nic for nic in system.fitting if nic in products.nics]
+    modes = [(nic, mode) for nic in known for mode in products.nics[nic].modes if mode.ports * mode.Gbps <= most]
+    return [f"{nic} {mode_text(mode.ports, mode.Gbps)}" for nic, mode in modes]
 
 
 def _offers(nics: Iterable[str], products: ProductsSpec) -> list[str]:
