@@ -12,7 +12,7 @@ Share = Annotated[float, Field(gt=0, le=1)]
 
 
 class EfficiencySpec(StrictModel):
-    """The part of the wire that traffic reaches."""
+    """A share of the wire."""
 
     efficiency: Share = Field(1.0, description="share of the wire that many flows reach")
     efficiency_range: tuple[Share, Share] | None = Field(
@@ -21,6 +21,6 @@ class EfficiencySpec(StrictModel):
 
 
 class PlatformSpec(EfficiencySpec):
-    """What a switch reaches with NICs that take part in its routing."""
+    """The part of the wire that traffic reaches through a switch with NICs that take part in its routing."""
 
     name: str = Field(description="the platform, which these NICs name, too")

@@ -173,9 +173,7 @@ def _only_nic(name: str, mode: str, products: ProductsSpec) -> str:
             f"{name} takes several NICs with {mode}; name one: {' or '.join(f'{nic} {mode}' for nic in carriers)}"
         )
     if not carriers:
-        raise InputError(
-            f"{name} takes no NIC with {mode}; allowed: {', '.join(_offers(system.fitting, products)) or 'none'}"
-        )
+        raise InputError(f"{name} takes no NIC with {mode}; allowed: {', '.join(_carried(system, products)) or 'none'}")
     return carriers[0]
 
 
