@@ -296,6 +296,7 @@ def _reach(
     in_rack = switches_of_rack(order, lower + upper, catalogue)
     leaves = {"systems": min(tree["held"], order["count"]), "in_rack": in_rack}
     leaves["leaves"] = tree["leaves"] * ceil(tree["trees"] / tree["sharing"])
+    leaves["spines"], leaves["cores"] = tree["above"]
     if order["family"] == "tor" and (tree["tiers"] > 1 or order["count"] <= tree["rack"]):
         leaves["in_rack"] = 0
     above = [ceil(switches / in_rack) for switches in tree["above"]]
