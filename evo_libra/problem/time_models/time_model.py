@@ -156,6 +156,10 @@ class TimeModel(ABC):
         beyond = None if self.beyond is None else self.beyond[technology]
         return replace(self, kits=kits, efficiency=efficiency, owner=owner, beyond=beyond)
 
+    def with_switch_latency(self, technology: int, latency: float) -> Self:  # noqa: ARG002 - some models need it
+        """Return the time model in which passing a switch of a technology takes some seconds, if latency counts."""
+        return self
+
     def channel_times(
         self,
         designs: Population,
