@@ -42,7 +42,7 @@ SOURCES: tuple[PublishedSource, ...] = (
 NOT_MODELLED = (
     "Stages of a pipeline that differ in their layers: all of them take the time of the longest one.",
     "Fragments of a training step's memory, but for a stated share of the accelerator's.",
-    "Stragglers: every accelerator takes the same time.",
+    "Stragglers, but for a stated share of the step for each doubling of the accelerators (`jitter`, off by default).",
     "Checkpoints that are written, failures and restarts, but for the rows on failures.",
     "Loading of data.",
     "Contention between groups that share a link.",

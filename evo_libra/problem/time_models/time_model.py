@@ -277,7 +277,9 @@ class TimeModel(ABC):
     def _inside(self, extent: IntArray, technology: IntArray | None) -> BoolArray:
         """Return (n,) whether groups of (d, n) NPUs of a dimension stay inside scale-up domains, as far as is known."""
         outside = None if technology is None else self.outside(technology)
-        return np.ones(extent.shape[1], dtype=np.bool_) if outside is None else ~(outside & (extent > 1)).any(axis=0)
+        if outside is None:
+            return np.ones(extent.shape[1], dtype=np.bool_)
+        return np.asarray(~(outside & (extent > 1)).any(axis=0))
 
     @cached_property
     def keeps_inside(self) -> bool:

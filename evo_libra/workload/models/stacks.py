@@ -109,7 +109,7 @@ STACKS = {
             rows=8,
             error=0.026,
         ),
-        Stack("llama-3", year=2024, compute=1.024, source="Llama 3, table 4", rows=3, error=0.029),
+        Stack("llama-3", year=2024, compute=1.024, source="Llama 3, table 4", rows=3, error=0.022),
         Stack(
             "deepspeed-2021",
             year=2021,
