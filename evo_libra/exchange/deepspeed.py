@@ -6,7 +6,17 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from evo_libra.exchange.formats import Chosen, Draft, Reader, TrainedPlan, Writer, Written, trained_plan, without_none
+from evo_libra.exchange.formats import (
+    Chosen,
+    Draft,
+    Reader,
+    TrainedPlan,
+    Writer,
+    Written,
+    trained_plan,
+    unwritten_memory,
+    without_none,
+)
 from evo_libra.exchange.keys import Keys
 from evo_libra.exchange.samples import DEEPSPEED_AUTO
 from evo_libra.files.mistakes import KeyPath
@@ -135,6 +145,7 @@ def _left(of: TrainedPlan) -> Iterator[str]:
         yield f"{of.setup.precision} in linear layers: the training script sets it"
     if of.value("optimizer") not in (0, *_DEVICES):
         yield f"the optimizer in {PLACEMENTS[of.value('optimizer')]}: DeepSpeed has it on NPUs, hosts or SSDs"
+    yield from unwritten_memory(of)
     if of.value("optimizer") == NVME:
         yield "nvme_path of both offloads: the folder of the SSDs"
     if of.setup.expansions and of.setup.expansions[of.value("expansion")].text:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evo_libra.exchange.formats import Chosen, TrainedPlan, Writer, Written, trained_plan
+from evo_libra.exchange.formats import Chosen, TrainedPlan, Writer, Written, trained_plan, unwritten_memory
 from evo_libra.exchange.megatron import (
     APART,
     BACKEND,
@@ -156,6 +156,7 @@ def _left(of: TrainedPlan) -> Iterator[str]:
         yield "stages of different lengths: --pipeline-model-parallel-layout of Megatron-LM lists the layers of each"
     if of.value("recompute") == OPERATIONS or ACTIVATION in modules_of([of.value("recompute")]):
         yield f"recompute {recompute_text(of.value('recompute'))}: Megatron-LM has modules, and mlp_act is none of them"
+    yield from unwritten_memory(of)
     if of.setup.offload is not None and of.setup.offload.checkpoints:
         yield "inputs of layers in the memory of hosts, which recomputation keeps"
     if of.value("optimizer") not in (NPU, HOST):

@@ -27,6 +27,7 @@ SETUP = {
 PLAN = {
     "tp": 2, "pp": 1, "cp": 1, "ep": 1, "dp": 4, "vp": 1, "micro_batch": 3, "zero": 0, "sequence_parallel": 0,
     "overlap_tp": 0, "overlap_dp": 0, "overlap_pp": 0, "recompute": NONE, "optimizer": NPU, "expansion": 0,
+    "offloaded": 0, "reshard": 1,
 }  # fmt: skip
 
 
@@ -118,6 +119,9 @@ def test_experts_and_latent_attention(monkeypatch: pytest.MonkeyPatch) -> None:
     ({"setup": {"uneven": True}, "pp": 3}, "stages of different lengths"),
     ({"setup": {"offload": SimpleNamespace(checkpoints=True)}}, "inputs of layers in the memory of hosts"),
     ({"optimizer": NETWORK}, "the optimizer in network"),
+    ({"offloaded": 4}, "activations of layers in the memory of hosts"),
+    ({"zero": 3, "reshard": 0}, "weights that stay whole"),
+    ({"recompute": recompute_of("mlp_act")}, "recompute mlp_act: Megatron-LM has modules"),
     ({"setup": {"expansions": (SimpleNamespace(text="64 GB"),)}}, "expansion memory"),
 ])  # fmt: skip
 def test_what_megatron_lm_has_no_word_for(given: dict[str, Any], words: str, monkeypatch: pytest.MonkeyPatch) -> None:

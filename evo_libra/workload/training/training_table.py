@@ -149,8 +149,9 @@ class TrainingTable(PlanTable):
             "order": lambda place: "-".join(self.orders[place]),
             "precision": lambda place: self.precisions[place],
         }
-        is_flag = option.startswith(("overlap", "sequence", "reshard"))
-        return texts.get(option, lambda number: ("off", "on")[number] if is_flag else str(number))(value)
+        if option in texts:
+            return texts[option](value)
+        return ("off", "on")[value] if option.startswith(("overlap", "sequence", "reshard")) else str(value)
 
     def memory_of(self, n: int) -> dict[str, float]:
         used = memory_on_npu(self.setups[self.setup[n]], self.plans.select(np.array([n])))
