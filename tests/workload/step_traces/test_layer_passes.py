@@ -24,7 +24,7 @@ MODEL = decoder_of(
         "source": "made up", "experts": {"count": 8, "per_token": 2, "feed_forward": 32, "dense_layers": 2},
     }),
 )  # fmt: skip
-HIDES = next(stack for stack in STACKS.values() if stack.hides_gather)
+HIDES = replace(next(stack for stack in STACKS.values() if stack.hides_gather), hides_tensor=None)
 SETUP = Setup(MODEL, accelerator("h100-80gb"), 128, 16, stack=replace(HIDES, hides_gather=False))
 DENSE, ROUTED = MODEL.stack.kinds
 SIZE = 2 * 128 * 64
