@@ -35,8 +35,8 @@ from evo_libra.network.catalog.parts import load_parts_spec
 
 ACCELERATORS_FILE = Path(__file__).parent / "accelerators.yaml"
 
-Precision = Literal["bf16", "fp8", "mxfp8", "fp4", "int8"]
-PRECISIONS: tuple[Precision, ...] = ("bf16", "fp8", "mxfp8", "fp4", "int8")
+Precision = Literal["bf16", "fp8", "mxfp8", "fp4", "mxfp4", "int8"]
+PRECISIONS: tuple[Precision, ...] = ("bf16", "fp8", "mxfp8", "fp4", "mxfp4", "int8")
 
 _NO_FIGURES = {"base", "source", "sources", "name", "order"}
 _PARTS = "parts-2024"
@@ -61,6 +61,7 @@ class KernelsSpec(StrictModel):
     fp8: GemmConstants | None = Field(None, description="products in fp8")
     mxfp8: GemmConstants | None = Field(None, description="products in fp8 with scales of blocks (MXFP8)")
     fp4: GemmConstants | None = Field(None, description="products in fp4 with scales of blocks (NVFP4)")
+    mxfp4: GemmConstants | None = Field(None, description="products in fp4 with scales of blocks of 32 (MXFP4)")
     int8: GemmConstants | None = Field(None, description="products in int8")
     decode: DecodeConstants | None = Field(None, description="products with few rows, as in decoding")
     attention: AttentionConstants | None = Field(None, description="fused attention")

@@ -57,8 +57,9 @@ def test_weights_take_nine_thirtyseconds_of_the_memory_of_those_in_bf16() -> Non
 
 
 def test_products_run_in_the_precision_of_narrow_weights_where_the_chip_multiplies_in_it() -> None:
-    assert {name: products_of(name) for name in ("bf16", "fp8", "int8", "int4", "nvfp4")} == {
+    assert {name: products_of(name) for name in ("bf16", "fp8", "int8", "int4", "nvfp4", "mxfp4")} == {
         "bf16": "bf16", "fp8": "fp8", "int8": "bf16", "int4": "bf16", "nvfp4": "fp4",
+        "mxfp4": "mxfp4",
     }  # fmt: skip
 
 
