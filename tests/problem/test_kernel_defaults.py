@@ -19,7 +19,8 @@ def sentences(problem: Any) -> list[str]:
 
 @pytest.mark.parametrize(("name", "kinds"), [
     ("h100-80gb", ()), ("h200-141gb", ()), ("a100-80gb", ()), ("b200", ()), ("gb200", ()), ("h800-80gb", ()),
-    ("mi355x", ()), ("mi300x", ("decode",)), ("mi325x", ("fp8", "decode", "attention")), ("gaudi3", ("decode", "attention")),
+    ("mi355x", ()), ("mi300x", ("decode",)), ("mi325x", ("fp8", "decode", "attention")),
+    ("gaudi3", ("decode", "attention")),
     ("b300", ()), ("gb300", ()), ("l40s-48gb", ()), ("rtx-pro-6000", ()),
     ("h20-96gb", ("bf16", "fp8", "decode", "attention")), ("tpu-v6e", ("decode",)), ("tpu7x", ("fp8",)),
 ])  # fmt: skip

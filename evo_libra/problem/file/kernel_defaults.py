@@ -14,8 +14,9 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray, Population
 from evo_libra.files.source import Source
-from evo_libra.network.catalog.accelerator import ATTENTION, DECODING, Accelerator, Constants
+from evo_libra.network.catalog.accelerator import ATTENTION, DECODING, Accelerator
 from evo_libra.network.catalog.accelerators import load_accelerators
+from evo_libra.network.catalog.constants import Constants
 from evo_libra.problem.bands import Band, Bands
 from evo_libra.problem.file.spec import WorkloadSpec
 from evo_libra.problem.protocol import TIME
@@ -57,7 +58,7 @@ class Spread:
 
 _SHARE_AND_MORE = {DECODING: ("bandwidth", "fixed_us"), ATTENTION: ("plateau", "half_tokens")}
 _PRODUCTS = ("plateau", "quantisation")
-"""Constants that measurements of kernels give: a share, of which more is faster, and one of which less is."""
+"""Constants that measurements of kernels give: a share that makes kernels faster, and one that makes them slower."""
 
 
 @cache

@@ -79,7 +79,7 @@ STATES: Mapping[str, str] = {
     "drawn": "a cluster that its maker draws as a reference architecture",
     "observed": "a rate of failures, of what is in service",
 }
-"""What the order state of an entry means."""
+"""Meanings of the order states of entries."""
 
 
 def show_stale(year: int) -> None:

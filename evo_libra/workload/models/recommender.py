@@ -13,7 +13,6 @@ from pydantic import Field, RootModel
 from evo_libra.errors import InputError, unknown
 from evo_libra.files.source import StrictModel, read_source, validate
 from evo_libra.workload.layers.generators import DlrmSpec, load_models
-from evo_libra.workload.models.decoder_spec import WEIGHTS, Weights
 
 RECOMMENDERS_FILE = Path(__file__).parent / "recommenders.yaml"
 
@@ -35,7 +34,7 @@ class RecommenderSpec(StrictModel):
     element_bytes: Size = Field(4, description="bytes of an element of an embedding table")
     source: str = Field(min_length=1, description="where the figures come from")
     year: int | None = Field(None, ge=1990, le=2100, description="of the newest source")
-    order: Weights | Literal[""] = Field("", description=WEIGHTS)
+    order: Literal["", "open", "closed"] = Field("", description="whether anyone can have its weights")
 
 
 class _Recommenders(RootModel[dict[str, RecommenderSpec]]):
