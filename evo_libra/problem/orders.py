@@ -16,6 +16,7 @@ from evo_libra.network.catalog.technologies import Catalog
 from evo_libra.network.orders.bill import OrderBill
 from evo_libra.network.orders.limits import NO_LIMITS, Limits
 from evo_libra.network.orders.lines import Line, usd_of
+from evo_libra.network.orders.nic_options import reached
 from evo_libra.network.orders.notation import written
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import ProductsSpec
@@ -128,8 +129,8 @@ class OrderBook:
     @property
     def efficiency(self) -> FloatArray:
         """(t,) the part of its bandwidth that traffic reaches in each scale-out network; 1 inside of systems."""
-        switches = (self.products.switches.get(order.switch or "") for order in self.orders if order.count > 1)
-        outer = [1.0 if switch is None else switch.efficiency for switch in switches]
+        joined = (order for order in self.orders if order.count > 1)
+        outer = [1.0 if order.switch is None else reached(order, self.products).efficiency for order in joined]
         return np.array([*[1.0] * len(self.pools), *outer])
 
     def place(self, designs: Population) -> IntArray:

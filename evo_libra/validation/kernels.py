@@ -67,12 +67,16 @@ def unquantised(npu: Accelerator, precision: str) -> Accelerator:
 
 
 def product_seconds(npu: Accelerator, precision: str, m: Array, n: Array, k: Array) -> FloatArray:
-    """Return the seconds of products that are measured alone: as in a step, but for their rates and fixed time."""
+    """Return the seconds of products that are measured alone: as in a step, but for their rates and fixed time.
+
+    Measured alone, a product whose input is quantised has a kernel for that, which serving software fuses with the one
+    before. Its time beyond the bytes is most of `isolated`, so that products with few rows have that, too.
+    """
     constants = npu.gemm_constants(precision)
     reached = 1.0 if npu.decode is None else npu.decode.bandwidth
     found = Kernels(npu, 1.0, reached, 2).product(m, n, k, precision).forward
     alone = constants.fixed if constants.isolated is None else constants.isolated
-    few = alone if npu.decode is None else npu.decode.fixed
+    few = alone if npu.decode is None else npu.decode.fixed + (alone if constants.quantisation else 0.0)
     return np.asarray(found - constants.fixed + np.where(np.asarray(m) <= FEW, few, alone))
 
 
@@ -170,6 +174,9 @@ KERNELS = tuple(
     _source("decode-products", npu, f"{npu}: products of up to 64 rows, {_who(npu)}",
             partial(_products, npu, "bf16", large=False), basis=_basis(npu))
     for npu, precisions in _PRECISIONS.items() if "bf16" in precisions
+) + (
+    _source("decode-products-fp8", "h100-80gb", f"h100-80gb, fp8: products of up to 64 rows, {_MEASURED}",
+            partial(_products, "h100-80gb", "fp8", large=False), note="with the kernel that quantises their input"),
 ) + tuple(
     _source("attention", npu, f"{npu}: fused attention of 1,024 and more tokens, {_who(npu)}",
             partial(_attention, npu), basis=_basis(npu))

@@ -1,7 +1,7 @@
 """Places of the systems and switches of an order, and the cables and modules that join them.
 
 A leaf of `tor` is in the rack of its systems. Other leaves are in racks in the middle of their systems. Spines and
-cores are in racks in the middle of the room.
+cores are in racks in the middle of the room, or spines with the leaves, where one rack takes all.
 """
 
 from __future__ import annotations
@@ -82,9 +82,10 @@ def layout_of(order: Order, tree: Tree, products: ProductsSpec) -> Layout:
     if not tree.tiers:
         return Layout(-(-order.count // held) * system_of(order.system, products).racks)
     cabling, floor = _Cabling(order, tree, products, modes_of(order, products)), floor_of(order, tree, products)
-    metres = lengths_of(floor)
-    to_leaves = ((room_of(products).in_rack_m, 1),) if floor.block.inside else metres.leaf
-    laid = (*cabling.leaf(to_leaves), *cabling.spine(metres.spine), *cabling.core(metres.core))
+    metres, in_rack = lengths_of(floor), ((room_of(products).in_rack_m, 1),)
+    to_leaves = in_rack if floor.block.inside else metres.leaf
+    to_spines = in_rack if floor.together else metres.spine
+    laid = (*cabling.leaf(to_leaves), *cabling.spine(to_spines), *cabling.core(metres.core))
     runs, modules = tuple(one.run for one in laid), tuple(cabling.modules(laid))
     return Layout(
         system_racks=floor.system_racks, racks_of_switches=floor.switch_racks(),

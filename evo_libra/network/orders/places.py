@@ -30,7 +30,7 @@ class Places:
     cells : (racks, 2) row and place in it of each rack, from 0; racks with systems are the first.
     system_racks : racks with systems.
     systems : (n,) the rack of each system; switches : the same of leaves, spines and cores.
-    inside : whether leaves are in the racks of their systems.
+    together : the tiers whose links end in the racks that they begin in.
     """
 
     rows: Rows
@@ -38,7 +38,7 @@ class Places:
     system_racks: int
     systems: IntArray
     switches: dict[Tier, IntArray]
-    inside: bool = False
+    together: tuple[Tier, ...] = ()
 
     def metres(self, wires: Wires) -> FloatArray:
         """Return (n,) the way between the racks that each link joins."""
@@ -50,7 +50,7 @@ class Places:
 
     def short(self, wires: Wires, runs: tuple[Run, ...]) -> IntArray:
         """Return the links whose cable of the bill is shorter than the way, as bills spread links evenly over racks."""
-        if self.inside and wires.tier == "leaf":
+        if wires.tier in self.together:
             return np.empty(0, dtype=np.int64)
         metres = self.metres(wires)
         laid = np.array([run.metres for run in runs])[runs_of(wires, runs, metres)]
@@ -85,9 +85,10 @@ def _standing(placed: Placed) -> Places:
 def _placed(floor: Floor, order: Order, tree: Tree, groups: Groups) -> Places:
     spines, cores = upper_cells(floor)
     leaves = leaf_cells(floor)[:0] if floor.block.inside else leaf_cells(floor)
-    cells = np.concatenate((system_cells(floor), leaves, spines, cores))
+    own = spines[:0] if floor.together else spines
+    cells = np.concatenate((system_cells(floor), leaves, own, cores))
     first = floor.system_racks
-    above, top = first + len(leaves), first + len(leaves) + len(spines)
+    above, top = first + (0 if floor.together else len(leaves)), first + len(leaves) + len(own)
     switches: dict[Tier, IntArray] = {
         "leaf": _racks_of_leaves(floor, tree, groups), "spine": above + np.arange(tree.spines) // floor.spines.per_rack,
         "core": top + np.arange(tree.cores) // floor.cores.per_rack,
@@ -95,7 +96,8 @@ def _placed(floor: Floor, order: Order, tree: Tree, groups: Groups) -> Places:
     stock = floor.block.systems
     block, within = np.divmod(np.arange(order.count), stock.pieces)
     systems = block * stock.racks + within // stock.per_rack
-    return Places(floor.rows, cells - cells.min(axis=0), first, systems, switches, inside=floor.block.inside)
+    together: tuple[Tier, ...] = ("leaf",) if floor.block.inside else ("spine",) if floor.together else ()
+    return Places(floor.rows, cells - cells.min(axis=0), first, systems, switches, together)
 
 
 def _racks_of_leaves(floor: Floor, tree: Tree, groups: Groups) -> IntArray:

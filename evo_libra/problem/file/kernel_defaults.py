@@ -26,6 +26,8 @@ from evo_libra.workload.serving.serving_setup import products_of
 if TYPE_CHECKING:
     from evo_libra.problem.problem import Problem
 
+
+_QUIRK = "class-default"
 _NAMES = {DECODING: "decoding", ATTENTION: "attention"}
 _OF = {DECODING: "their memory bandwidth in decoding", ATTENTION: "their peak in attention"}
 _YEAR = re.compile(r"\b20[0-9]{2}\b")
@@ -86,20 +88,24 @@ def default_kernels(npus: Iterable[Accelerator], workloads: Sequence[WorkloadSpe
 
     Only kinds of kernels count that some workload runs.
     """
-    chips: defaultdict[tuple[str, ...], dict[str, None]] = defaultdict(dict)
-    for name, kinds in assumed_kernels(npus, workloads).items():
-        chips[kinds][name] = None
-    if not chips:
+    unmeasured = assumed_kernels(npus, workloads)
+    if not unmeasured:
         return ()
-    some = "; ".join(f"{', '.join(names)} ({', '.join(map(_name, kinds))})" for kinds, names in chips.items())
+    each = tuple((name, Quirk(_QUIRK, _sentence({name: its}))) for name, its in unmeasured.items())
+    return (Quirk(_QUIRK, _sentence(unmeasured), each=each),)
+
+
+def _sentence(kinds: Mapping[str, tuple[str, ...]]) -> str:
+    """Return what to know of accelerators, from the kinds of kernels of each that were not measured."""
+    chips: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
+    for name, its in kinds.items():
+        chips[its].append(name)
+    some = "; ".join(f"{', '.join(names)} ({', '.join(map(_name, its))})" for its, names in chips.items())
     every = dict.fromkeys(kind for each in chips for kind in each)
     measured = ", ".join(filter(None, map(_measured, every)))
     return (
-        Quirk(
-            "class-default",
-            f"no public measurement of kernels: the constants of {some} are the default of their class. Measured chips "
-            f"reach {measured}; at these ends are the bands of the times",
-        ),
+        f"no public measurement of kernels: the constants of {some} are the default of their class. Measured chips "
+        f"reach {measured}; at these ends are the bands of the times"
     )
 
 

@@ -18,9 +18,11 @@ def longest_ways(
     """Return the longest ways to leaves, from them to spines, and from those to cores, as far as there are any.
 
     held : systems of a rack. leaves : systems of a group, leaves of each, and switches that a rack takes; none of these
-    where they stand with their systems. above : racks of spines and of cores.
+    where they stand with their systems; spines and cores, too. above : racks of spines and of cores.
     """
     row, blocks = room["racks_per_row"], _blocks(systems, held, leaves, room["racks_per_row"])
+    together = len(blocks) == 1 and _fit(systems, leaves)
+    above = [0, 0] if together else above
     taken = [used + own for used, own in blocks]
     in_row = max(row // taken[0], 1)
     deep, bands = ceil(taken[0] / row), ceil(len(blocks) / in_row)
@@ -43,7 +45,13 @@ def longest_ways(
     ways = [longest if leaves["in_rack"] else room.get("in_rack_m", 2)]
     for lower, upper in zip([leaf_cells, *tiers], tiers, strict=False):
         ways += [furthest(lower, upper, room)] if upper else []
-    return ways
+    return [*ways, room.get("in_rack_m", 2)] if together else ways
+
+
+def _fit(systems: int, leaves: dict[str, int]) -> bool:
+    """Return whether one rack takes all leaves and spines, of a network without cores."""
+    own = ceil(systems / leaves["systems"]) * leaves["leaves"]
+    return leaves["spines"] > 0 and not leaves["cores"] and own + leaves["spines"] <= leaves["in_rack"]
 
 
 def _blocks(systems: int, held: int, leaves: dict[str, int], row: int) -> list[tuple[int, int]]:
