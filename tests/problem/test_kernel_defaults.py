@@ -76,16 +76,16 @@ def test_a_design_has_it_too(npu: str, words: str) -> None:
 
 @pytest.mark.parametrize(("design", "named"), [
     ("72 hgx-h100 / 1 x 400G / qm9700 tor 2:1", ()),
-    ("72 mi355x-8 / connectx-7 1 x 400G / qm9700 tor 2:1", ("mi355x",)),
+    ("72 mi325x-8 / connectx-7 1 x 400G / qm9700 tor 2:1", ("mi325x",)),
     ("72 mi350x-8 / connectx-7 1 x 400G / qm9700 tor 2:1", ("mi350x",)),
 ])  # fmt: skip
 def test_a_single_order_has_the_sentence_on_its_own_chip(design: str, named: tuple[str, ...]) -> None:
     """A front of all has that on both chips."""
-    systems = ["hgx-h100", "mi355x-8", "mi350x-8"]
-    prices = {"mi350x-8": 200_000}
+    systems = ["hgx-h100", "mi325x-8", "mi350x-8"]
+    prices = {"mi350x-8": 200_000, "mi325x-8": 200_000}
     problem = order_problem(systems=systems, npus=576, fabric={"switches": ["qm9700"]}, prices=prices)
     (both,) = sentences(problem)
-    assert "mi355x (" in both
+    assert "mi325x (" in both
     assert "mi350x (" in both
     found = [warned.quirk.sentence for warned in warnings_of(problem, [f"{design} | dp576 mb1 zero1"])]
     assert len(found) == len(named)
