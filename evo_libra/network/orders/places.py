@@ -97,7 +97,7 @@ def _placed(floor: Floor, order: Order, tree: Tree, groups: Groups) -> Places:
     block, within = np.divmod(np.arange(order.count), stock.pieces)
     systems = block * stock.racks + within // stock.per_rack
     together: tuple[Tier, ...] = ("leaf",) if floor.block.inside else ("spine",) if floor.together else ()
-    return Places(floor.rows, cells - cells.min(axis=0), first, systems, switches, together)
+    return Places(floor.rows, cells - cells.min(axis=0), first, systems, switches, together=together)
 
 
 def _racks_of_leaves(floor: Floor, tree: Tree, groups: Groups) -> IntArray:
