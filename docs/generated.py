@@ -45,6 +45,7 @@ PLACES = {
     "failures": "evo_libra.network.catalog.failures.load_failure_specs",
     "hosts": "evo_libra.network.catalog.hosts.load_hosts",
     "rates of hosts": "evo_libra.network.catalog.hosts.RATES",
+    "training software": "evo_libra.workload.models.stacks.STACKS",
     "blocks": "evo_libra.network.blocks.registry.BLOCKS",
     "patterns": "evo_libra.collective.Pattern",
     "models": "evo_libra.workload.layers.generators.load_models",
@@ -356,6 +357,18 @@ def hosts() -> str:
     return table(["name", *(f"`{key}`" for key in keys), "sources"], rows)
 
 
+def software() -> str:
+    """Return the training software with its rows, one line for each generation of accelerators."""
+    every = named("training software").values()
+    rows = [(of, stack.on(of)) for stack in every for of in stack.generations or ("",)]
+    cells = [
+        (f"`{one.name}`", of or "any", str(one.year or ""), str(one.rows or ""),
+         f"{100.0 * one.error:.1f}" if one.error else "", one.source)
+        for of, one in rows
+    ]  # fmt: skip
+    return table(("`stack`", "generation", "year", "rows", "mean error %", "what its figures come from"), cells)
+
+
 def failures() -> str:
     """Return a table of the failure rates."""
     rows = [
@@ -548,6 +561,7 @@ GENERATORS: Mapping[str, Callable[..., str]] = {
         records,
         ratios,
         shares,
+        software,
         statistics,
         technologies,
         validation,

@@ -23,7 +23,7 @@ from evo_libra.arrays import FloatArray
 from evo_libra.front.indicators import hypervolume
 from evo_libra.pictures.plots.axes import COLOURS
 from evo_libra.workload.plans.plan_table import PlanTable
-from evo_libra.workload.plans.plans import RECOMPUTE
+from evo_libra.workload.plans.recomputation import recompute_text
 
 SEEDS = (0, 1, 2)
 EVALUATIONS = 50_000
@@ -105,7 +105,7 @@ def pins(table: PlanTable, plan: int, place: int) -> list[str]:
     flags = {name: bool(getattr(table.plans, name)[plan]) for name in _FLAGS}
     training: Mapping[str, object] = {
         "micro_batch": int(table.plans.micro_batch[plan]), "zero": int(table.plans.zero[plan]),
-        "recompute": RECOMPUTE[int(table.plans.recompute[plan])],
+        "recompute": recompute_text(int(table.plans.recompute[plan])),
         "precision": table.setups[table.setup[plan]].precision,
         "order": f"[{', '.join(table.orders[table.order[plan]])}]",
         **{_FLAGS[name]: str(on).lower() for name, on in flags.items()},

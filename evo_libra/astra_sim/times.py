@@ -27,7 +27,7 @@ from evo_libra.workload.plans.plan_rules import plan_values
 from evo_libra.workload.plans.plans import Plans
 from evo_libra.workload.trace_nodes import DimensionGroup, ListedGroup
 from evo_libra.workload.training.races import CONTEXT, DATA, PIPELINE, TENSOR
-from evo_libra.workload.training.stage import layers_of_stages
+from evo_libra.workload.training.stage_layers import layers_of_stages
 from evo_libra.workload.training.training_setup import Setup
 
 

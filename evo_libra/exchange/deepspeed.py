@@ -6,12 +6,23 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from evo_libra.exchange.formats import Chosen, Draft, Reader, TrainedPlan, Writer, Written, trained_plan, without_none
+from evo_libra.exchange.formats import (
+    Chosen,
+    Draft,
+    Reader,
+    TrainedPlan,
+    Writer,
+    Written,
+    trained_plan,
+    unwritten_memory,
+    without_none,
+)
 from evo_libra.exchange.keys import Keys
 from evo_libra.exchange.samples import DEEPSPEED_AUTO
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import Source
-from evo_libra.workload.plans.plans import HOST, NONE, NVME, PLACEMENTS, RECOMPUTE
+from evo_libra.workload.plans.plans import HOST, NVME, PLACEMENTS
+from evo_libra.workload.plans.recomputation import NONE, recompute_text
 
 _OFFLOAD = ("offload_optimizer", "offload_param")
 _KEYS = ("zero_optimization", "train_batch_size", "train_micro_batch_size_per_gpu")
@@ -129,11 +140,12 @@ def _left(of: TrainedPlan) -> Iterator[str]:
     if of.value("vp") > 1:
         yield f"{of.value('vp')} virtual stages of each NPU: DeepSpeed's pipeline has one"
     if of.value("recompute") != NONE:
-        yield f"recompute {RECOMPUTE[of.value('recompute')]}: the training script sets it"
+        yield f"recompute {recompute_text(of.value('recompute'))}: the training script sets it"
     if of.setup.precision != "bf16":
         yield f"{of.setup.precision} in linear layers: the training script sets it"
     if of.value("optimizer") not in (0, *_DEVICES):
         yield f"the optimizer in {PLACEMENTS[of.value('optimizer')]}: DeepSpeed has it on NPUs, hosts or SSDs"
+    yield from unwritten_memory(of)
     if of.value("optimizer") == NVME:
         yield "nvme_path of both offloads: the folder of the SSDs"
     if of.setup.expansions and of.setup.expansions[of.value("expansion")].text:

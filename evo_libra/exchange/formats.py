@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ from evo_libra.errors import InputError, unknown
 from evo_libra.exchange.gpu_node import GpuNode
 from evo_libra.files.source import Source
 from evo_libra.problem.problem import Problem
-from evo_libra.workload.plans.plans import Plans
+from evo_libra.workload.plans.plans import SHARDED_WEIGHTS, Plans
 from evo_libra.workload.training.training_setup import Setup
 
 PARTS = ("generator", "training", "parallelism")
@@ -150,6 +150,14 @@ class TrainedPlan:
     def value(self, option: str) -> int:
         """Return the value of an option of the plan."""
         return int(getattr(self.plan, option)[0])
+
+
+def unwritten_memory(of: TrainedPlan) -> Iterator[str]:
+    """Yield what a plan has in the memory of hosts, or whole, and what no file of these formats says here."""
+    if of.value("offloaded"):
+        yield "activations of layers in the memory of hosts: --cpu-offloading-num-layers of Megatron-LM"
+    if of.value("zero") == SHARDED_WEIGHTS and not of.value("reshard"):
+        yield "weights that stay whole after the forward pass"
 
 
 def trained_plan(chosen: Chosen) -> TrainedPlan:

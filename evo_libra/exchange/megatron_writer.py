@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evo_libra.exchange.formats import Chosen, TrainedPlan, Writer, Written, trained_plan
+from evo_libra.exchange.formats import Chosen, TrainedPlan, Writer, Written, trained_plan, unwritten_memory
 from evo_libra.exchange.megatron import (
     APART,
     BACKEND,
@@ -25,8 +25,10 @@ from evo_libra.exchange.megatron import (
     STRATEGY,
     USUAL,
 )
+from evo_libra.workload.models.layers.kept import ACTIVATION, ATTENTION
 from evo_libra.workload.plans.placement import ORDER
-from evo_libra.workload.plans.plans import FULL, HOST, NPU, PLACEMENTS, SELECTIVE
+from evo_libra.workload.plans.plans import HOST, NPU, PLACEMENTS
+from evo_libra.workload.plans.recomputation import FULL, OPERATIONS, SELECTIVE, modules_of, recompute_text
 
 _SHARDED = 2
 """ZeRO's stage from which Megatron-LM needs its FSDP."""
@@ -118,8 +120,10 @@ def _precision(of: TrainedPlan) -> Iterator[Words]:
         yield f"--{FP8}", "e4m3"
         yield f"--{RECIPE}", MXFP8
     recompute = of.value("recompute")
-    if recompute == SELECTIVE:
+    if modules := _modules(recompute):
         yield "--recompute-granularity", "selective"
+        if modules != (ATTENTION,):
+            yield "--recompute-modules", *modules
     if recompute == FULL:
         yield "--recompute-granularity", "full"
         yield "--recompute-method", "uniform"
@@ -134,6 +138,12 @@ def _precision(of: TrainedPlan) -> Iterator[Words]:
         yield f"--{OFFLOAD_PART}", "1.0"
 
 
+def _modules(recompute: int) -> Words:
+    """Return the modules of Megatron-LM that run again; core attention alone is what it does by itself."""
+    core = (ATTENTION,) if recompute & SELECTIVE and recompute != OPERATIONS else ()
+    return *core, *(module for module in modules_of([recompute]) if module != ACTIVATION)
+
+
 def _left(of: TrainedPlan) -> Iterator[str]:
     if of.order not in (ORDER, DATA_OUTERMOST):
         ours, allowed = "-".join(of.order), " and ".join("-".join(order) for order in (ORDER, DATA_OUTERMOST))
@@ -144,6 +154,9 @@ def _left(of: TrainedPlan) -> Iterator[str]:
         yield f"{of.setup.decoder.predictors} layers that predict further tokens, --mtp-num-layers of Megatron-LM"
     if of.setup.uneven and of.setup.decoder.layers % of.value("pp"):
         yield "stages of different lengths: --pipeline-model-parallel-layout of Megatron-LM lists the layers of each"
+    if of.value("recompute") == OPERATIONS or ACTIVATION in modules_of([of.value("recompute")]):
+        yield f"recompute {recompute_text(of.value('recompute'))}: Megatron-LM has modules, and mlp_act is none of them"
+    yield from unwritten_memory(of)
     if of.setup.offload is not None and of.setup.offload.checkpoints:
         yield "inputs of layers in the memory of hosts, which recomputation keeps"
     if of.value("optimizer") not in (NPU, HOST):

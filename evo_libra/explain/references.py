@@ -121,7 +121,7 @@ def _planned(problem: Problem, fabric: Fabric, npu: str | None) -> Fabric | None
     bare = replace(fabric, npu=None)
     network = population_of([bare], problem.catalog.names, len(problem.choices))
     network = with_own_technologies(network, problem.catalog, [npu])
-    if not problem.time.fits(network.npus)[0]:
+    if not problem.time.fits(network.npus, technology=network.technology)[0]:
         return None
     network = replace(network, schedule=problem.time.schedules.read([bare], network.block))
     plans = _best_plans(problem, network)
@@ -177,7 +177,7 @@ def _held(problem: Problem, network: Population, place: int) -> IntArray:
         owner = problem.sources.npu.named(network.technology)[0]
         mine = mine[table.npu[mine] == table.npus.index(owner)]
     many = network.select(np.zeros(len(mine), dtype=np.int64))
-    return np.asarray(mine[problem.time.holds(many.npus, mine, place)])
+    return np.asarray(mine[problem.time.holds(many.npus, mine, place, many.technology)])
 
 
 def compared(front: Front, point: ReferencePoint) -> dict[str, float | None]:

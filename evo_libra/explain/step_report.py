@@ -120,7 +120,8 @@ def optimizer_streams(
     for race in step.time.races:
         if race.name and (race.count + race.idle)[0]:
             mine = found.setdefault(race.name, {})
-            for chain in race.chains:
+            # A partial chain begins with the compute of another one.
+            for chain in (one for one in race.chains if not one.partial):
                 seconds = float(np.ravel(chain.seconds(seconds_of))[0])
                 mine[chain.part] = max(mine.get(chain.part, 0.0), seconds)
     return tuple(

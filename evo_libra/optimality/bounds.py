@@ -128,15 +128,15 @@ def _bounds_of_plans(
 
 def held(problem: Problem, plans: UsefulPlans, npus: IntArray, technology: IntArray) -> tuple[IntArray, IntArray]:
     """Return the indices of (d, v) combinations and of groups of plans whose process groups they can hold, in pairs."""
-    # Plans ask for the accelerator that the innermost technology is of, and for nothing else of the technologies.
-    owner = problem.time.owner
-    first = technology[0] if owner is None else np.unique(owner, return_index=True)[1][owner[technology[0]]]
-    first = first * 0 if owner is None else first
-    (*sizes, inner), kind = np.unique(np.concatenate([npus, first[None]]), axis=1, return_inverse=True)
-    shapes = np.array(sizes)
-    examples = plans.ways.examples
+    # Plans ask for the accelerator that the innermost technology is of and for the ends of domains, for nothing else.
+    owner, outside = problem.time.owner, problem.time.outside(technology)
+    first = technology[0] * 0 if owner is None else owner[technology[0]]
+    asked = np.zeros(technology.shape) if outside is None else outside
+    keys = np.concatenate([npus, first[None], asked])
+    _, example, kind = np.unique(keys, axis=1, return_index=True, return_inverse=True)
+    shapes, inner, examples = npus[:, example], technology[:, example], plans.ways.examples
     shape, group = (array.ravel() for array in np.indices((shapes.shape[1], examples.shape[1])))
-    fits = problem.time.fits(shapes[:, shape], examples[:, group], inner[None, shape]).reshape(shapes.shape[1], -1)
+    fits = problem.time.fits(shapes[:, shape], examples[:, group], inner[:, shape]).reshape(shapes.shape[1], -1)
     found, groups = np.nonzero(fits[kind.ravel()])
     return found, groups
 

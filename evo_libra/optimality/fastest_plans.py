@@ -54,7 +54,7 @@ def _fastest_of_few(time: TimeModel, designs: Population, kept: Sequence[IntArra
     npu = _npu(time, designs.technology)
     node, item = _by_npu(time, kept[place], place, npu).of(npu)
     plan = kept[place][item]
-    held = time.holds(columns(designs.npus, node), plan, place)
+    held = time.holds(columns(designs.npus, node), plan, place, columns(designs.technology, node))
     node, plan = node[held], plan[held]
     # The time of a workload is the same under any plans of the others.
     together = np.array([plan if other == place else np.full(len(plan), some[0]) for other, some in enumerate(kept)])

@@ -65,6 +65,10 @@ def prune(problem: Problem) -> VariantBounds:
     if not len(structure):
         raise InputError("no shape of the space can hold the process groups of every workload")
     every = Every(every.shapes, every.shape[structure], every.technology[:, structure])
+    if problem.time.keeps_inside:
+        npus, technology = every.look_up(np.arange(len(structure)))
+        inside = np.flatnonzero(problem.time.fits(npus, technology=technology))
+        structure, every = structure[inside], Every(every.shapes, every.shape[inside], every.technology[:, inside])
     rough = _rough(problem, every)
     for count in _COSTS:
         kept = _unbeaten(problem, every, rough, count)

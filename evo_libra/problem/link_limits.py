@@ -164,7 +164,7 @@ def _slowest(time: TimeModel, channel: Channel, designs: Population) -> IntArray
     assert not isinstance(load, Message), "a message has the whole bandwidth of its ends"  # noqa: S101 - internal error
     assert not isinstance(load, SizedByPlan), "plans are pinned"  # noqa: S101 - internal error
     what = load.collective if isinstance(load, SizedCollective) else load
-    placed = time.placed(designs.npus, designs.plan)[layout, group]
+    placed = time.placed(designs.npus, designs.plan, designs.technology)[layout, group]
     sent = unit_traffic(pattern_of(what) if isinstance(what, Collective) else what, placed.extent)
     relative = time.relative_bytes(what, placed, designs.npus, designs.technology)
     return np.asarray((sent * relative / np.maximum(designs.bandwidth, NO_BANDWIDTH)).argmax(axis=0))

@@ -249,7 +249,8 @@ class Problem:
         The designs are a population, or written in the notation with technologies and bandwidths in GB/s. Objectives
         are in SI (seconds, USD), in the order of `objectives`. The violation is that of the constraints, of the
         smallest and largest bandwidths, of ports, and of the rules of the space: sizes, blocks, technologies and their
-        order, pins, and spares. Only a design of the space has none.
+        order, pins, and spares, and of scale-up domains that tensor parallel groups leave. Only a design of the space
+        has none.
 
         Raises
         ------
@@ -263,7 +264,10 @@ class Problem:
         """
         population = designs if isinstance(designs, Population) else self.read(designs)
         found = self.evaluator.evaluate(population, self.evaluator.built(population))
-        return replace(found, violation=found.violation + self.unbuildable(population))
+        wrong = found.violation + self.unbuildable(population)
+        if self.time.keeps_inside:
+            wrong = wrong + ~self.time.fits(population.npus, population.plan, population.technology)
+        return replace(found, violation=wrong)
 
     @cached_property
     def notation(self) -> Notation | OrderNotation:

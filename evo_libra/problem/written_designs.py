@@ -18,6 +18,7 @@ from evo_libra.network.transport import APPROXIMATION, TRANSPORTS
 from evo_libra.problem.npu_choice import NpuChoice
 from evo_libra.problem.pricing.catalog import with_own_technologies
 from evo_libra.problem.time_models.time_model import TimeModel
+from evo_libra.workload.parallelism import HOLDS_TENSOR
 
 if TYPE_CHECKING:
     from evo_libra.workload.plans.plan_table import PlanTable
@@ -65,11 +66,15 @@ class Notation:
         population = replace(population, plan=plans_of(fabrics, self.time.tables, npus))
         population = replace(population, schedule=self.time.schedules.read(fabrics, population.block))
         population = replace(population, spares=spares_of(fabrics, known=self.failing))
-        for fabric, fits in zip(fabrics, self.time.fits(population.npus, population.plan), strict=True):
+        held = self.time.fits(population.npus, population.plan)
+        inside = self.time.fits(population.npus, population.plan, population.technology)
+        for fabric, fits, keeps in zip(fabrics, held, inside, strict=True):
             if not fits:
                 degrees = (pair for loop in self.time.loops for pair in loop.degrees.items())
                 groups = ", ".join(dict.fromkeys(f"{n} {group}" for group, n in degrees))
                 raise InputError(f"the dimensions of the design '{fabric}' cannot hold the process groups {groups}")
+            if not keeps:
+                raise InputError(f"no scale-up domain of the design '{fabric}' {HOLDS_TENSOR}")
         return population
 
     def fabrics(self, population: Population) -> list[Fabric]:

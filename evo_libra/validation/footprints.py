@@ -8,8 +8,10 @@ from typing import Any
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.validation.source import Basis, PublishedRow, PublishedSource, published
 from evo_libra.workload.models.decoder import Decoder
-from evo_libra.workload.plans.plans import FULL, NONE, SELECTIVE, Plans, one_plan
-from evo_libra.workload.training.memory import activations, parameters
+from evo_libra.workload.plans.plans import Plans, one_plan
+from evo_libra.workload.plans.recomputation import FULL, NONE, SELECTIVE
+from evo_libra.workload.training.activations import waiting_activations
+from evo_libra.workload.training.memory import parameters
 from evo_libra.workload.training.training_setup import Setup
 
 _GIBI = 2.0**30
@@ -33,7 +35,7 @@ def _plan(row: Mapping[str, Any], recompute: int, *, split: bool) -> Plans:
 
 
 def _activations(row: Mapping[str, Any], recompute: int, *, split: bool) -> float:
-    return float(activations(_setup(row), _plan(row, recompute, split=split))[0])
+    return float(waiting_activations(_setup(row), _plan(row, recompute, split=split))[0])
 
 
 def _ours(row: Mapping[str, Any]) -> float:

@@ -27,7 +27,8 @@ from evo_libra.validation.source import Basis, PublishedRow, PublishedSource, pu
 from evo_libra.workload.models.decoder import Decoder, load_decoders
 from evo_libra.workload.plans.placement import per_byte
 from evo_libra.workload.plans.plan_rules import placement_allowed
-from evo_libra.workload.plans.plans import FULL, NETWORK, NPU, NVME, Plans, one_plan
+from evo_libra.workload.plans.plans import NETWORK, NPU, NVME, Plans, one_plan
+from evo_libra.workload.plans.recomputation import FULL
 from evo_libra.workload.training.memory import memory
 from evo_libra.workload.training.offload import Offload, ParameterServer, offload_streams
 from evo_libra.workload.training.races import DATA, PerByte

@@ -21,6 +21,7 @@ from evo_libra.validation.source import PublishedSource
 from evo_libra.validation.themis import THEMIS
 from evo_libra.validation.training import TRAINING
 from evo_libra.validation.training_2026 import TRAINING_2026
+from evo_libra.validation.training_memory import TRAINING_MEMORY
 
 NETWORKS = (*THEMIS, *FRED, *RAIL_ONLY, *FABRICS, *LIBRA, *ASTRA, *ROCE)
 
@@ -28,6 +29,7 @@ SOURCES: tuple[PublishedSource, ...] = (
     *TRAINING_2026,
     *TRAINING,
     *SERVING,
+    *TRAINING_MEMORY,
     *FOOTPRINTS,
     *KERNELS,
     *NETWORKS,
@@ -38,9 +40,9 @@ SOURCES: tuple[PublishedSource, ...] = (
 """Every source, those of a group one after the other."""
 
 NOT_MODELLED = (
-    "Stages of a pipeline that differ in their layers: all of them take the time and memory of the longest one.",
-    "Tensors that software frees before the backward pass, as Llama 3's did; here its 405B exceeds their 80 GB.",
-    "Stragglers: every accelerator takes the same time.",
+    "Stages of a pipeline that differ in their layers: all of them take the time of the longest one.",
+    "Fragments of a training step's memory, but for a stated share of the accelerator's.",
+    "Stragglers, but for a stated share of the step for each doubling of the accelerators (`jitter`, off by default).",
     "Checkpoints that are written, failures and restarts, but for the rows on failures.",
     "Loading of data.",
     "Contention between groups that share a link.",

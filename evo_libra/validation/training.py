@@ -15,9 +15,11 @@ from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.validation.classes import schedule_of
 from evo_libra.validation.source import Basis, PublishedRow, PublishedSource, StepClass, published
 from evo_libra.workload.models.decoder import Decoder
-from evo_libra.workload.models.stacks import STACKS, Stack
+from evo_libra.workload.models.stacks import Stack
+from evo_libra.workload.models.stacks import stack_of as software_of
 from evo_libra.workload.plans.placement import per_byte
-from evo_libra.workload.plans.plans import RECOMPUTE, Plans, one_plan
+from evo_libra.workload.plans.plans import Plans, one_plan
+from evo_libra.workload.plans.recomputation import recompute_of
 from evo_libra.workload.training.races import DATA, PerByte, StepTime
 from evo_libra.workload.training.step_time import step_time
 from evo_libra.workload.training.training_setup import Setup
@@ -26,6 +28,9 @@ SERVER = 8
 """Accelerators of a server in all rows."""
 
 SERVER_LINKS = {"a100-80gb": "nvlink3", "h100-80gb": "nvlink4"}
+
+BEYOND_SERVER = np.array([[False], [True]])
+"""Dimensions of such a cluster that lie beyond the links of a server."""
 
 NIC_RATE = {"a100-80gb": 25e9, "h100-80gb": 50e9}
 """B/s of the InfiniBand port of each accelerator."""
@@ -36,14 +41,15 @@ NIC_EFFICIENCY = 0.85
 YEARS = {"korth": 2022, "sc21": 2021, "llama3": 2024, "mpt": 2023}
 
 SOFTWARE = {"korth": "megatron-2022", "sc21.t1": "megatron-2021", "sc21.t2.ptd": "megatron-2021",
-            "sc21.t2.z3": "deepspeed-2021", "llama3": "llama-3", "mpt": "any"}  # fmt: skip
+            "sc21.t2.z3": "deepspeed-2021", "llama3": "llama-3", "mpt": "llm-foundry-2023"}  # fmt: skip
 
 TrainingRow = Mapping[str, Any]
 
 
 def stack_of(row: TrainingRow) -> Stack:
     """Return the software that a row was measured with."""
-    return STACKS[next(name for start, name in SOFTWARE.items() if row["id"].startswith(start))]
+    name = next(name for start, name in SOFTWARE.items() if row["id"].startswith(start))
+    return software_of(name, accelerator(row["npu"]).generation)
 
 
 def setup_of(row: TrainingRow) -> Setup:
@@ -66,6 +72,8 @@ def setup_of(row: TrainingRow) -> Setup:
         balanced=bool(row.get("balanced_head")),
         stack=stack_of(row),
         half_message=npu.bus_constants(SERVER_LINKS[npu.name]).half_message,
+        # MosaicML's is fused in place (its FlashAttention's; assumed).
+        loss="fused" if row["id"].startswith("mpt") else None,
     )
 
 
@@ -73,7 +81,7 @@ def plan_of(row: TrainingRow) -> Plans:
     """Return the parallelisation of a row."""
     degrees = {name: row[name] for name in ("tp", "cp", "pp", "vp", "micro_batch", "zero", "sequence_parallel")}
     overlap = {f"overlap_{name}": on for name, on in row["overlap"].items()}
-    recompute = RECOMPUTE.index(row["recompute"])
+    recompute = recompute_of(row["recompute"])
     replicas = row["npus"] // (row["tp"] * row["cp"] * row["pp"])
     return one_plan(**degrees, **overlap, dp=replicas, recompute=recompute)
 
@@ -92,7 +100,7 @@ def cluster_of(npu: Accelerator, npus: int) -> tuple[IntArray, FloatArray]:
 @cache
 def _traffic_of(npu: str, npus: int, plan: tuple[int, ...]) -> PerByte:
     tp, cp, pp, dp = plan
-    return per_byte(*cluster_of(accelerator(npu), npus), one_plan(tp=tp, cp=cp, pp=pp, dp=dp))
+    return per_byte(*cluster_of(accelerator(npu), npus), one_plan(tp=tp, cp=cp, pp=pp, dp=dp), outside=BEYOND_SERVER)
 
 
 def traffic_of(row: TrainingRow, stack: Stack) -> PerByte:

@@ -13,10 +13,13 @@ from evo_libra.arrays import GIGA, FloatArray, IntArray
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.validation.classes import schedule_of
-from evo_libra.validation.source import PublishedRow, PublishedSource, StepClass, published
+from evo_libra.validation.source import Basis, PublishedRow, PublishedSource, StepClass, published
+from evo_libra.validation.training import BEYOND_SERVER
 from evo_libra.workload.models.decoder import Decoder
+from evo_libra.workload.models.stacks import stack_of
 from evo_libra.workload.plans.placement import ORDER, per_byte
-from evo_libra.workload.plans.plans import RECOMPUTE, Plans, one_plan
+from evo_libra.workload.plans.plans import Plans, one_plan
+from evo_libra.workload.plans.recomputation import recompute_of
 from evo_libra.workload.training.races import PerByte
 from evo_libra.workload.training.step_time import step_time
 from evo_libra.workload.training.training_setup import Setup
@@ -80,7 +83,7 @@ def _step_of(row: dict[str, Any]) -> MeasuredStep:
     plan = one_plan(
         **{name: row[name] for name in OPTIONS},
         dp=row["npus"] // (row["tp"] * row["cp"] * row["pp"]),
-        recompute=RECOMPUTE.index(row["recompute"]),
+        recompute=recompute_of(row["recompute"]),
     )
     memory = None if row["memory_GB"] is None else row["memory_GB"] * GIGA
     return MeasuredStep(
@@ -100,7 +103,7 @@ def _setup_of(row: dict[str, Any]) -> Setup:
     return Setup(
         decoder=decoder, accelerator=npu, sequence=row["sequence"], global_batch=row["global_batch"],
         precision=row["precision"], gradient_bytes=row["gradient_bytes"], balanced=balanced,
-        half_message=npu.bus_constants(_link(npu)).half_message,
+        stack=stack_of(row["software"], npu.generation), half_message=npu.bus_constants(_link(npu)).half_message,
     )  # fmt: skip
 
 
@@ -135,7 +138,8 @@ def cluster_of(npu: Accelerator, npus: int) -> tuple[IntArray, FloatArray]:
 def network_of(step: MeasuredStep) -> PerByte:
     """Return the seconds of a byte of each group of a row."""
     order = np.array([[ORDER.index(group)] for group in step.order])
-    return per_byte(*cluster_of(step.setup.accelerator, step.npus), step.plan, order=order)
+    cluster = cluster_of(step.setup.accelerator, step.npus)
+    return per_byte(*cluster, step.plan, outside=BEYOND_SERVER, order=order)
 
 
 def steps_of(*starts: str, without: Sequence[str] = ()) -> tuple[MeasuredStep, ...]:
@@ -212,9 +216,18 @@ LONG = ("titan.8b.8.fp8.s131072", "titan.8b.8.fp8.s262144")
 """Rows with a context parallel group of more than 2."""
 
 
-def _source(name: str, title: str, steps: Sequence[str], without: Sequence[str] = ()) -> PublishedSource:
-    return PublishedSource(name, "training", title, rows=lambda: _rows(steps_of(*steps, without=without)))
+def _source(
+    name: str, title: str, steps: Sequence[str], without: Sequence[str] = (), fitted: str = ""
+) -> PublishedSource:
+    """Return a source of some rows; `fitted` names the constants that were fitted to them."""
+    return PublishedSource(
+        name, "training", title, rows=lambda: _rows(steps_of(*steps, without=without)),
+        note=f"fitted to these rows: {fitted}" if fitted else "", basis=Basis.FITTED if fitted else Basis.UNSEEN,
+    )  # fmt: skip
 
+
+_SHARE = "share of overlapped tensor traffic on Blackwell"
+_TORCH = "PyTorch's factors on compute"
 
 TRAINING_2026 = (
     _source(
@@ -227,18 +240,51 @@ TRAINING_2026 = (
         "DGX Cloud, 2025: pipelines of 70B and 405B on H100 in bf16",
         ("dgxc.70b.h100.bf16", "dgxc.405b.h100.bf16"),
     ),
-    _source("megatron-gb200-fp8", "MLPerf 5.0, 2025: a pipeline of 405B on GB200 in fp8", ("mlperf50.405b.GB200",)),
-    _source("megatron-gb200-bf16", "DGX Cloud, 2025: pipelines of 340B on GB200 in bf16", ("dgxc.340b",)),
-    _source("one-microbatch-b200", "MLPerf 5.1, 2025: 8B on B200 in fp8, one microbatch in a step", ONE_MICROBATCH),
+    _source(
+        "megatron-gb200-fp8",
+        "MLPerf 5.0, 2025: a pipeline of 405B on GB200 in fp8",
+        ("mlperf50.405b.GB200",),
+        fitted=_SHARE,
+    ),
+    _source(
+        "megatron-gb200-bf16",
+        "DGX Cloud, 2025: pipelines of 340B on GB200 in bf16",
+        ("dgxc.340b",),
+        fitted=_SHARE,
+    ),
+    _source(
+        "one-microbatch-b200",
+        "MLPerf 5.1, 2025: 8B on B200 in fp8, one microbatch in a step",
+        ONE_MICROBATCH,
+        fitted="share of gradients that Megatron leaves exposed",
+    ),
     _source("one-server-b200", "MLPerf 5.1, 2025: 8B on one server of B200 in fp8", ("mlperf51.8b.B200.8.",)),
-    _source("torchtitan-h100", "torchtitan, 2024: 8B on H100 with FSDP, bf16 and fp8, cp 1 and 2", ("titan.",), LONG),
-    _source("torchtitan-h100-long", "torchtitan, 2024: 8B on H100 with FSDP and cp 4 and 8 in fp8", LONG),
-    _source("torchtitan-h100-tp", "torchtitan, 2025: 8B and 70B on H100 with FSDP and tp 8 in bf16", ("titan25.",)),
+    _source(
+        "torchtitan-h100",
+        "torchtitan, 2024: 8B on H100 with FSDP, bf16 and fp8, cp 1 and 2",
+        ("titan.",),
+        LONG,
+        fitted=f"{_TORCH}, share of gradients that it leaves exposed",
+    ),
+    _source(
+        "torchtitan-h100-long",
+        "torchtitan, 2024: 8B on H100 with FSDP and cp 4 and 8 in fp8",
+        LONG,
+        fitted="rate of its attention among more than two NPUs",
+    ),
+    _source(
+        "torchtitan-h100-tp",
+        "torchtitan, 2025: 8B and 70B on H100 with FSDP and tp 8 in bf16",
+        ("titan25.",),
+        fitted=_TORCH,
+    ),
     PublishedSource(
         name="asynchronous-tp",
         group="ratios",
         title="torchtitan, 2025: gain of asynchronous tensor parallelism at tp 8",
         rows=_gains,
+        note="fitted to these rows: share of overlapped tensor traffic in PyTorch",
+        basis=Basis.FITTED,
     ),
     PublishedSource(
         name="accelerators-and-precisions",

@@ -17,6 +17,14 @@ from evo_libra.errors import InputError
 ALL = "all"
 """The process group of all NPUs."""
 
+BEYOND = " beyond"
+"""End of the name of the part of a process group that lies beyond the scale-up domains of its NPUs."""
+
+HOLDS_TENSOR = (
+    "holds the tensor parallel group; `tp_domain: any` of `training` lets the group leave it, then without overlap"
+)
+"""End of a sentence that refuses a plan."""
+
 Layout = tuple[tuple[str, int], ...]
 """Placement of groups among the NPUs: the degrees of groups or of parts of one, the innermost first."""
 

@@ -17,7 +17,7 @@ from evo_libra.workload.plans.plans import one_plan
 from evo_libra.workload.training.training_setup import Setup
 
 GATHER, SCATTER, REDUCE = Collective.ALL_GATHER, Collective.REDUCE_SCATTER, Collective.ALL_REDUCE
-HIDES = next(stack for stack in STACKS.values() if stack.hides_gather)
+HIDES = replace(next(stack for stack in STACKS.values() if stack.hides_gather), hides_tensor=None)
 
 
 def model(**given: object) -> Decoder:

@@ -29,7 +29,7 @@ LINKS = ("link", "uplink", "short link", "short uplink")
 
 def designs(name: str, count: int = 2) -> list[Chosen]:
     problem = load_problem(design_file(name))
-    population = problem.decode(problem.genome.sample(np.random.default_rng(11), 30))
+    population = problem.decode(problem.genome.sample(np.random.default_rng(11), 90))
     best = np.argsort(problem.evaluate(population).violation, kind="stable")[:count]
     return [Chosen(problem, population.select([place])) for place in best.tolist()]
 

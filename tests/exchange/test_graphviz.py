@@ -8,7 +8,7 @@ from evo_libra import load_problem
 from evo_libra.exchange.graphviz import network_dot
 from evo_libra.explain.drawn_network import drawn_network
 
-DESIGN = "SW(8)@nvlink4:450_CL(2048)@optics-400g:100 | tp16 dp1024 mb2 zero3 overlap-tp order-tp-cp-dp-pp"
+DESIGN = "SW(8)@nvlink4:450_CL(2048)@optics-400g:100 | tp8 dp2048 mb1 zero3 overlap-tp order-tp-cp-dp-pp"
 
 
 def test_counts_of_switches_and_cables_are_those_of_the_bill() -> None:

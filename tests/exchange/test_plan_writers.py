@@ -13,7 +13,8 @@ from evo_libra.exchange.formats import Written
 from evo_libra.exchange.hugging_face import READERS
 from evo_libra.exchange.registry import read_text_as
 from evo_libra.workload.plans.placement import ORDER
-from evo_libra.workload.plans.plans import FULL, HOST, NETWORK, NONE, NPU, NVME, SELECTIVE
+from evo_libra.workload.plans.plans import HOST, NETWORK, NPU, NVME
+from evo_libra.workload.plans.recomputation import FULL, NONE, SELECTIVE, recompute_of
 
 DECODER = {
     "layers": 4, "hidden": 64, "heads": 8, "kv_heads": 8, "head_width": 8, "feed_forward": 256, "vocabulary": 99,
@@ -26,6 +27,7 @@ SETUP = {
 PLAN = {
     "tp": 2, "pp": 1, "cp": 1, "ep": 1, "dp": 4, "vp": 1, "micro_batch": 3, "zero": 0, "sequence_parallel": 0,
     "overlap_tp": 0, "overlap_dp": 0, "overlap_pp": 0, "recompute": NONE, "optimizer": NPU, "expansion": 0,
+    "offloaded": 0, "reshard": 1,
 }  # fmt: skip
 
 
@@ -79,6 +81,8 @@ def test_arguments_of_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     ({"vp": 2, "overlap_pp": 1}, ["--num-virtual-stages-per-pipeline-rank 2"], []),
     ({"vp": 2}, ["--num-virtual-stages-per-pipeline-rank 2", "--no-overlap-p2p-communication"], []),
     ({"recompute": SELECTIVE}, ["--recompute-granularity selective"], []),
+    ({"recompute": recompute_of("moe_act+core_attn+layernorm")},
+     ["--recompute-granularity selective", "--recompute-modules core_attn layernorm moe_act"], []),
     ({"recompute": FULL},
      ["--recompute-granularity full", "--recompute-method uniform", "--recompute-num-layers 1"], []),
     ({"setup": {"gradient_bytes": 2.0}}, ["--grad-reduce-in-bf16"], ["--accumulate-allreduce-grads-in-fp32"]),
@@ -115,6 +119,9 @@ def test_experts_and_latent_attention(monkeypatch: pytest.MonkeyPatch) -> None:
     ({"setup": {"uneven": True}, "pp": 3}, "stages of different lengths"),
     ({"setup": {"offload": SimpleNamespace(checkpoints=True)}}, "inputs of layers in the memory of hosts"),
     ({"optimizer": NETWORK}, "the optimizer in network"),
+    ({"offloaded": 4}, "activations of layers in the memory of hosts"),
+    ({"zero": 3, "reshard": 0}, "weights that stay whole"),
+    ({"recompute": recompute_of("mlp_act")}, "recompute mlp_act: Megatron-LM has modules"),
     ({"setup": {"expansions": (SimpleNamespace(text="64 GB"),)}}, "expansion memory"),
 ])  # fmt: skip
 def test_what_megatron_lm_has_no_word_for(given: dict[str, Any], words: str, monkeypatch: pytest.MonkeyPatch) -> None:

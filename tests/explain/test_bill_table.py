@@ -12,7 +12,7 @@ from evo_libra import load_problem
 from evo_libra.errors import InputError
 from evo_libra.explain.bill_table import COLUMNS, bill_table, table_csv
 
-DESIGN = "SW(8)@nvlink4:450_CL(2048)@optics-400g:100 | tp16 dp1024 mb2 zero3 overlap-tp order-tp-cp-dp-pp"
+DESIGN = "SW(8)@nvlink4:450_CL(2048)@optics-400g:100 | tp8 dp2048 mb1 zero3 overlap-tp order-tp-cp-dp-pp"
 
 PER_BANDWIDTH = "RI(4)@package:250_SW(1024)@pod:50"
 

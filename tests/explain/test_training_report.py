@@ -83,7 +83,7 @@ def test_what_the_file_does_not_say_is_left_out() -> None:
     bare = load_problem("dense-1k", [*SETTINGS, "fabric={catalog: libra, max_dimensions: 2}",
                                      "bandwidth={max_GBps: 100000}", f"workloads=[{MODEL % ''}]"])  # fmt: skip
     assert isinstance(bare, Problem)
-    (workload,) = breakdown_of(bare, bare.read(f"SW(8)@pod:450 | {MINE}")).workloads
+    (workload,) = breakdown_of(bare, bare.read(f"SW(8)@node:450 | {MINE}")).workloads
     assert workload.training is not None
     assert (workload.training.power_MW, workload.training.energy_kJ) == (None, None)
 

@@ -112,7 +112,7 @@ def pinned(problem: Problem) -> Iterator[tuple[int, Problem]]:
         one = problem.pinned(replace(any_, plan=np.array([[plan]])))
         structures = one.structures.table
         assert structures is not None
-        fits = one.time.fits(structures.npus)
+        fits = one.time.fits(structures.npus, technology=structures.technology)
         if fits.any():
             yield plan, replace(one, structures=structures.select(fits))
 

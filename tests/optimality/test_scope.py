@@ -31,7 +31,7 @@ def problem_of(name: str, *changes: str) -> Problem:
         ("wafer-20", ("bandwidth=optimal",), "9 topologies with parts in any fraction"),
         ("roce-128", (), "networks of whole ports (domains as sold)"),
         ("roce-128", ("fabric.domains=any",), "networks of whole ports (domains sold or not)"),
-        ("llama3-405b-16k", (), "5,948 networks of whole ports (domains as sold) x 9,394 plans within the memory"),
+        ("llama3-405b-16k", (), "5,948 networks of whole ports (domains as sold) x 4,754 plans within the memory"),
         ("gpt3-4k", (), "60 topologies with bandwidths of 1 to 700 GB/s"),
         ("gpt3-4k", ("constraints=[sum(bw) <= 1000 GB/s]",), "to 700 GB/s, within 'sum(bw) <= 1000 GB/s'"),
         ("gpt3-4k", ("bandwidth={mode: search}",), "with bandwidths of 0.1 to 700 GB/s, under"),

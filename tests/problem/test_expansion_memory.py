@@ -27,7 +27,10 @@ RESERVE = 0.95
 
 
 def problem_of(expansion: dict[str, Any] | None, *, alike: int = 1, **changes: Any) -> Problem:
-    training = {"sequence": 4096, "global_batch": 64, "micro_batch": [1, 2], "zero": [0, 1, 3], "recompute": "full"}
+    training = {
+        "sequence": 4096, "global_batch": 64, "micro_batch": [1, 2], "zero": [0, 1, 3], "recompute": "full",
+        "tp_domain": "any",
+    }  # fmt: skip
     each = {"generator": MODEL, "training": training, "parallelism": {"tp": [1, 4], "pp": [1, 2]}}
     more = {} if expansion is None else {"expansion": expansion}
     found = load_problem({

@@ -64,7 +64,13 @@ def test_a_design_has_it_too(npu: str, words: str) -> None:
     """An A100 reaches 84 % in bf16, and an MI300X 51.1."""
     data = order_data()
     data["workloads"][0]["parallelism"] = {"tp": 8, "pp": 1}
-    data["workloads"][0]["training"] |= {"global_batch": 64, "micro_batch": 1, "recompute": "full", "zero": 1}
+    data["workloads"][0]["training"] |= {
+        "global_batch": 64,
+        "micro_batch": 1,
+        "recompute": "full",
+        "zero": 1,
+        "tp_domain": "any",
+    }
     fabric = {"catalog": "products-2025", "technologies": ["optics-400g"], "blocks": ["switch"], "max_dimensions": 1}
     design = {key: data[key] for key in ("version", "name", "workloads")} | {
         "npus": 64, "npu": npu, "objectives": ["time", "cost"], "time": "libra", "bandwidth": "ports",

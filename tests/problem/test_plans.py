@@ -23,7 +23,7 @@ from evo_libra.problem.sections.workload import PlanGenes
 from evo_libra.validation.training import training_rows
 from evo_libra.workload.plans.plan_rules import plan_mistakes
 from evo_libra.workload.plans.plan_table import PlanTable
-from evo_libra.workload.plans.plans import RECOMPUTE
+from evo_libra.workload.plans.recomputation import RECOMPUTE
 
 EXACT = 1e-12
 SEEDS = st.integers(0, 2**32 - 1)

@@ -115,7 +115,7 @@ def test_what_is_looked_up_of_topologies_is_what_is_computed(
     genes = known.genome.sample(np.random.default_rng(0), 80)
     found, listed = known.evaluate_genes(genes).objectives, known.traffic.listed
     assert listed is not None
-    assert listed.shape[0] == 5
+    assert listed.shape[0] == 6
     assert listed.shape[-1] == len(known.structures)
     monkeypatch.setattr(allocate, "_MAX_FIGURES", 0)
     np.testing.assert_array_equal(computed.evaluate_genes(genes).objectives, found)

@@ -12,7 +12,7 @@ from evo_libra.validation.training import cluster_of, plan_of, seconds_of, setup
 from evo_libra.workload.models.decoder import decoder
 from evo_libra.workload.plans.placement import per_byte
 from evo_libra.workload.plans.plan_space import PlanSpace, every_plan
-from evo_libra.workload.plans.plans import FULL
+from evo_libra.workload.plans.recomputation import FULL
 from evo_libra.workload.training.memory import memory_on_npu
 from evo_libra.workload.training.step_time import step_time
 from evo_libra.workload.training.training_setup import Setup

@@ -33,6 +33,10 @@ class GemmConstants(Constants):
     isolated_us: Time | None = Field(
         None, description="time beyond the roofline of a large product that is measured alone"
     )
+    any_layout: bool = Field(
+        default=False,
+        description="whether products of 8 bits take operands in any layout, so that no copies are transposed",
+    )
 
     @property
     def fixed(self) -> float:
@@ -85,6 +89,7 @@ class Accelerator:
     bus : how collectives use the ports, by link technology.
     power : W under load, or None.
     price : lowest and highest USD of a piece, or None.
+    generation : whose figures of training software hold for it; None where none are known.
     sources : where figures come from, by the key of a figure or a group of figures, or ``all``.
     """
 
@@ -101,6 +106,7 @@ class Accelerator:
     power: float | None
     price: tuple[float, float] | None
     sources: Mapping[str, str] = field(repr=False)
+    generation: str | None = None
 
     def figures(self) -> dict[str, Any]:
         """Return all figures in SI units, by name."""

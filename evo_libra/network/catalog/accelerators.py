@@ -38,13 +38,16 @@ ACCELERATORS_FILE = Path(__file__).parent / "accelerators.yaml"
 Precision = Literal["bf16", "fp8", "mxfp8", "fp4", "mxfp4", "int8"]
 PRECISIONS: tuple[Precision, ...] = ("bf16", "fp8", "mxfp8", "fp4", "mxfp4", "int8")
 
-_NO_FIGURES = {"base", "source", "sources", "name", "order"}
 _PARTS = "parts-2024"
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9.-]*$"
 _YEAR = re.compile(r"\b(19|20)[0-9]{2}\b")
 
 Count = Annotated[int, Field(ge=1, le=100_000)]
 TechnologyName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9.-]*$")]
+
+
+_NO_FIGURES = ("base", "source", "sources", "name", "order", "generation")
+"""Keys of an entry that are no figures and need no source."""
 
 
 class MemorySpec(StrictModel):
@@ -72,6 +75,9 @@ class AcceleratorSpec(StrictModel):
 
     name: str | None = Field(None, pattern=_NAME, description="what designs call it, where a problem has several")
     base: str | None = Field(None, description="accelerator of the catalogue whose other figures hold here, too")
+    generation: str | None = Field(
+        None, pattern=r"^[a-z][a-z0-9-]*$", description="generation that measured figures of training software are of"
+    )
     peak_TFLOPS: dict[Precision, Positive] = Field(
         default_factory=dict, description="dense peak rate; needed unless the entry has a base"
     )
@@ -145,7 +151,7 @@ def load_accelerator_specs() -> dict[str, AcceleratorSpec]:
 
 def figures_of(spec: AcceleratorSpec) -> dict[str, tuple[object, str]]:
     """Return each figure that an entry gives itself, by its key, with its source; empty where it has none."""
-    given = spec.model_dump(exclude_none=True, exclude_unset=True, exclude=_NO_FIGURES)
+    given = spec.model_dump(exclude_none=True, exclude_unset=True, exclude={*_NO_FIGURES})
     sources = {key: " ".join(text.split()) for key, text in _sources_of(spec).items()}
     return {key: (value, sources.get(covering_key(key, sources) or "", "")) for key, value in leaves(given)}
 
@@ -240,5 +246,5 @@ def _accelerator_of(name: str, spec: AcceleratorSpec) -> Accelerator:
         gemm={precision: it for precision in PRECISIONS if (it := getattr(kernels, precision)) is not None},
         decode=kernels.decode, attention=kernels.attention, ports=spec.ports,
         port_bandwidth={port: (spec.port_GBps.get(port) or _catalogue_rates()[port]) * GIGA for port in spec.ports},
-        bus=spec.bus, power=spec.power_W, price=_price_of(spec), sources=_sources_of(spec),
+        bus=spec.bus, generation=spec.generation, power=spec.power_W, price=_price_of(spec), sources=_sources_of(spec),
     )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
@@ -98,6 +99,16 @@ class Technology:
         return f"{self.name} reaches {self.largest_dimension}"
 
     @property
+    def scale_out(self) -> bool:
+        """Whether its links end at NICs, beyond the domain in which accelerators load and store."""
+        return bool(self.nic)
+
+    @property
+    def domain_limit(self) -> int | None:
+        """Most NPUs of a domain of its links; None for no limit."""
+        return None
+
+    @property
     def one_domain(self) -> bool:
         """Whether one dimension is a whole domain, as it is sold, so that no further one may have the technology."""
         return False
@@ -166,6 +177,25 @@ def again(catalog: Catalog, designs: Population) -> BoolArray:
     for d in range(1, len(names)):
         found[d] = whole[d] & (whole[:d] & (names[:d] == names[d])).any(axis=0)
     return found
+
+
+def beyond_domains(catalog: Catalog) -> BoolArray:
+    """Return (t,) which technologies are of NICs, beyond scale-up domains."""
+    return np.array([technology.scale_out for technology in catalog.technologies], dtype=np.bool_)
+
+
+def domain_limit(catalog: Catalog, npu: str) -> int | None:
+    """Return the most NPUs that a scale-up domain around an accelerator can have; None for no limit.
+
+    Domains of several technologies may lie inside each other.
+    """
+    mine = [one for one in catalog.technologies if not one.scale_out and one.npu in (None, npu)]
+    limits: dict[str, int] = {}
+    for one in mine:
+        if (limit := one.domain_limit) is None:
+            return None
+        limits[one.family] = max(limit, limits.get(one.family, 1))
+    return prod(limits.values())
 
 
 def part_prices(catalog: Catalog) -> FloatArray:

@@ -14,7 +14,7 @@ from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import Source
 from evo_libra.network.bill import parts_of
 from evo_libra.network.blocks import Kit
-from evo_libra.network.catalog.technologies import Catalog, Technology
+from evo_libra.network.catalog.technologies import Catalog, Technology, beyond_domains, domain_limit
 from evo_libra.problem.constraint_parser import parse_constraint
 from evo_libra.problem.constraints import Constraint
 from evo_libra.problem.designs import SHARES_OF_PARTS
@@ -47,6 +47,7 @@ from evo_libra.problem.time_models.registry import Network, time_kind
 from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.timing.quirks import Quirk
 from evo_libra.workload.layers.iteration_time import Merging
+from evo_libra.workload.parallelism import HOLDS_TENSOR
 
 if TYPE_CHECKING:
     from evo_libra.network.catalog.accelerator import Accelerator
@@ -154,7 +155,8 @@ class _Loader:
         catalog, npu = book.catalog, pools_of(book, accelerators.capacities)
         reached = accelerators.efficiency(catalog)
         efficiency = book.efficiency if reached is None else book.efficiency * reached
-        built = Network(built_of(catalog, whole_bandwidth=False), efficiency, npu.owner if npu.several else None)
+        kits, owner = built_of(catalog, whole_bandwidth=False), npu.owner if npu.several else None
+        built = Network(kits, efficiency, owner, beyond_domains(catalog))
         time = reader_of(time_spec(self.spec), catalog, self.file.source)(self.workloads.loops, built)
         training, tco = self.workloads.training.figures(time.loops) if accelerators.trains else None, self.tco()
         system = SystemBill((*book.rest(), *self.system(time.loops, kits_of(catalog)).rows))
@@ -176,6 +178,7 @@ class _Loader:
         npus = self.workloads.accelerators.npus
         catalog = technologies_of(self.file, npus)
         npu = self.workloads.accelerators.choice(catalog)
+        self.workloads.training.domains = {one.name: domain_limit(catalog, one.name) for one in npus}
         self.fabric.check_blocks(catalog)
         pins = self.fabric.pins()
         choices = self.fabric.choices(catalog, pins)
@@ -186,7 +189,7 @@ class _Loader:
         efficiency = self.workloads.accelerators.efficiency(catalog)
         owner = npu.owner if npu.several else None
         built = built_of(catalog, whole_bandwidth=has_whole_bandwidth(self.spec))
-        time = make_time(self.workloads.loops, Network(built, efficiency, owner))
+        time = make_time(self.workloads.loops, Network(built, efficiency, owner, beyond_domains(catalog)))
         training = self.workloads.training.figures(time.loops) if self.workloads.accelerators.trains else None
         tco, system = self.tco(), self.system(time.loops, kits_of(catalog))
         constraints = self.constraints(len(choices), catalog, tco) + port_constraints(catalog, len(choices))
@@ -413,6 +416,10 @@ class _Loader:
         structures = structures.select(time.fits(structures.npus))
         if not len(structures):
             raise self.fail(("workloads",), "no shape of the space can hold the process groups of every workload")
+        if time.keeps_inside and not time.tables:
+            structures = structures.select(time.fits(structures.npus, technology=structures.technology))
+            if not len(structures):
+                raise self.fail(("workloads",), f"no network of the space {HOLDS_TENSOR}")
         pricing = pricing_of(catalog, choices, self.spec.npus, structures, fractional=False)
         try:
             return pricing.feasible(structures, constraints)

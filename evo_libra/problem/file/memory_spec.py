@@ -18,7 +18,9 @@ else:
 class MemorySpec(StrictModel):
     """The share of an NPU's memory that plans may use, and the memory next to it."""
 
-    reserve: Annotated[float, Field(ge=0, lt=1)] = Field(
-        0.05, description="part of the capacity that stays free, for fragments and the framework"
+    reserve: Annotated[float, Field(ge=0, lt=1)] | None = Field(
+        None,
+        description="part of the capacity that stays free: 0.03 in training for fragments, next to the 1 GB of buffers "
+        "of steps; 0.05 where a workload is served, for fragments and the framework",
     )
     expansion: ExpansionSpec | None = Field(None, description="memory next to that of the NPUs, by figures")

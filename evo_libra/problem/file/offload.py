@@ -11,7 +11,7 @@ from evo_libra.errors import InputError
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.network.catalog.hosts import HostSpec, host_of, load_hosts
 from evo_libra.problem.file.hardware_spec import ExpansionSpec, SystemSpec
-from evo_libra.problem.file.training_spec import OptimizerSpec, ServerSpec
+from evo_libra.problem.file.training_spec import OptimizerSpec, ServerSpec, TrainingSpec
 from evo_libra.problem.time_models.registry import time_kind
 from evo_libra.workload.training.expansion import NO_EXPANSION, Expansion
 from evo_libra.workload.training.offload import Offload, OffloadHost, ParameterServer
@@ -56,18 +56,30 @@ def hosted(system: SystemSpec | None) -> HostSpec | None:
         return None
 
 
-def named_hosts(spec: OptimizerSpec, system: SystemSpec | None) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the hosts of the catalogue that places of an optimizer have their rates from, with their figures."""
-    if offload_of(spec, None) is None:
+def offloads_layers(spec: TrainingSpec) -> bool:
+    """Return whether activations of some layers wait in the memory of hosts in some plan."""
+    given = spec.offload_layers
+    return any(given) if isinstance(given, tuple) else bool(given)
+
+
+def named_hosts(spec: TrainingSpec, system: SystemSpec | None) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the hosts of the catalogue that what is offloaded has its rates from, with their figures."""
+    if offload_of(spec.optimizer, None, layers=offloads_layers(spec)) is None:
         return
-    for given in (None if system is None else system.host, None if spec.server is None else spec.server.host):
+    for given in (
+        None if system is None else system.host,
+        None if spec.optimizer.server is None else spec.optimizer.server.host,
+    ):
         if isinstance(given, str) and given in load_hosts():
             yield given, load_hosts()[given].model_dump(mode="json", exclude={"source", "sources"}, exclude_none=True)
 
 
-def offload_mistakes(spec: OptimizerSpec, system: SystemSpec | None, time: str) -> Iterator[tuple[KeyPath, str]]:
-    """Yield what the places of an optimizer lack: the key within a workload, and a sentence."""
-    places = places_of(spec)
+def offload_mistakes(training: TrainingSpec, system: SystemSpec | None, time: str) -> Iterator[tuple[KeyPath, str]]:
+    """Yield what the places of an optimizer and of activations lack: the key within a workload, and a sentence."""
+    spec, places = training.optimizer, places_of(training.optimizer)
+    if offloads_layers(training) and (hosted(system) is None or _host(hosted(system)) is None):
+        needed = ", ".join(NEEDED["host"])
+        yield ("training", "offload_layers"), f"layers wait in a host: the key `system.host` is needed, with {needed}"
     around = [place for place in places if place in ("host", "nvme")]
     if spec.checkpoints == "host" and not around:
         around = ["host"]
@@ -94,9 +106,16 @@ def _lacking(key: str, what: str, host: HostSpec, places: Sequence[str]) -> Iter
         yield (*_KEY, key), f"{what} has no {', '.join(lacking)}, which the optimizer in {' and '.join(places)} needs"
 
 
-def offload_of(spec: OptimizerSpec, host: HostSpec | None) -> Offload | None:
-    """Return what plans may move the optimizer to; None where it stays on the NPUs. There are no mistakes."""
-    if places_of(spec) == ("npu",) and spec.checkpoints == "npu":
+def offload_of(spec: OptimizerSpec, host: HostSpec | None, *, layers: bool = False) -> Offload | None:
+    """Return what plans may move the optimizer and activations to; None where they stay on the NPUs.
+
+    There are no mistakes.
+
+    Parameters
+    ----------
+    layers : whether the activations of some layers wait in hosts.
+    """
+    if places_of(spec) == ("npu",) and spec.checkpoints == "npu" and not layers:
         return None
     server = spec.server if "network" in places_of(spec) else None
     return Offload(_host(host), None if server is None else _server(server), spec.checkpoints == "host")

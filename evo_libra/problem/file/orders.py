@@ -123,6 +123,10 @@ class OrderLoader:
         name = self.book.products.systems[system].npu
         return self.file.instead.get(name) or accelerator(name)
 
+    def domain_of(self, npu: Accelerator) -> int:
+        """Return the NPUs in use of a system, which its scale-up network joins, of a pool by its name."""
+        return self.book.pools[self.book.names.index(npu.name)][2]
+
     @property
     def chips(self) -> tuple[Accelerator, ...]:
         """The accelerators of all systems of the orders, under their own names."""

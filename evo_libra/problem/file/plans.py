@@ -14,9 +14,11 @@ from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.problem.file.offload import places_of
 from evo_libra.problem.file.spec import WorkloadSpec
 from evo_libra.problem.file.training_spec import TrainingSpec
+from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.plans.plan_rules import plan_mistakes
 from evo_libra.workload.plans.plan_space import OpenPlans, PlanSpace, plan_table
-from evo_libra.workload.plans.plans import DEGREES, PLACEMENTS, RECOMPUTE, Plans, one_plan
+from evo_libra.workload.plans.plans import DEGREES, EVERY_LAYER, PLACEMENTS, SHARDED_WEIGHTS, Plans, one_plan
+from evo_libra.workload.plans.recomputation import lacking_modules, recompute_of
 from evo_libra.workload.training.advice import fitting_option
 from evo_libra.workload.training.memory import memory_on_npu
 from evo_libra.workload.training.training_setup import Setup
@@ -68,7 +70,7 @@ def choices_of(spec: WorkloadSpec, training: TrainingSpec) -> PlanChoices:
     recompute = values_of(training.recompute) or ()
     if training.attention == "fused" and "none" in recompute:
         # Fused attention computes its scores again anyway: selective recomputation is none.
-        recompute = tuple(name for name in recompute if name != "selective")
+        recompute = tuple(name for name in recompute if name not in ("selective", "core_attn"))
     orders = training.order if isinstance(training.order[0], tuple) else (training.order,)
     return PlanChoices(
         degrees={name: values_of(given.get(name, 1)) for name in DEGREES if name != "dp"},
@@ -76,17 +78,26 @@ def choices_of(spec: WorkloadSpec, training: TrainingSpec) -> PlanChoices:
         options={
             "micro_batch": values_of(training.micro_batch),
             "zero": values_of(training.zero),
-            "recompute": tuple(RECOMPUTE.index(name) for name in recompute),
+            "recompute": tuple(dict.fromkeys(map(recompute_of, recompute))),
+            "offloaded": tuple(EVERY_LAYER if one == "all" else one for one in values_of(training.offload_layers)),
             "optimizer": tuple(PLACEMENTS.index(place) for place in places_of(training.optimizer)),
         },
         flags={
             "sequence_parallel": (None,) if split == "auto" else values_of(split),
-            "overlap_tp": values_of(overlap.tp), "overlap_pp": values_of(overlap.pp),
+            "overlap_tp": _tensor_overlaps(training),
+            "overlap_pp": values_of(overlap.pp),
             "overlap_dp": values_of(overlap.dp),
+            "reshard": values_of(training.reshard),
         },
         orders=tuple(tuple(map(str, order)) for order in orders),
         precisions=values_of(training.precision) or (),
     )  # fmt: skip
+
+
+def _tensor_overlaps(training: TrainingSpec) -> tuple[bool, ...]:
+    """Return the values of the overlap; a group that may leave its domain also has plans without."""
+    without = (False,) if training.tp_domain == "any" else ()
+    return tuple(dict.fromkeys((*values_of(training.overlap.tp), *without)))
 
 
 def values_of(given: Any) -> Any:  # noqa: ANN401 - any value of the schema
@@ -110,7 +121,7 @@ def table_of(
     space = PlanSpace(
         npus[0], **degrees, micro_batch=choices.options["micro_batch"], dp=choices.dp,
         zero=choices.options["zero"] or (), recompute=choices.options["recompute"] or (),
-        optimizer=choices.options["optimizer"] or (),
+        optimizer=choices.options["optimizer"] or (), offloaded=choices.options["offloaded"] or (),
     )  # fmt: skip
     found = OpenPlans(setups, space, choices.flags, choices.orders, tuple(npus))
     return plan_table(name, found, training_tokens=training_tokens, capacities=capacities)
@@ -189,6 +200,15 @@ def recommender_mistakes(training: TrainingSpec, degrees: Mapping[str, Any]) -> 
             yield ("parallelism", group), f"found {degree}; all NPUs share a recommendation model's tables and batch"
 
 
+def memory_mistakes(model: Decoder, choices: PlanChoices) -> Iterator[tuple[KeyPath, str]]:
+    """Yield modules that run again and that the model has not, and weights that stay whole where none are sharded."""
+    for message in lacking_modules(model, choices.options["recompute"] or ()):
+        yield ("training", "recompute"), message
+    if choices.flags["reshard"] == (False,) and SHARDED_WEIGHTS not in (choices.options["zero"] or ()):
+        message = f"found false; only zero {SHARDED_WEIGHTS} shards weights, and the file has no such plan"
+        yield ("training", "reshard"), message
+
+
 def place_of(key: str) -> KeyPath:
     """Return where the option of a plan stands in a workload."""
     return ("training", key) if key in TrainingSpec.model_fields else ("parallelism", key)
@@ -201,6 +221,16 @@ def layer_key_mistakes(spec: WorkloadSpec, what: str = "a training step") -> Ite
     for key in _LAYER_KEYS:
         if getattr(spec, key) is not None:
             yield (key,), f"{what} computes its times from the problem's `npu`; leave this key out"
+
+
+def overlap_mistakes(training: TrainingSpec, setups: Sequence[Setup]) -> Iterator[tuple[KeyPath, str]]:
+    """Yield an overlap that the software lacks."""
+    stack = setups[0].stack
+    if True in values_of(training.overlap.tp) and stack.hides_tensor == 0.0:
+        message = (
+            f"found true; {stack.name} has no kernels that overlap tensor parallelism; leave this key out, or name "
+        )
+        yield ("training", "overlap", "tp"), f"{message}another `stack`"
 
 
 def kernel_mistakes(npu: Accelerator, training: TrainingSpec, precision: str) -> Iterator[tuple[KeyPath, str]]:

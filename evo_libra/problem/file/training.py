@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -18,14 +18,23 @@ from evo_libra.network.catalog.hosts import HostSpec
 from evo_libra.problem.figures import TrainingFigures
 from evo_libra.problem.file.accelerators import AcceleratorLoader
 from evo_libra.problem.file.mistakes import Gather, ProblemFile
-from evo_libra.problem.file.offload import expansions_of_file, hosted, named_hosts, offload_mistakes, offload_of
+from evo_libra.problem.file.offload import (
+    expansions_of_file,
+    hosted,
+    named_hosts,
+    offload_mistakes,
+    offload_of,
+    offloads_layers,
+)
 from evo_libra.problem.file.plans import (
     PlanChoices,
     batches_of,
     choices_of,
     kernel_mistakes,
     layer_key_mistakes,
+    memory_mistakes,
     nearest,
+    overlap_mistakes,
     place_of,
     recommender_mistakes,
     table_of,
@@ -41,7 +50,7 @@ from evo_libra.workload.models.decoder import Decoder, decoder_of, load_decoders
 from evo_libra.workload.models.generic import generic_model
 from evo_libra.workload.models.hugging_face import Configuration, read_configuration
 from evo_libra.workload.models.recommender import Recommender, load_recommenders, recommender_of, trainable_recommenders
-from evo_libra.workload.models.stacks import STACKS
+from evo_libra.workload.models.stacks import stack_of
 from evo_libra.workload.parallelism import complete_degrees
 from evo_libra.workload.plans.plan_rules import plan_mistakes
 from evo_libra.workload.training.recommender_step import RecommenderSetup
@@ -56,12 +65,16 @@ _BYTES = {"bf16": 2, "fp32": 4}
 
 
 class TrainingLoader:
-    """Reads the training steps of a problem file."""
+    """Reads the training steps of a problem file.
+
+    Of a file that asks for a design, `domains` are the most NPUs of a scale-up domain around each accelerator.
+    """
 
     def __init__(self, file: ProblemFile, accelerators: AcceleratorLoader) -> None:
         self.file, self.source, self.folder, self.spec, self.fail = file, file.source, file.folder, file.spec, file.fail
         self.accelerators = accelerators
         self._configurations: dict[str, Configuration] = {}
+        self.domains: Mapping[str, int | None] = {}
 
     def _configuration(self, file: str) -> Configuration:
         """Return a file of Hugging Face, which is read once."""
@@ -86,8 +99,8 @@ class TrainingLoader:
         models = {name: known[name].figures() for name in named if name is not None}
         generic = [generic_model(spec.dense, spec.moe) for spec in whole]
         models |= {model.name: model.figures() for model in generic if model is not None}
-        optimizers = [spec.training.optimizer for spec in whole if spec.training is not None]
-        hosts = dict(named for optimizer in optimizers for named in named_hosts(optimizer, self.spec.system))
+        steps = [spec.training for spec in whole if spec.training is not None]
+        hosts = dict(named for step in steps for named in named_hosts(step, self.spec.system))
         more = {"trained_models": models, "hosts": hosts}
         return {key: figures for key, figures in more.items() if figures}
 
@@ -141,7 +154,8 @@ class TrainingLoader:
         if not training.overlap.embedding:
             message = "a language model sends nothing of this kind; leave this key out"
             found.mistakes.append(self._mistake(path, ("training", "overlap", "embedding"), message))
-        lacking = list(offload_mistakes(training.optimizer, self.spec.system, time_spec(self.spec).model))
+        found.mistakes += [self._mistake(path, *one) for one in memory_mistakes(model, choices)]
+        lacking = list(offload_mistakes(training, self.spec.system, time_spec(self.spec).model))
         found.mistakes += [self._mistake(path, *one) for one in lacking]
         if lacking:
             raise InputError(found.mistakes)
@@ -151,6 +165,7 @@ class TrainingLoader:
             for one in with_precision(self._setup(model, npu, training), choices.precisions)
             for batch in batches_of(training, count)
         ]
+        found.mistakes += [self._mistake(path, *one) for one in overlap_mistakes(training, setups)]
         if choices.open or len(self.accelerators.npus) > 1 or len(setups[0].expansions) > 1:
             found.check()
             return self._table(path, name, choices, tuple(setups), training)
@@ -275,8 +290,9 @@ class TrainingLoader:
     def _setup(self, model: Decoder, npu: Accelerator, training: TrainingSpec) -> Setup:
         found = _setup(model, npu, training, hosted(self.spec.system))
         expansions = expansions_of_file(self.spec.memory.expansion)
-        usable = (1.0 - self.spec.memory.reserve) * npu.memory_capacity if expansions else math.inf
-        return replace(found, expansions=expansions, usable=usable)
+        usable = (1.0 - self.accelerators.reserve) * npu.memory_capacity if expansions else math.inf
+        domain = self.domains.get(npu.name) if self.file.orders is None else self.file.orders.domain_of(npu)
+        return replace(found, expansions=expansions, usable=usable, domain=domain)
 
     def _replicas(self, path: KeyPath, choices: PlanChoices) -> int:
         """Return the replicas of a plan that leaves nothing open."""
@@ -300,10 +316,13 @@ def _setup(model: Decoder, npu: Accelerator, training: TrainingSpec, host: HostS
         fused_attention=training.attention == "fused",
         balanced=training.balanced,
         uneven=training.uneven,
-        stack=STACKS[training.stack],
+        stack=stack_of(training.stack, npu.generation),
+        tensor_anywhere=training.tp_domain == "any",
+        jitter=training.jitter,
         dropout=training.dropout,
         half_message=max(half, default=0.0),
-        offload=offload_of(training.optimizer, host),
+        offload=offload_of(training.optimizer, host, layers=offloads_layers(training)),
+        loss=training.loss,
     )
 
 

@@ -11,9 +11,11 @@ from evo_libra.files.source import StrictModel
 from evo_libra.network.catalog.hosts import HostSpec, Positive
 from evo_libra.workload.layers.generators import DlrmSpec, MoeSpec, TableSpec, TransformerSpec
 from evo_libra.workload.models.decoder_spec import DecoderSpec
+from evo_libra.workload.models.losses import LOSSES
 from evo_libra.workload.models.recommender import RecommenderSpec
-from evo_libra.workload.models.stacks import STACKS
-from evo_libra.workload.plans.plans import PLACEMENTS, RECOMPUTE
+from evo_libra.workload.models.stacks import NEWEST, STACKS
+from evo_libra.workload.plans.plans import PLACEMENTS
+from evo_libra.workload.plans.recomputation import recompute_of
 
 
 class DecoderGeneratorSpec(DecoderSpec):
@@ -48,14 +50,21 @@ def _every_group(order: GroupOrder) -> GroupOrder:
 if TYPE_CHECKING:
     StackName: TypeAlias = str
     Place: TypeAlias = str
-    Recompute: TypeAlias = str
+    Loss: TypeAlias = str
 else:
-    StackName = Literal[tuple(name for name, stack in STACKS.items() if stack.ring_efficiency is None)]
-    Place, Recompute = Literal[PLACEMENTS], Literal[RECOMPUTE]
+    StackName = Literal[NEWEST, *(name for name, stack in STACKS.items() if stack.ring_efficiency is None)]
+    Place, Loss = Literal[PLACEMENTS], Literal[tuple(LOSSES)]
 
 
+def _recomputable(text: str) -> str:
+    recompute_of(text)
+    return text
+
+
+Recompute = Annotated[str, AfterValidator(_recomputable)]
 Order = Annotated[GroupOrder, Field(min_length=4, max_length=4), AfterValidator(_every_group)]
 Precision = Literal["bf16", "fp8", "mxfp8"]
+OffloadedLayers = Annotated[int, Field(ge=0, le=10**5)] | Literal["all"]
 Zero = Annotated[int, Field(ge=0, le=3)]
 
 
@@ -118,21 +127,44 @@ class TrainingSpec(StrictModel):
     gradients: Literal["bf16", "fp32"] = Field("fp32", description="of accumulated gradients")
     recompute: Recompute | Some[Recompute] = Field(
         "none",
-        description="what of the forward pass runs again in the backward pass; selective is attention, where fused "
-        "attention runs again what it needs in any case, so that there it is none",
+        description="what of the forward pass runs again in the backward pass: none, full, selective-op (PyTorch's: "
+        "all but attention and every second product), or modules that a plus sign joins: layernorm, mlp, mlp_act (its "
+        "activation), moe, moe_act, mla_up_proj, and core_attn or selective, which is none with fused attention",
     )
     sequence_parallel: Literal["auto"] | bool | Some[bool] = Field(
         "auto",
         description="whether element-wise work is split over the tensor parallel group, which takes a sequence that "
         "tp x cp divides; auto where there is such a group",
     )
+    offload_layers: OffloadedLayers | Some[OffloadedLayers] = Field(
+        0,
+        description="layers of each stage, or all, whose activations wait in the memory of the hosts of `system`, as "
+        "Megatron's cpu_offloading_num_layers says; they go and come over the host's link alongside the passes",
+    )
     zero: Zero | Some[Zero] = Field(
-        1, description="ZeRO's stage: states are sharded from 1 on, gradients from 2 on, weights with 3"
+        1,
+        description="ZeRO's stage: states are sharded from 1 on, gradients from 2 on, which microbatches scatter, "
+        "weights with 3",
+    )
+    reshard: bool | Some[bool] = Field(
+        default=True,
+        description="with zero 3, whether weights are sharded again after the forward pass, and gathered for the "
+        "backward one; otherwise they stay whole, in a pipeline for all microbatches of a step",
     )
     optimizer: OptimizerSpec = Field(OptimizerSpec(), description="where the optimizer and its states are")
     attention: Literal["fused", "unfused"] = Field("fused", description="fused attention never stores its scores")
     dropout: bool = Field(default=False, description="whether masks of dropout are stored")
-    stack: StackName = Field("any", description="training software, whose measured factors count")
+    loss: Loss | None = Field(
+        None,
+        description="kind of loss, which decides the bytes of a logit: 14 unfused (PyTorch's cross-entropy), 8 "
+        "vocabulary-parallel (Megatron's), 5.5 chunked, 4 fused in place, 0 fused with the head; that of the stack, "
+        "vocabulary-parallel, where there is none",
+    )
+    stack: StackName = Field(
+        "newest",
+        description="training software, whose measured figures of the NPU's generation count; newest is the latest one "
+        "with rows of the generation, any hides and computes as well as the plan allows",
+    )
     overlap: OverlapSpec = Field(OverlapSpec(), description="which communication runs alongside compute")
     balanced: bool = Field(
         default=False,
@@ -142,6 +174,16 @@ class TrainingSpec(StrictModel):
     uneven: bool = Field(
         default=False,
         description="whether pp need not divide the layers; the longest stage sets the pace, and vp divides its layers",
+    )
+    jitter: Annotated[float, Field(ge=0, le=0.1)] = Field(
+        0.0,
+        description="share of a step that each doubling of the NPUs adds from 8 on, as the slowest one sets the pace; "
+        "0.004 was measured in fp8 on 64 to 2,048 H100 (DGX Cloud, 2025), nearly none in bf16",
+    )
+    tp_domain: Literal["scale-up", "any"] = Field(
+        "scale-up",
+        description="what holds a tensor parallel group: a scale-up domain, whose NPUs load and store from each other; "
+        "any lets it leave the domain, and then nothing of its traffic overlaps",
     )
     order: Order | Some[Order] = Field(
         ("tp", "cp", "dp", "pp"), description="how the process groups lie on the network, the innermost first"

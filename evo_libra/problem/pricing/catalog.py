@@ -16,6 +16,7 @@ from evo_libra.network.bill import fits
 from evo_libra.network.blocks import Kit, PricedBlock
 from evo_libra.network.blocks.fat_tree import FAMILIES, Ratios, oversubscribed
 from evo_libra.network.blocks.registry import BLOCK_NAMES
+from evo_libra.network.blocks.scale_out import ScaleOutKit
 from evo_libra.network.catalog.parts import PartsCatalog
 from evo_libra.network.catalog.technologies import Catalog, Technology, part_prices
 from evo_libra.problem.constraint_parser import parse_constraint
@@ -47,6 +48,18 @@ class KitTechnology(Technology):
     def _permitted(self) -> dict[tuple[int, int], bool]:
         assert self.kit is not None, "only kits are kits"  # noqa: S101 - internal error
         return _permitted(self.kit)
+
+    @property
+    def scale_out(self) -> bool:
+        """Whether it has NICs, or is the network around systems of an order."""
+        return self.kit is not None and (self.kit.nic is not None or isinstance(self.kit, ScaleOutKit))
+
+    @property
+    def domain_limit(self) -> int | None:
+        """The largest domain that is sold, or else that the technology reaches."""
+        if self.kit is None:
+            return None
+        return self.kit.domain_size if self.kit.domains is None else max(self.kit.domains)
 
     @property
     def one_domain(self) -> bool:

@@ -76,7 +76,7 @@ class AstraTime(TimeModel):
         sent = [(channel, channel[2]) for channel in self.channels]
         found = {channel: self.message_seconds(load, designs) for channel, load in sent if isinstance(load, Message)}
         if self.tables:
-            placed = self.placed(designs.npus, designs.plan)
+            placed = self.placed(designs.npus, designs.plan, designs.technology)
             for runs in self._alike:
                 found.update(self._together(runs, placed, designs))
             return found
@@ -88,14 +88,14 @@ class AstraTime(TimeModel):
     def _sent_by_all(
         self, runs: Mapping[Collective | NextStage, Sequence[Channel]], figures: FloatArray, designs: Population
     ) -> dict[Channel, FloatArray]:
-        """Return (n,) seconds of one operation of each of c channels that all designs send, from (5, d, c, n) figures.
+        """Return (n,) seconds of one operation of each of c channels that all designs send, from (6, d, c, n) figures.
 
         All are timed together, as in `_together`.
         """
         channels, count = _in_turn(runs), len(designs)
         figures = _joined(figures)
         extent, stride = figures[:2].astype(np.int64)
-        size = np.repeat([bytes_of(load) for _, _, load in channels], count)
+        size = np.repeat([bytes_of(load) for _, _, load in channels], count) * figures[5, 0]
         parts = dict(zip(runs, _slices([len(mine) * count for mine in runs.values()]), strict=True))
         every = designs.select(np.tile(np.arange(count), len(channels)))
         share, latencies = (figures[2], (figures[3], figures[4])) if self.kits else (None, None)
@@ -135,13 +135,9 @@ class AstraTime(TimeModel):
         found = {channel: np.zeros(len(designs)) for channel in channels}
         if not len(size):
             return found
-        lie = [placed[layout, group] for layout, group, _ in channels]
-        extent, stride = (
-            np.concatenate(
-                [columns(getattr(one, name), mine) for one, (_, mine) in zip(lie, sent, strict=True)], axis=1
-            )
-            for name in ("extent", "stride")
-        )
+        lie = [placed[channel[:2]].select(mine) for channel, (_, mine) in zip(channels, sent, strict=True)]
+        extent, stride = (np.concatenate([getattr(one, name) for one in lie], axis=1) for name in ("extent", "stride"))
+        size = size * np.concatenate([np.broadcast_to(one.share, one.extent.shape[1]) for one in lie])
         borders = _slices([len(mine) for _, mine in sent])
         each = [borders[places] for places in _slices([len(mine) for mine in runs.values()])]
         parts = {what: slice(mine[0].start, mine[-1].stop) for what, mine in zip(runs, each, strict=True)}
@@ -242,18 +238,19 @@ class AstraTime(TimeModel):
         return by_block(self.kits, self.kin, technology, placed=placed, npus=npus, of=of) if self.kits else None
 
     def traffic(self, npus: IntArray, technology: IntArray, plan: IntArray | None = None) -> FloatArray:
-        """Return (5, d, c, n) figures of the groups of channels, and of links, that bandwidths do not change.
+        """Return (6, d, c, n) figures of the groups of channels, and of links, that bandwidths do not change.
 
         These are how many NPUs of a dimension belong to a group and how far apart they are, the share of the bandwidth
-        that it gets, and the latencies of a link and below the leaf switches in ns. Channels are in the order in which
-        `_alike` has them. If plans are open there are none, as few designs send what a channel does.
+        that it gets, the latencies of a link and below the leaf switches in ns, and the share of its bytes. Channels
+        are in the order in which `_alike` has them. If plans are open there are none, as few designs send what a
+        channel does.
         """
         channels = [channel for runs in self._alike for channel in _in_turn(runs)]
         if self.tables or not channels:
             return np.empty((0, *npus.shape))
-        placed = self.placed(npus, plan)
+        placed = self.placed(npus, plan, technology)
         lie = [placed[layout, group] for layout, group, _ in channels]
-        found = np.empty((5, len(npus), len(channels), npus.shape[1]))
+        found = np.empty((6, len(npus), len(channels), npus.shape[1]))
         found[0], found[1] = (np.stack([getattr(one, name) for one in lie], axis=1) for name in ("extent", "stride"))
         for runs, places in zip(self._alike, self._places, strict=True):
             mine, count = Placement(*_joined(found[:2, :, places]).astype(np.int64)), places.stop - places.start
@@ -262,6 +259,7 @@ class AstraTime(TimeModel):
             found[2, :, places] = 1.0 if share is None else share.reshape(len(npus), count, -1)
         link, leaf = self.collectives.latencies(npus, technology)
         found[3], found[4] = link[:, None], leaf[:, None]
+        found[5] = np.stack([np.broadcast_to(one.share, npus.shape) for one in lie], axis=1)
         return found
 
 

@@ -29,7 +29,7 @@ from evo_libra.problem.time_models.placement import Operation, Placement
 from evo_libra.problem.time_models.registry import Loops, Network, TimeKind
 from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.workload.layers.iteration_time import Load, Merging, Message, Overlap
-from evo_libra.workload.parallelism import offsets
+from evo_libra.workload.parallelism import BEYOND, offsets
 
 if TYPE_CHECKING:
     from evo_libra.timing.fidelity import Fidelity
@@ -67,9 +67,17 @@ class LibraTime(TimeModel):
 
     def traffic(self, npus: IntArray, technology: IntArray, plan: IntArray | None = None) -> FloatArray:
         """Return the bytes; a group that gets a share of the bandwidth counts as if it sent as many more."""
-        placed = self.placed(npus, plan)
-        rows = [self._traffic(load, placed[layout, group], npus, technology) for layout, group, load in self.channels]
-        return np.array(rows).reshape(len(rows), *npus.shape)
+        placed, outside = self.placed(npus, plan), self.outside(technology)
+        rows: dict[Channel, FloatArray] = {}
+        for channel in self.channels:
+            layout, name, load = channel
+            whole = layout, name.removesuffix(BEYOND), load
+            if whole not in rows:
+                rows[whole] = self._traffic(load, placed[layout, name], npus, technology)
+            if channel not in rows:
+                # Of the group as a whole each dimension carries as many bytes.
+                rows[channel] = np.zeros(npus.shape) if outside is None else np.where(outside, rows[whole], 0.0)
+        return np.array([rows[channel] for channel in self.channels]).reshape(len(self.channels), *npus.shape)
 
     def _traffic(self, load: Load, placed: Placement, npus: IntArray, technology: IntArray) -> FloatArray:
         if isinstance(load, Message):

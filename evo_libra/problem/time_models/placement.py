@@ -15,7 +15,7 @@ from evo_libra.network.blocks import Kit, PricedBlock
 from evo_libra.network.blocks.block import Block
 from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.problem.time_models.loops import OPEN, Channel
-from evo_libra.workload.parallelism import ALL, MEMBER, Layout, lay_groups, parts_of
+from evo_libra.workload.parallelism import ALL, BEYOND, MEMBER, Layout, lay_groups, parts_of
 
 if TYPE_CHECKING:
     from evo_libra.workload.plans.placement import Placed
@@ -28,10 +28,27 @@ Operation = Collective | Dispatch | NextStage | PushPull
 
 @dataclass(frozen=True)
 class Placement:
-    """Placement of the process groups of a kind: (d, n) NPUs of a dimension in a group, and their distance."""
+    """Placement of the process groups of a kind.
+
+    Attributes
+    ----------
+    extent, stride : (d, n) NPUs of a dimension in a group, and their distance.
+    share : (n,) or 1 the part of a group's bytes that goes there.
+    """
 
     extent: IntArray
     stride: IntArray
+    share: FloatArray | float = 1.0
+
+    def select(self, which: IntArray) -> Placement:
+        """Return the placement in some designs."""
+        share = self.share if isinstance(self.share, float) else columns(self.share, which)
+        return Placement(columns(self.extent, which), columns(self.stride, which), share)
+
+    def beyond(self, outside: BoolArray) -> Placement:
+        """Return what lies in the (d, n) dimensions outside of domains: parts that the NPUs of a domain share out."""
+        inside = np.where(outside, 1, self.extent).prod(axis=0)
+        return Placement(np.where(outside, self.extent, 1), self.stride, 1.0 / inside)
 
 
 Figure = Callable[[Block, IntArray, IntArray, IntArray], FloatArray]
@@ -112,25 +129,36 @@ def placed_plans(table: PlanTable, npus: IntArray, plan: IntArray) -> tuple[dict
 
 
 def placed_channels(
-    channels: Iterable[Channel], npus: IntArray, tables: Sequence[PlanTable], plan: IntArray | None
+    channels: Iterable[Channel],
+    npus: IntArray,
+    tables: Sequence[PlanTable],
+    plan: IntArray | None,
+    outside: BoolArray | None = None,
 ) -> dict[tuple[Layout, str], Placement]:
-    """Return where the group of each channel lies on (d, n) dimensions, and all NPUs together."""
+    """Return where the group of each channel lies on (d, n) dimensions, and all NPUs together.
+
+    Parameters
+    ----------
+    outside : (d, n) which dimensions are beyond scale-up domains; None where that is not known, and groups are whole.
+    """
     found: dict[tuple[Layout, str], Placement] = {((), ALL): Placement(npus, np.ones_like(npus))}
     laid = dict[Layout, IntArray]()
     of_plans: dict[Layout, dict[str, Placed]] = {}
-    for layout, group, _ in channels:
-        if group == ALL or (layout, group) in found:
+    for layout, name, _ in channels:
+        if name == ALL or (layout, name) in found:
             continue
+        group = name.removesuffix(BEYOND)
         if layout[0][0] == OPEN:
             if layout not in of_plans:
                 assert plan is not None, "designs have plans where some are open"  # noqa: S101 - internal error
                 place = layout[0][1]
                 of_plans[layout] = placed_plans(tables[place], npus, plan[place])[0]
-            found[layout, group] = Placement(*of_plans[layout][group])
-            continue
-        if layout not in laid:
-            laid[layout] = lay_groups(npus, np.array([degree for _, degree in layout]))[0]
-        found[layout, group] = _joined(layout, group, laid[layout])
+            placed = Placement(*of_plans[layout][group])
+        else:
+            if layout not in laid:
+                laid[layout] = lay_groups(npus, np.array([degree for _, degree in layout]))[0]
+            placed = _joined(layout, group, laid[layout])
+        found[layout, name] = placed if name == group or outside is None else placed.beyond(outside)
     return found
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.errors import InputError, unknown
 from evo_libra.installed import entry_points_of
 from evo_libra.network.blocks import Kit, PricedBlock
@@ -30,6 +30,7 @@ class Network(NamedTuple):
     kits: tuple[Kit | PricedBlock, ...]
     efficiency: FloatArray | None
     owner: IntArray | None
+    beyond: BoolArray | None = None
 
 
 class Loops(Protocol):

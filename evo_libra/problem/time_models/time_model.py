@@ -39,6 +39,7 @@ from evo_libra.timing.quirks import Warned
 from evo_libra.timing.schedule_choices import NoSchedules, Schedules
 from evo_libra.workload.layers.iteration_time import Message
 from evo_libra.workload.parallelism import Layout, lay_groups, offsets
+from evo_libra.workload.training.races import TENSOR
 
 if TYPE_CHECKING:
     from evo_libra.timing.fidelity import Fidelity
@@ -52,13 +53,15 @@ class TimeModel(ABC):
     The kits name the block of each technology. Without any, every group has all the bandwidth of its NPUs, as in
     LIBRA. The efficiency is (t,) the part of the bandwidth of each technology that traffic reaches, at most 1; None
     where it reaches all. The owner is (t,) the
-    accelerator of each technology, where a problem has several to choose from.
+    accelerator of each technology, where a problem has several to choose from. Beyond is (t,) whether a technology is
+    one of NICs, outside of scale-up domains; None where none is.
     """
 
     loops: tuple[WeightedLoop, ...]
     kits: tuple[Kit | PricedBlock, ...] = ()
     efficiency: FloatArray | None = None
     owner: IntArray | None = None
+    beyond: BoolArray | None = None
 
     @cached_property
     def channels(self) -> tuple[Channel, ...]:
@@ -150,7 +153,8 @@ class TimeModel(ABC):
         technology = np.arange(len(kits)) // len(BLOCKS)
         efficiency = None if self.efficiency is None else self.efficiency[technology]
         owner = None if self.owner is None else self.owner[technology]
-        return replace(self, kits=kits, efficiency=efficiency, owner=owner)
+        beyond = None if self.beyond is None else self.beyond[technology]
+        return replace(self, kits=kits, efficiency=efficiency, owner=owner, beyond=beyond)
 
     def with_switch_latency(self, technology: int, latency: float) -> Self:  # noqa: ARG002 - some models need it
         """Return the time model in which passing a switch of a technology takes some seconds, if latency counts."""
@@ -165,7 +169,7 @@ class TimeModel(ABC):
 
         Here the channels are single operations and messages, as `Merging.NONE` compiles them, one after the other.
         """
-        placed = self.placed(designs.npus, designs.plan)
+        placed = self.placed(designs.npus, designs.plan, designs.technology)
         return {channel: self._operation_times(channel, placed, designs) for channel in self.channels}
 
     def _operation_times(
@@ -177,8 +181,8 @@ class TimeModel(ABC):
             return self.message_seconds(load, designs)
         (size, sending), where = sent_by(channel, designs), placed[layout, group]
         found, some = np.zeros(len(designs)), designs.select(sending)
-        mine = Placement(columns(where.extent, sending), columns(where.stride, sending))
-        found[sending] = self.seconds(operation_of(load), size, mine, some)
+        mine = where.select(sending)
+        found[sending] = self.seconds(operation_of(load), size * mine.share, mine, some)
         return found
 
     def message_seconds(self, message: Message, designs: Population) -> FloatArray:
@@ -241,28 +245,61 @@ class TimeModel(ABC):
     def fits(self, npus: IntArray, plan: IntArray | None = None, technology: IntArray | None = None) -> BoolArray:
         """Return (n,) whether (d, n) dimensions can hold every process group, under (w, n) plans if there are some.
 
-        Plans are those of an accelerator: with (d, n) technologies, of the one that the networks are wired for. If
-        the technology of the innermost dimension is -1, that is still open.
+        Plans are those of an accelerator: with (d, n) technologies, of the one that the networks are wired for. Then
+        tensor parallel groups stay inside scale-up domains, too. A technology of -1 is still open.
         """
         fits = np.ones(npus.shape[1], dtype=np.bool_)
         for layout in {layout for loop in self.loops for layout in loop.layouts.values()}:
             if layout and layout[0][0] == OPEN:
                 continue
-            fits &= lay_groups(npus, np.array([degree for _, degree in layout], dtype=np.int64))[1]
+            laid, held = lay_groups(npus, np.array([degree for _, degree in layout], dtype=np.int64))
+            fits &= held
+            if any(loop.workload.keeps_inside.any() and loop.layouts[TENSOR] == layout for loop in self.loops):
+                fits &= self._inside(laid[[group for group, _ in layout].index(TENSOR)], technology)
         for place, mine in enumerate(plan if plan is not None else ()):
-            fits &= self.holds(npus, mine, place)
+            fits &= self.holds(npus, mine, place, technology)
         if self.owner is not None and technology is not None and plan is not None:
             for table, mine in zip(self.tables, plan, strict=True):
                 fits &= (technology[0] < 0) | (self.owner[technology[0]] == columns(table.npu, mine))
         return fits
 
-    def holds(self, npus: IntArray, plan: IntArray, place: int) -> BoolArray:
-        """Return (n,) whether (d, n) dimensions can hold the groups of one table under (n,) plans of it."""
-        return placed_plans(self.tables[place], npus, plan)[1]
+    def holds(self, npus: IntArray, plan: IntArray, place: int, technology: IntArray | None = None) -> BoolArray:
+        """Return (n,) whether (d, n) dimensions can hold the groups of one table under (n,) plans of it.
 
-    def placed(self, npus: IntArray, plan: IntArray | None = None) -> dict[tuple[Layout, str], Placement]:
-        """Return where each process group lies on (d, n) dimensions, and all NPUs together."""
-        return placed_channels(self.channels, npus, self.tables, plan)
+        With (d, n) technologies, tensor parallel groups also stay inside scale-up domains under plans that need that.
+        """
+        table = self.tables[place]
+        groups, fits = placed_plans(table, npus, plan)
+        if not table.keeps_inside.any():
+            return fits
+        return np.asarray(fits & (self._inside(groups[TENSOR][0], technology) | ~columns(table.keeps_inside, plan)))
+
+    def _inside(self, extent: IntArray, technology: IntArray | None) -> BoolArray:
+        """Return (n,) whether groups of (d, n) NPUs of a dimension stay inside scale-up domains, as far as is known."""
+        outside = None if technology is None else self.outside(technology)
+        if outside is None:
+            return np.ones(extent.shape[1], dtype=np.bool_)
+        return np.asarray(~(outside & (extent > 1)).any(axis=0))
+
+    @cached_property
+    def keeps_inside(self) -> bool:
+        """Whether some plan must keep a tensor parallel group inside a scale-up domain, and domains may have ends."""
+        ends = self.beyond is not None and bool(self.beyond.any())
+        return ends and any(loop.workload.keeps_inside.any() for loop in self.loops)
+
+    def outside(self, technology: IntArray) -> BoolArray | None:
+        """Return (d, n) which dimensions are beyond scale-up domains; one of technology -1, which is open, is not."""
+        return None if self.beyond is None else (technology >= 0) & self.beyond[technology]
+
+    def placed(
+        self, npus: IntArray, plan: IntArray | None = None, technology: IntArray | None = None
+    ) -> dict[tuple[Layout, str], Placement]:
+        """Return where each process group lies on (d, n) dimensions, and all NPUs together.
+
+        Without technologies, parts of groups that lie beyond domains are the whole groups.
+        """
+        outside = None if technology is None else self.outside(technology)
+        return placed_channels(self.channels, npus, self.tables, plan, outside)
 
     def workload_times(self, designs: Population, traffic: FloatArray | None = None) -> list[FloatArray]:
         """Return (n,) seconds of each workload; the parameters are those of `channel_times`."""

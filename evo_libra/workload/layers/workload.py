@@ -9,7 +9,9 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from evo_libra.arrays import FloatArray
+import numpy as np
+
+from evo_libra.arrays import BoolArray, FloatArray
 from evo_libra.collective import Collective, Dispatch, NextStage, PushPull, SizedCollective
 from evo_libra.workload.parallelism import ALL
 
@@ -153,6 +155,11 @@ class WorkloadKind:
     def every_plan(self) -> Plans | None:
         """The plans of a model as a whole, be it one."""
         return None
+
+    @property
+    def keeps_inside(self) -> BoolArray:
+        """(p,) or (1,) whether the tensor parallel group must stay inside a scale-up domain under each plan."""
+        return np.zeros(1, dtype=np.bool_)
 
     @property
     def total_memory(self) -> float:

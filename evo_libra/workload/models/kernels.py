@@ -61,6 +61,8 @@ class Kernels:
     memory_factor : memory bandwidth of element-wise kernels over the data sheet's.
     gradient_bytes : of an accumulated gradient of a weight, which a product reads and writes.
     weight_bytes : of a weight that a forward pass reads; None for those of the products' precision.
+    attention_factor : rate of fused attention over that of the accelerator's constants.
+    quantisation_factor : bytes that quantising an input moves, over those of the accelerator's constants.
     """
 
     accelerator: Accelerator
@@ -68,6 +70,8 @@ class Kernels:
     memory_factor: float
     gradient_bytes: int
     weight_bytes: float | None = None
+    attention_factor: float = 1.0
+    quantisation_factor: float = 1.0
 
     def product(self, m: Array, n: Array, k: Array, precision: str) -> Product:
         """Return the time of a product and its gradients: the longer of FLOP and bytes, and a fixed time.
@@ -79,7 +83,7 @@ class Kernels:
         activations, outputs, weights = m * k, m * n, k * n
         constants = self.accelerator.gemm_constants(precision)
         read = one if self.weight_bytes is None else self.weight_bytes
-        quantised = constants.quantisation / self.accelerator.memory_bandwidth
+        quantised = self.quantisation_factor * constants.quantisation / self.accelerator.memory_bandwidth
 
         def time(*moved: Array) -> FloatArray:
             return np.asarray(np.maximum(work, self.moved(sum(moved))) + constants.fixed)
@@ -100,7 +104,7 @@ class Kernels:
         The backward pass computes the scores again: it has 2.5 times the FLOP.
         """
         constants = self.accelerator.attention_constants()
-        rate = self.accelerator.peak_rate("bf16") * constants.share(sequence)
+        rate = self.attention_factor * self.accelerator.peak_rate("bf16") * constants.share(sequence)
         fixed = self.accelerator.gemm_constants("bf16").fixed
         return np.asarray(work / rate + fixed), np.asarray(2.5 * work / (rate * constants.backward) + fixed)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Dispatch, NextStage, Pattern, PushPull, time_per_byte, unit_traffic
-from evo_libra.workload.parallelism import lay_groups
+from evo_libra.workload.parallelism import BEYOND, lay_groups
 from evo_libra.workload.plans.plans import Plans
 from evo_libra.workload.training.races import (
     CONTEXT,
@@ -102,6 +102,7 @@ def per_byte(
     plans: Plans,
     experts_per_token: int = 1,
     *,
+    outside: BoolArray | None = None,
     order: IntArray = np.arange(len(ORDER))[:, None],  # noqa: B008 - never written to
 ) -> PerByte:
     """Return what a byte of each group costs, perfectly pipelined (LIBRA's time).
@@ -110,6 +111,7 @@ def per_byte(
     ----------
     npus, bandwidth : (d, n) sizes of the dimensions and B/s of an NPU in each.
     experts_per_token : copies of a token that an expert parallel group sends.
+    outside : (d, n) which dimensions lie beyond scale-up domains; None where none does.
     order : (4, n) as for `placed_groups`.
     """
     count, names = npus.shape[1], (TENSOR, CONTEXT, "dp", PIPELINE, EXPERT)
@@ -121,7 +123,8 @@ def per_byte(
         PIPELINE: NextStage(),
         EXPERT: Dispatch(experts_per_token),
     }
-    return PerByte({
-        (group, pattern): time_per_byte(unit_traffic(pattern, groups[group][0]), bandwidth)
-        for group, pattern in patterns.items()
-    })  # fmt: skip
+    sent = {(group, pattern): unit_traffic(pattern, groups[group][0]) for group, pattern in patterns.items()}
+    if outside is not None:
+        parts = {(group + BEYOND, Pattern.SHRINKING): sent[group, Pattern.SHRINKING] for group in (DATA, EXPERT_DATA)}
+        sent |= {key: np.where(outside, one, 0.0) for key, one in parts.items()}
+    return PerByte({key: time_per_byte(one, bandwidth) for key, one in sent.items()})

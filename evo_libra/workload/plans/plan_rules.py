@@ -10,13 +10,22 @@ import numpy as np
 
 from evo_libra.arrays import GIGA, BoolArray, FloatArray
 from evo_libra.workload.models.decoder import Decoder
-from evo_libra.workload.parallelism import divisors, nearest_divisors
-from evo_libra.workload.plans.plans import DEGREES, FULL, NETWORK, NPU, PLACEMENTS, RECOMPUTE, Plans
-from evo_libra.workload.training.memory import parameters, waiting_activations
+from evo_libra.workload.parallelism import HOLDS_TENSOR, divisors, nearest_divisors
+from evo_libra.workload.plans.plans import (
+    DEGREES,
+    EVERY_LAYER,
+    NETWORK,
+    NPU,
+    PLACEMENTS,
+    SHARDED_WEIGHTS,
+    Plans,
+    keeps_inside,
+)
+from evo_libra.workload.plans.recomputation import recompute_text
+from evo_libra.workload.training.activations import waiting_activations
+from evo_libra.workload.training.memory import offloaded_share, parameters
 from evo_libra.workload.training.offload import host_memory, in_window
 from evo_libra.workload.training.training_setup import Setup
-
-_SHARDED = 3
 
 
 @dataclass(frozen=True)
@@ -40,8 +49,8 @@ def host_bytes(setup: Setup, plans: Plans) -> FloatArray:
     assert setup.offload is not None, "only then there is a host"  # noqa: S101 - internal error
     held = parameters(setup, plans)
     owned = np.where(plans.zero >= 1, held.sharded, held.all)
-    waiting = np.where(plans.recompute == FULL, waiting_activations(setup, plans), 0.0)
-    return host_memory(setup.offload, plans, owned, waiting)
+    waiting = waiting_activations(setup, plans) * offloaded_share(setup, plans)
+    return host_memory(plans, owned, waiting)
 
 
 def host_limit(setup: Setup) -> float:
@@ -54,6 +63,11 @@ def _name(plans: Plans) -> str:
     return PLACEMENTS[int(plans.optimizer[0])]
 
 
+def _in_hosts(plans: Plans) -> str:
+    """Return what a plan has in the memory of hosts."""
+    return "what waits for the backward pass" if plans.optimizer[0] == NPU else f"the optimizer in {_name(plans)}"
+
+
 def _alone(plans: Plans) -> BoolArray:
     """Return (n,) whether some weights are on one NPU only, so that nothing is added up."""
     return np.asarray((plans.cp * plans.dp == 1) | ((plans.ep > 1) & (plans.tp * plans.cp * plans.dp == plans.ep)))
@@ -62,7 +76,7 @@ def _alone(plans: Plans) -> BoolArray:
 _RULES = (
     _Rule(
         "zero",
-        lambda _, plans: np.asarray(in_window(plans) & (plans.zero != _SHARDED)),
+        lambda _, plans: np.asarray(in_window(plans) & (plans.zero != SHARDED_WEIGHTS)),
         lambda _, plans: (
             f"found {int(plans.zero[0])}; the optimizer in {_name(plans)} needs zero 3, as NPUs hold a "
             "layer's weights at a time"
@@ -85,7 +99,7 @@ _RULES = (
         "optimizer",
         lambda setup, plans: host_bytes(setup, plans) > host_limit(setup),
         lambda setup, plans: (
-            f"the optimizer in {_name(plans)} needs {float(host_bytes(setup, plans)[0]) / GIGA:.1f} GB "
+            f"{_in_hosts(plans)} needs {float(host_bytes(setup, plans)[0]) / GIGA:.1f} GB "
             f"of the host's memory for each NPU, and there are {host_limit(setup) / GIGA:.1f}"
         ),
     ),
@@ -102,7 +116,11 @@ def placement_mistakes(setup: Setup, plan: Plans) -> Iterator[tuple[str, str]]:
     """Yield what the first plan breaks: the option, and a sentence."""
     one = plan.select(np.zeros(1, dtype=np.int64))
     if setup.offload is not None:
-        yield from ((rule.key, rule.why(setup, one)) for rule in _RULES if rule.broken(setup, one).any())
+        of_layers = one.optimizer[0] == NPU and one.offloaded[0] > 0
+        for rule in _RULES:
+            if rule.broken(setup, one).any():
+                key = "offload_layers" if rule.key == "optimizer" and of_layers else rule.key
+                yield key, rule.why(setup, one)
 
 
 def plan_values(plan: Plans) -> dict[str, int]:
@@ -123,8 +141,11 @@ def plan_text(plan: Plans) -> str:
         parts.append(f"pp{value['pp']}" + (f"x{value['vp']}" if value["vp"] > 1 else ""))
     parts += [f"ep{value['ep']}"] if value["ep"] > 1 else []
     parts += [f"dp{value['dp']}", f"mb{value['micro_batch']}", f"zero{value['zero']}"]
-    recompute, optimizer = RECOMPUTE[int(plan.recompute[0])], int(plan.optimizer[0])
+    recompute, optimizer = recompute_text(int(plan.recompute[0])), int(plan.optimizer[0])
     parts += [] if recompute == "none" else [recompute]
+    away = int(plan.offloaded[0])
+    parts += [f"offload{'-all' if away >= EVERY_LAYER else away}"] if away else []
+    parts += [] if plan.reshard[0] or value["zero"] != SHARDED_WEIGHTS else ["whole"]
     return " ".join(parts + ([] if optimizer == NPU else [f"opt-{PLACEMENTS[optimizer]}"]))
 
 
@@ -133,6 +154,8 @@ def plan_mistakes(setup: Setup, plan: Plans) -> Iterator[tuple[str, str]]:
     value, model = plan_values(plan), setup.decoder
     if model.heads % value["tp"]:
         yield "tp", f"found {value['tp']}; it must divide the {model.heads} heads: {_listed(model.heads)}"
+    elif setup.domain is not None and value["tp"] > setup.domain and keeps_inside(plan, _anywhere(setup))[0]:
+        yield "tp", f"found {value['tp']}; no scale-up domain, of {setup.domain} NPUs at most, {HOLDS_TENSOR}"
     if setup.sequence % value["cp"]:
         near = nearest_divisors(setup.sequence, value["cp"])
         yield "cp", f"found {value['cp']}; it must divide the sequence of {setup.sequence:,} tokens; {near}"
@@ -143,6 +166,10 @@ def plan_mistakes(setup: Setup, plan: Plans) -> Iterator[tuple[str, str]]:
     yield from _expert_mistakes(model, value)
     yield from _batch_mistakes(setup, value)
     yield from placement_mistakes(setup, plan)
+
+
+def _anywhere(setup: Setup) -> BoolArray:
+    return np.array([setup.tensor_anywhere])
 
 
 def longest_stage(setup: Setup, stages: int) -> int:

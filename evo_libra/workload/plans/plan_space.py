@@ -12,7 +12,7 @@ import numpy as np
 from evo_libra.workload.parallelism import divisors
 from evo_libra.workload.plans.plan_rules import placement_allowed, virtual_stages
 from evo_libra.workload.plans.plan_table import lie_alike
-from evo_libra.workload.plans.plans import Plans, one_plan
+from evo_libra.workload.plans.plans import SHARDED_WEIGHTS, Plans, keeps_inside, one_plan
 from evo_libra.workload.training.memory import memory
 from evo_libra.workload.training.training_setup import Setup
 from evo_libra.workload.training.training_table import TrainingTable
@@ -29,7 +29,7 @@ class PlanSpace:
     npus : of the cluster.
     tp, cp, pp, vp, ep, micro_batch : allowed values; None for all that divide.
     dp : allowed replicas; None for the NPUs that are left.
-    zero, recompute, optimizer : allowed values of `Plans`; those of `expansion` are all that a setup has.
+    zero, recompute, optimizer, offloaded : allowed values of `Plans`; those of `expansion` are all that a setup has.
     options : values of the other fields of `Plans`, the same in all plans.
     """
 
@@ -44,10 +44,11 @@ class PlanSpace:
     zero: Sequence[int] = (0,)
     recompute: Sequence[int] = (0,)
     optimizer: Sequence[int] = (0,)
+    offloaded: Sequence[int] = (0,)
     options: Plans = field(default_factory=one_plan)
 
 
-_COLUMNS = ("tp", "cp", "pp", "vp", "ep", "dp", "micro_batch", "zero", "recompute", "optimizer")
+_COLUMNS = ("tp", "cp", "pp", "vp", "ep", "dp", "micro_batch", "zero", "recompute", "optimizer", "offloaded")
 
 
 def every_plan(setup: Setup, space: PlanSpace) -> Plans:
@@ -105,9 +106,10 @@ def _options(setup: Setup, space: PlanSpace, degrees: tuple[int, int, int, int])
         )
         if (vp == 1 or (each // micro_batch) % pp == 0) and (tp * cp * dp) % ep == 0
     ]
+    kinds_of_space = (space.zero, space.recompute, space.optimizer, space.offloaded)
     return [
         (tp, cp, pp, vp, ep, dp, micro_batch, *kinds)
-        for (vp, ep, micro_batch), *kinds in product(whole, space.zero, space.recompute, space.optimizer)
+        for (vp, ep, micro_batch), *kinds in product(whole, *kinds_of_space)
     ]
 
 
@@ -147,16 +149,21 @@ def plan_table(
     Of plans that differ in order alone, and whose groups of more than one NPU lie in the same order, it has the first.
     """
     names = list(open_plans.flags)
+    alone = len(open_plans.flags.get("reshard", ())) < 2  # noqa: PLR2004 - a choice
     bases = [every_plan(setup, open_plans.space_of(place)) for place, setup in enumerate(open_plans.setups)]
     parts = [
-        (index, order, _with_flags(base, dict(zip(names, values, strict=True))))
+        (index, order, _with_flags(base, dict(zip(names, values, strict=True)), alone=alone))
         for index, base in enumerate(bases)
         for order in range(len(open_plans.orders))
         for values in product(*(open_plans.flags[flag] for flag in names))
     ]
     sequence = open_plans.setups[0].sequence
     parts = [
-        (index, order, _new(_splitting(plans, sequence), open_plans.orders[: order + 1]))
+        (
+            index,
+            order,
+            _new(_inside(open_plans.setups[index], _splitting(plans, sequence)), open_plans.orders[: order + 1]),
+        )
         for index, order, plans in parts
     ]
     counts = [len(plans.tp) for *_, plans in parts]
@@ -179,16 +186,35 @@ def _splitting(plans: Plans, sequence: int) -> Plans:
     return plans.take(np.flatnonzero(right))
 
 
+def _inside(setup: Setup, plans: Plans) -> Plans:
+    """Return the plans whose tensor parallel groups a scale-up domain of known size holds, if they must stay inside."""
+    if setup.domain is None:
+        return plans
+    leaves = (plans.tp > setup.domain) & keeps_inside(plans, np.array([setup.tensor_anywhere]))
+    return plans.take(np.flatnonzero(~leaves))
+
+
 def _new(plans: Plans, orders: Sequence[tuple[str, ...]]) -> Plans:
     """Return the plans whose groups lie in the last one of some orders as they do in none before it."""
     known = [lie_alike(plans, orders[-1], earlier) for earlier in orders[:-1]] if len(plans.tp) else []
     return plans.take(np.flatnonzero(~np.logical_or.reduce([np.zeros(len(plans.tp), dtype=np.bool_), *known])))
 
 
-def _with_flags(plans: Plans, flags: Mapping[str, bool | None]) -> Plans:
-    """Return plans with flags; sequence parallelism of None is on where there is a tensor parallel group."""
+def _with_flags(plans: Plans, flags: Mapping[str, bool | None], *, alone: bool = True) -> Plans:
+    """Return plans with flags; sequence parallelism of None is on where there is a tensor parallel group.
+
+    Weights that stay whole are a choice of ZeRO's stage 3: all other plans shard again, each of them once.
+
+    Parameters
+    ----------
+    alone : whether `flags` has the only value of `reshard`.
+    """
+    if flags.get("reshard") is False and not alone:
+        plans = plans.take(np.flatnonzero(plans.zero == SHARDED_WEIGHTS))
     count = len(plans.tp)
     columns: dict[str, Any] = {
         flag: plans.tp > 1 if on is None else np.full(count, on) for flag, on in flags.items()
     }  # fmt: skip
+    if "reshard" in columns:
+        columns["reshard"] = columns["reshard"] | (plans.zero != SHARDED_WEIGHTS)
     return replace(plans, **columns)

@@ -20,7 +20,16 @@ from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.plans.placement import ORDER
 from evo_libra.workload.plans.plans import Plans
 from evo_libra.workload.plans.tabulated import TabulatedTime
-from evo_libra.workload.training.races import CONTEXT, DATA, EXPERT, EXPERT_DATA, PIPELINE, TENSOR
+from evo_libra.workload.training.races import (
+    CONTEXT,
+    DATA,
+    DATA_BEYOND,
+    EXPERT,
+    EXPERT_DATA,
+    EXPERT_DATA_BEYOND,
+    PIPELINE,
+    TENSOR,
+)
 
 
 class PlannedSetup(Protocol):
@@ -166,7 +175,8 @@ class PlanTable(WorkloadKind, ABC):
         copies = plans.tp * plans.cp * plans.dp // plans.ep
         return {
             TENSOR: plans.tp, CONTEXT: plans.cp, PIPELINE: plans.pp, EXPERT: plans.ep, "dp": plans.dp,
-            DATA: plans.cp * plans.dp, EXPERT_DATA: copies,
+            **dict.fromkeys((DATA, DATA_BEYOND), plans.cp * plans.dp),
+            **dict.fromkeys((EXPERT_DATA, EXPERT_DATA_BEYOND), copies),
         }  # fmt: skip
 
     @property
@@ -180,10 +190,12 @@ class PlanTable(WorkloadKind, ABC):
         """Degrees (c,) and order (4, c) of the ways in which groups lie, and (p,) which way each plan has.
 
         Plans of two accelerators lie in two ways, as they are on other networks, and so do those with the optimizer in
-        two places or with other expansion memory, as they need other hosts, servers and memory.
+        two places or with other expansion memory, as they need other hosts, servers and memory. Where only some must
+        keep the tensor parallel group inside a domain, others lie on more networks.
         """
         degrees = {name: np.broadcast_to(degree, len(self)) for name, degree in self.placed_degrees.items()}
-        elsewhere = [np.broadcast_to(each, len(self)) for each in (self.plans.optimizer, self.plans.expansion)]
+        options = (self.plans.optimizer, self.plans.expansion, self.keeps_inside)
+        elsewhere = [np.broadcast_to(each, len(self)) for each in options]
         keys = np.stack([*degrees.values(), self.order, self.npu, *elsewhere])
         rows, kind = np.unique(keys, axis=1, return_inverse=True)
         orders = np.array([[ORDER.index(group) for group in order] for order in self.orders]).T

@@ -9,11 +9,6 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 
-RECOMPUTE = ("none", "selective", "full")
-"""Parts of the forward pass that run again in the backward pass: nothing, the attention core, or all of it."""
-
-NONE, SELECTIVE, FULL = range(3)
-
 DEGREES = ("tp", "cp", "pp", "vp", "ep", "dp")
 """NPUs of process groups, and the virtual stages of a pipeline."""
 
@@ -22,6 +17,12 @@ PLACEMENTS = ("npu", "host", "nvme", "network")
 servers of the network."""
 
 NPU, HOST, NVME, NETWORK = range(4)
+
+EVERY_LAYER = 10**6
+"""Number of offloaded layers that is as many as there are."""
+
+SHARDED_GRADIENTS, SHARDED_WEIGHTS = 2, 3
+"""Stages of ZeRO from which on gradients and weights are sharded over the data parallel group."""
 
 
 @dataclass(frozen=True)
@@ -35,11 +36,13 @@ class Plans:
     vp : virtual stages of an NPU (interleaved schedule); 1 is plain 1F1B.
     micro_batch : sequences of a microbatch.
     zero : ZeRO's stage, 0 to 3: states, gradients and weights are sharded over the data parallel group.
-    recompute : index into `RECOMPUTE`.
+    recompute : what runs again in the backward pass, a number of `recomputation`.
     sequence_parallel : element-wise work and its activations are split over the tensor parallel group, too.
     overlap_tp, overlap_pp, overlap_dp : that communication runs alongside compute where the schedule allows it.
     optimizer : index into `PLACEMENTS`.
     expansion : index into the setup's choices of expansion memory.
+    offloaded : layers of each stage whose activations wait in the memory of hosts.
+    reshard : with ZeRO's stage 3, whether weights are sharded again after the forward pass; otherwise they stay whole.
     """
 
     tp: IntArray
@@ -57,6 +60,8 @@ class Plans:
     overlap_dp: BoolArray
     optimizer: IntArray = field(default_factory=lambda: np.full(1, NPU))
     expansion: IntArray = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+    offloaded: IntArray = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+    reshard: BoolArray = field(default_factory=lambda: np.ones(1, dtype=np.bool_))
 
     def __len__(self) -> int:
         return max(len(cast("IntArray", getattr(self, one.name))) for one in fields(self))
@@ -64,6 +69,25 @@ class Plans:
     def microbatches(self, global_batch: int) -> FloatArray:
         """Return (n,) microbatches of a pipeline and step; not whole where the batch does not divide."""
         return np.asarray(global_batch / (self.dp * self.micro_batch))
+
+    def scatters(self, global_batch: int) -> FloatArray:
+        """Return (n,) how often a step scatters gradients: once, or where they are sharded with each microbatch.
+
+        Of an interleaved pipeline as many microbatches as there are stages pass a virtual stage one after the other. It
+        adds up their gradients first.
+        """
+        rounds = self.microbatches(global_batch) / np.where(self.vp > 1, self.pp, 1)
+        return np.where(self.zero >= SHARDED_GRADIENTS, np.maximum(rounds, 1.0), 1.0)
+
+    @property
+    def gathers_again(self) -> BoolArray:
+        """(n,) whether the backward pass gathers the weights of each microbatch again."""
+        return np.asarray((self.zero == SHARDED_WEIGHTS) & self.reshard)
+
+    @property
+    def gathers_each(self) -> BoolArray:
+        """(n,) whether weights are gathered with each microbatch: unless they stay whole in a pipeline for a step."""
+        return np.asarray((self.zero == SHARDED_WEIGHTS) & (self.reshard | (self.pp == 1)))
 
     def tokens(self, sequence: int) -> FloatArray:
         """Return (n,) tokens of an NPU and microbatch."""
@@ -83,6 +107,14 @@ class Plans:
         ))  # fmt: skip
 
 
+def keeps_inside(plans: Plans, anywhere: BoolArray) -> BoolArray:
+    """Return (n,) whether the tensor parallel group must stay inside a scale-up domain.
+
+    It must unless it may lie anywhere, and even then where its traffic runs alongside products, by loads and stores.
+    """
+    return np.asarray((plans.tp > 1) & (plans.overlap_tp | ~anywhere))
+
+
 def one_plan(**given: int | bool) -> Plans:
     """Return a single plan; what is not given is 1, and no option is on.
 
@@ -91,5 +123,5 @@ def one_plan(**given: int | bool) -> Plans:
     """
     ones = dict.fromkeys((*DEGREES, "micro_batch"), 1)
     off = dict.fromkeys(("sequence_parallel", "overlap_tp", "overlap_pp", "overlap_dp"), False)
-    values = {**ones, "zero": 0, "recompute": NONE, **off, **given}
+    values = {**ones, "zero": 0, "recompute": 0, **off, **given}
     return Plans(**{name: np.array([value]) for name, value in values.items()})

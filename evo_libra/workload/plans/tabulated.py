@@ -142,7 +142,7 @@ def _tabulated(
             compute, size = compute + found.count * found.compute[0], size + found.count * found.size[0]
         elif found.count.any():
             races.append(found)
-    return TabulatedTime(streams, compute, size, tuple(races))
+    return TabulatedTime(streams, compute, size, tuple(races)).times(step.slowdown)
 
 
 def _race(race: StepOverlap, size: FloatArray) -> TabulatedRace:
@@ -236,4 +236,5 @@ def joined(steps: Sequence[StepTime], counts: Sequence[int]) -> StepTime:
         )
 
     plain = {part: together(step.plain[part] for step in steps) for part in steps[0].plain}
-    return StepTime(plain, tuple(map(race, zip(*(step.races for step in steps), strict=True))))
+    races = tuple(map(race, zip(*(step.races for step in steps), strict=True)))
+    return StepTime(plain, races, together(step.slowdown for step in steps))

@@ -10,15 +10,18 @@ import numpy as np
 from evo_libra.arrays import FloatArray
 from evo_libra.collective import Collective
 from evo_libra.workload.models.layer_stack import DecoderLayer
-from evo_libra.workload.plans.plans import FULL, Plans
+from evo_libra.workload.plans.plans import Plans
+from evo_libra.workload.plans.recomputation import FULL
 from evo_libra.workload.training.layer_time import (
     PartTraffic,
+    collectives_again,
     layer_time,
     one_layer,
     part_traffic,
     reduced_bytes,
 )
 from evo_libra.workload.training.races import CONTEXT, EXPERT, TENSOR
+from evo_libra.workload.training.stage import hidden_share
 from evo_libra.workload.training.training_setup import Setup
 
 
@@ -69,12 +72,18 @@ def layer_passes(setup: Setup, plans: Plans, layer: DecoderLayer) -> LayerPasses
     sent = [part_traffic(setup, plans, part) for part in layer]
     tensor = (number(reduced_bytes(setup, plans)),) * sum(one.reduces for one in sent)
     full = bool(plans.recompute[0] == FULL)
+    # Of a layer of which a part runs again the backward pass has the collectives of that part.
+    repeated = [] if full else [
+        one for one, part in zip(sent, layer, strict=True) if number(collectives_again(plans, part))
+    ]  # fmt: skip
+    tensor_again = tensor[: sum(one.reduces for one in repeated)]
     split, overlap = bool(plans.sequence_parallel[0]), bool(plans.overlap_tp[0])
     reduced, again = _reduced(tensor, split=split), _gathered_again(tensor, split=split)
+    reduced_backward = _reduced((*tensor, *tensor_again), split=split)
     # Without overlap a stack may gather again alongside the gradients of weights.
     aside = again if split and not overlap and setup.stack.hides_gather else ()
-    exposed = 1.0 / float(plans.tp[0]) if overlap else 1.0
-    tokens = _tokens(sent)
+    exposed = 1.0 - number(hidden_share(setup, plans))
+    tokens, tokens_again = _tokens(sent), _tokens(repeated)
     contexts = [number(one.context) for one in sent if one.context.any()]
     gather = tuple(Sent(CONTEXT, Collective.ALL_GATHER, size) for size in contexts)
     scatter = tuple(Sent(CONTEXT, Collective.REDUCE_SCATTER, size) for size in contexts)
@@ -90,9 +99,13 @@ def layer_passes(setup: Setup, plans: Plans, layer: DecoderLayer) -> LayerPasses
         )  # fmt: skip
 
     forward = one("forward", time.forward, products, reduced)
-    backward = one("backward", time.backward, number(time.products.backward), (*reduced, *again), scatter)
+    backward = one(
+        "backward", time.backward, number(time.products.backward), (*reduced_backward, *again), scatter, tokens_again
+    )
     if aside:
-        backward = one("backward", time.backward, number(time.products.weights), reduced, scatter)
+        backward = one(
+            "backward", time.backward, number(time.products.weights), reduced_backward, scatter, tokens_again
+        )
         backward = replace(backward, hidden=aside)
     if full:
         return LayerPasses((forward,), (replace(forward, name="recomputed"), backward))

@@ -10,16 +10,14 @@ import numpy as np
 from evo_libra.chakra.trace import Node
 from evo_libra.chakra.write import receive_node, send_node
 from evo_libra.collective import Collective
-from evo_libra.workload.plans.plans import Plans
+from evo_libra.workload.plans.plans import SHARDED_GRADIENTS, Plans
 from evo_libra.workload.step_traces.layer_passes import LayerPass, Sent, number
 from evo_libra.workload.trace_nodes import NOTHING, After, GroupPlace, TraceWriter
-from evo_libra.workload.training.memory import Parameters, held_parameters, predictor_parts
+from evo_libra.workload.training.memory import Parameters, held_parameters
 from evo_libra.workload.training.planned_step import shard_or_whole
 from evo_libra.workload.training.races import DATA, EXPERT_DATA, PIPELINE, TENSOR
+from evo_libra.workload.training.stage_layers import predictor_parts
 from evo_libra.workload.training.training_setup import Setup
-
-_EACH_MICROBATCH = 3
-"""Stage of ZeRO that gathers weights and reduces gradients with each microbatch."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +27,8 @@ class StageData:
     Attributes
     ----------
     weights : what NPUs gather, `gradients` : what they reduce, each for the whole stage.
-    each : with each microbatch and not once in a step.
+    gathers_each, gathers_again : as for `Plans`.
+    scatters : after how many microbatches gradients are reduced; 0 for the last one alone.
     beside : in a bucket for each layer that runs with the passes, and not all at once.
     embedding : bytes of the gradients that the first and the last stage sum of a tied embedding; 0 in other stages.
     optimizer : seconds.
@@ -37,7 +36,9 @@ class StageData:
 
     weights: tuple[Sent, ...]
     gradients: tuple[Sent, ...]
-    each: bool
+    gathers_each: bool
+    gathers_again: bool
+    scatters: int
     beside: bool
     embedding: float
     optimizer: float
@@ -55,7 +56,9 @@ def stage_data(setup: Setup, plan: Plans, stage: int, layers: Sequence[int]) -> 
     return StageData(
         weights=tuple(Sent(group, Collective.ALL_GATHER, 2.0 * held_) for group, held_ in groups if zero and held_),
         gradients=tuple(Sent(group, reduced, setup.gradient_bytes * held_) for group, held_ in groups if held_),
-        each=zero == _EACH_MICROBATCH, beside=bool(plan.overlap_dp[0]) and bool(layers),
+        gathers_each=bool(plan.gathers_each[0]), gathers_again=bool(plan.gathers_again[0]),
+        scatters=int(zero >= SHARDED_GRADIENTS) * (last + 1 if plan.vp[0] > 1 else 1),
+        beside=bool(plan.overlap_dp[0]) and bool(layers),
         embedding=float(setup.gradient_bytes * setup.decoder.vocabulary * setup.decoder.hidden * tied),
         optimizer=number(setup.kernels.moved(30.0 * (held.sharded if zero else held.all))),
     )  # fmt: skip

@@ -15,7 +15,7 @@ from evo_libra.workload.step_traces.pipeline import PipelineStep, ends_of, sched
 from evo_libra.workload.step_traces.stage_writer import StageData, StageTrace, StageWriter, stage_data
 from evo_libra.workload.trace_nodes import NOTHING, After, GroupPlace
 from evo_libra.workload.training.races import TENSOR
-from evo_libra.workload.training.stage import layers_of_stages
+from evo_libra.workload.training.stage_layers import layers_of_stages
 from evo_libra.workload.training.step_time import head_time
 from evo_libra.workload.training.training_setup import Setup
 
@@ -134,7 +134,7 @@ class _Stage:
 
     def start(self, visits: Sequence[_Visit]) -> None:
         """Gather the weights that stay; a stage that waits for its first input gathers meanwhile."""
-        if self.data.each:
+        if self.data.gathers_each:
             return
         if not self.data.beside:
             self.writer.run("step", self.data.weights)
@@ -145,11 +145,12 @@ class _Stage:
 
     def begin(self, step: PipelineStep, first: _Visit | None) -> None:
         """Gather the weights of a pass where nothing hides that, and receive its input, in tensor parallel parts."""
-        if self.data.each and not self.data.beside:
+        gathers = self.gathers(step)
+        if gathers and not self.data.beside:
             self.writer.run(_name(step), parts(self.data.weights, self.share(step)))
         if self.queue and self.queue[0] == first:
             self.gather(self.queue.popleft())
-        if first is not None and self.data.each and self.data.beside and first.layer not in self.ready:
+        if first is not None and gathers and self.data.beside and first.layer not in self.ready:
             self.gather(first)
         ends = ends_of(self.stage, self.work.stages, self.work.chunks, step)
         if ends.source is not None:
@@ -164,8 +165,7 @@ class _Stage:
         for run in passes.forward if visit.step.forward else passes.backward:
             self.writer.layer(f"{visit.name}.{run.name}", run, beside)
             beside = _nothing
-        last = visit.step.microbatch == self.work.microbatches - 1
-        if self.data.beside and not visit.step.forward and (self.data.each or last):
+        if self.data.beside and not visit.step.forward and self.scatters(visit.step):
             self.due.append((visit.name, self.bucket(self.data.gradients)))
 
     def exchange(self, following: _Visit | None) -> None:
@@ -177,14 +177,20 @@ class _Stage:
         """
         if not self.data.beside:
             return
-        if self.data.each:
-            self.reduce(len(self.due))
-            if following is not None and not self.starts(following):
-                self.gather(following)
-            return
-        self.reduce(0 if self.stage else 1)
+        self.reduce(len(self.due) if self.data.scatters else 0 if self.stage else 1)
+        if following is not None and self.gathers(following.step) and not self.starts(following):
+            self.gather(following)
         if self.queue:
             self.gather(self.queue.popleft())
+
+    def scatters(self, step: PipelineStep) -> bool:
+        """Tell whether gradients are reduced after the backward pass of a microbatch."""
+        done, each = step.microbatch + 1, self.data.scatters
+        return done == self.work.microbatches or bool(each and done % each == 0)
+
+    def gathers(self, step: PipelineStep) -> bool:
+        """Tell whether weights are gathered for a pass of a microbatch."""
+        return self.data.gathers_each and (step.forward or self.data.gathers_again)
 
     def starts(self, visit: _Visit) -> bool:
         """Tell whether a microbatch begins its way through the stage, or its way back, with a layer."""
@@ -197,7 +203,7 @@ class _Stage:
             self.writer.compute(f"{_name(step)}.head", self.work.head)
         if ends.target is not None:
             self.writer.send(_name(step), ends.target, self.work.message, ends.target_tag, waits=self.work.waits)
-        if self.data.each and not step.forward:
+        if self.data.scatters and not step.forward and self.scatters(step):
             if not self.data.beside:
                 self.writer.run(_name(step), parts(self.data.gradients, self.share(step)))
             elif step.chunk == 0:
@@ -206,7 +212,7 @@ class _Stage:
 
     def finish(self) -> None:
         """Reduce what is left, sum the gradients of a tied embedding with its copy, and update the weights."""
-        if not self.data.each and not self.data.beside:
+        if not self.data.scatters and not self.data.beside:
             self.writer.run("step", self.data.gradients)
         self.reduce(len(self.due))
         self.writer.wait_for_collectives()

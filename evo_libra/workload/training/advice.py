@@ -9,7 +9,8 @@ import numpy as np
 from evo_libra.arrays import FloatArray
 from evo_libra.workload.parallelism import divisors
 from evo_libra.workload.plans.plan_rules import plan_mistakes, plan_values
-from evo_libra.workload.plans.plans import DEGREES, FULL, RECOMPUTE, Plans, one_plan
+from evo_libra.workload.plans.plans import DEGREES, Plans, one_plan
+from evo_libra.workload.plans.recomputation import FULL, SELECTIVE, kind_of, recompute_text
 from evo_libra.workload.training.memory import memory_on_npu
 from evo_libra.workload.training.recommender_step import RecommenderSetup, recommender_memory
 from evo_libra.workload.training.training_setup import Setup
@@ -18,7 +19,7 @@ _KEYS = ("micro_batch", "zero", "recompute", "tp", "cp", "pp", "ep")
 """Options that advice changes; the data parallel group takes the NPUs that are left."""
 
 _ZERO_COST = (0.0, 1.0, 1.5, 8.5)
-_RECOMPUTE_COST = (0.0, 2.0, 5.0)
+_RECOMPUTE_COST = (0.0, 2.0, 5.0, 3.0)
 _MICRO_BATCH_COST = 3.0
 _GROUP_COST = {"ep": 4.0, "tp": 7.0, "pp": 7.1, "cp": 7.2}
 """Estimated slowdown of training by a change, in no unit: it orders options, and no figure comes from it."""
@@ -77,7 +78,7 @@ def _other_plans(setup: Setup, plan: Plans, *, auto: bool) -> Plans:
         "micro_batch": range(1, value["micro_batch"] + 1),
         # A lower stage of ZeRO, less recomputation or a larger microbatch never saves memory.
         "zero": range(value["zero"], 4),
-        "recompute": [kind for kind in range(again, FULL + 1) if kind in {again, FULL} or not setup.fused_attention],
+        "recompute": sorted({again, FULL, *(() if setup.fused_attention or again else (SELECTIVE,))}),
         "tp": [degree for degree in groups if model.heads % degree == 0],
         "cp": [degree for degree in groups if setup.sequence % degree == 0],
         "pp": [degree for degree in groups if degree <= model.layers + 2],
@@ -90,7 +91,10 @@ def _other_plans(setup: Setup, plan: Plans, *, auto: bool) -> Plans:
     each = {name: degrees[right] for name, degrees in {**each, "dp": dp}.items()}
     alone = one_plan(vp=value["vp"])
     split = each["tp"] > 1 if auto else plan.sequence_parallel
-    same = {name: getattr(plan, name) for name in ("overlap_tp", "overlap_pp", "overlap_dp", "optimizer", "expansion")}
+    same = {
+        name: getattr(plan, name)
+        for name in ("overlap_tp", "overlap_pp", "overlap_dp", "optimizer", "expansion", "offloaded", "reshard")
+    }
     return Plans(**each, vp=alone.vp, sequence_parallel=split, **same)
 
 
@@ -98,7 +102,7 @@ def _distance(plan: Plans, plans: Plans) -> tuple[FloatArray, FloatArray]:
     """Return (n,) how many options differ from those of a plan, and (n,) how much the differences cost."""
     value = {name: int(getattr(plan, name)[0]) for name in _KEYS}
     changes = sum((1.0 * (getattr(plans, name) != value[name]) for name in _KEYS), np.zeros(1))
-    cost = np.asarray(_ZERO_COST)[plans.zero] + np.asarray(_RECOMPUTE_COST)[plans.recompute]
+    cost = np.asarray(_ZERO_COST)[plans.zero] + np.asarray(_RECOMPUTE_COST)[kind_of(plans.recompute)]
     smaller = plans.micro_batch != value["micro_batch"]
     cost = cost + np.where(smaller, _MICRO_BATCH_COST + (1.0 - plans.micro_batch / value["micro_batch"]), 0.0)
     for name, least in _GROUP_COST.items():
@@ -116,5 +120,5 @@ def _change(plan: Plans, other: Plans) -> str:
         if getattr(other, name)[0] != getattr(plan, name)[0]
     }
     return " with ".join(
-        f"{name}: {RECOMPUTE[value] if name == 'recompute' else value}" for name, value in changed.items()
+        f"{name}: {recompute_text(value) if name == 'recompute' else value}" for name, value in changed.items()
     )

@@ -10,11 +10,16 @@ import numpy as np
 from evo_libra.arrays import FloatArray
 from evo_libra.workload.models.kernels import Array, Kernels, Product, scaled
 from evo_libra.workload.models.layer_stack import Counted, DecoderLayer
+from evo_libra.workload.models.layers.kept import NORM
 from evo_libra.workload.models.layers.sublayer import Matrix, Share, Sublayer
-from evo_libra.workload.plans.plans import FULL, SELECTIVE, Plans
+from evo_libra.workload.plans.plans import Plans
+from evo_libra.workload.plans.recomputation import FULL, OPERATIONS, SELECTIVE, kind_of, modules_of, runs_again
 from evo_libra.workload.training.training_setup import Setup
 
 _NONE = np.zeros(1)
+
+_PAIR = 2
+"""NPUs of a context parallel group up to which attention is as fast as alone."""
 
 
 @dataclass(frozen=True)
@@ -42,22 +47,53 @@ def share_of(plans: Plans) -> Share:
 
 def layer_time(setup: Setup, plans: Plans, parts: Sequence[Counted]) -> LayerTime:
     """Return the compute of some sublayers: products, the work among tokens, and element-wise kernels."""
+    ring = np.where(plans.cp > _PAIR, 1.0 / setup.stack.ring_attention, 1.0)
     products, cores, elements = Product(_NONE, _NONE, _NONE), (_NONE, _NONE), (_NONE, _NONE)
     tokens, share = plans.tokens(setup.sequence), share_of(plans)
+    # Collectives alongside products take some of the processors.
+    slowed = np.where(plans.overlap_tp & (plans.tp > 1), 1.0 / (1.0 - setup.stack.taken), 1.0)
     common = 11.0 * setup.decoder.hidden / np.where(plans.sequence_parallel, plans.tp, 1)
+    named, again = modules_of(np.unique(plans.recompute).tolist()), _NONE
     for count, part in parts:
-        products = products + _products(setup, part, tokens, share) * count
+        products = products + _products(setup, part, tokens, share) * (count * slowed)
+        again = again + count * _named(setup, plans, part, named)
         for core in part.cores(share, setup.sequence):
-            cores = _plus(cores, core.seconds(setup.kernels, tokens, fused=setup.fused_attention), count)
+            cores = _plus(cores, core.seconds(setup.kernels, tokens, fused=setup.fused_attention), count * ring)
         # Each part has a norm and a residual addition with dropout, too.
         forward, backward = (setup.kernels.moved(tokens * (common + moved)) for moved in part.moved(share))
         elements = _plus(elements, (forward, backward), count)
-    scale = setup.stack.compute
+    scale = setup.stack.compute_in(setup.precision)
     forward = scale * (products.forward + cores[0] + elements[0])
     backward = scale * (products.backward + cores[1] + elements[1])
-    again = scale * cores[0] * (not setup.fused_attention)
-    recomputed = np.where(plans.recompute == FULL, forward, np.where(plans.recompute == SELECTIVE, again, 0.0))
+    kind, unfused = kind_of(plans.recompute), cores[0] * (not setup.fused_attention)
+    # Operation by operation half of the products run again, and all element-wise kernels.
+    by_operation = 0.5 * products.forward + elements[0] + unfused
+    again = again + np.where(kind == SELECTIVE, unfused, np.where(kind == OPERATIONS, by_operation, 0.0))
+    recomputed = np.where(kind == FULL, forward, scale * again)
     return LayerTime(forward, backward, recomputed, products * scale)
+
+
+_NORM_MOVED = 4.0
+"""Bytes of each element of the stream that a norm reads and writes."""
+
+
+def _named(setup: Setup, plans: Plans, part: Sublayer, modules: Sequence[str]) -> FloatArray:
+    """Return (n,) seconds of the modules of a sublayer that run again, of those that some plan names."""
+    tokens, share, found = plans.tokens(setup.sequence), share_of(plans), _NONE
+    split = np.where(plans.sequence_parallel, plans.tp, 1)
+    for module in modules:
+        matrices, moved = part.again(share, module)
+        moved = moved + (_NORM_MOVED * setup.decoder.hidden / split if module == NORM else 0.0)
+        times = (matrix_time(setup.kernels, matrix, tokens, setup.precision).forward for matrix in matrices)
+        seconds = sum(times, setup.kernels.moved(tokens * moved))
+        found = found + np.where(runs_again(plans.recompute, module), seconds, 0.0)
+    return found
+
+
+def collectives_again(plans: Plans, part: Sublayer) -> FloatArray:
+    """Return (n,) 1 where all of a sublayer runs again with its collectives, and 0 elsewhere."""
+    full = plans.recompute == FULL
+    return np.where(full | runs_again(plans.recompute, part.block) if part.block else full, 1.0, 0.0)
 
 
 Passes = tuple[FloatArray, FloatArray]

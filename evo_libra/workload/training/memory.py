@@ -1,27 +1,42 @@
-"""Memory of an accelerator in a training step, by class (Korthikanti et al. 2022, equations 1 to 6)."""
+"""Memory of an accelerator in a training step, by class: the sum of the fullest stage."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.workload.models.decoder import Decoder
-from evo_libra.workload.models.kernels import Array
-from evo_libra.workload.models.layer_stack import Counted, DecoderLayer
-from evo_libra.workload.plans.plans import FULL, NONE, Plans
+from evo_libra.workload.models.kernels import ELEMENT_BYTES
+from evo_libra.workload.models.layer_stack import Counted
+from evo_libra.workload.plans.plans import SHARDED_GRADIENTS, SHARDED_WEIGHTS, Plans
+from evo_libra.workload.plans.recomputation import FULL
+from evo_libra.workload.training.activations import (
+    kept_activations,
+    layer_kinds,
+    recomputed_layer,
+    waiting_of_stages,
+)
 from evo_libra.workload.training.expansion import expansions_of, spilled
 from evo_libra.workload.training.layer_time import one_layer, share_of
-from evo_libra.workload.training.offload import GRADIENT, WEIGHT, in_window, on_npu
+from evo_libra.workload.training.offload import GRADIENT, STATES, WEIGHT, in_window, on_npu
+from evo_libra.workload.training.stage_layers import StageLoads, parts_of, predictor_parts, stage_loads
 from evo_libra.workload.training.training_setup import Setup
 
-CLASSES = ("weights", "gradients", "states", "activations", "logits", "buffers")
-"""Classes of memory, in the order of reports."""
+CLASSES = ("weights", "gradients", "states", "gathered", "activations", "backward", "logits", "buffers")
+"""Classes of memory, in the order of reports: `gathered` are sharded weights that are whole while their layer computes,
+`backward` is what a layer that runs backwards needs for a time, and `logits` those of the loss, with what it makes of
+them."""
 
 BUFFERS = 1e9
 """Bytes of communication buffers (assumed)."""
+
+OF_WEIGHT = 16.0
+"""Bytes of a weight, its gradient and its states where all are sharded. With gradients of 4 bytes the master copy of
+the states is all that there is of the weight (PyTorch's FSDP); with those of 2 a weight of 2 bytes is next to it."""
 
 
 def layers_of_stage(model: Decoder, plans: Plans) -> tuple[FloatArray, ...]:
@@ -73,11 +88,6 @@ def _first_stage(model: Decoder, plans: Plans) -> list[Counted]:
     return [*parts, *predictor_parts(model, 1.0 * model.predictors * (plans.pp == 1))]
 
 
-def predictor_parts(model: Decoder, count: FloatArray) -> list[Counted]:
-    """Return the sublayers of (n,) layers that predict further tokens; none of a model without them."""
-    return [(count, part) for part in model.predictor] if model.predictors else []
-
-
 def held_parameters(setup: Setup, plans: Plans, parts: Sequence[Counted], tables: FloatArray) -> Parameters:
     """Return the weights of an accelerator of some stage.
 
@@ -98,25 +108,108 @@ def held_parameters(setup: Setup, plans: Plans, parts: Sequence[Counted], tables
 
 
 def memory(setup: Setup, plans: Plans) -> dict[str, FloatArray]:
-    """Return (n,) bytes of an accelerator of the first stage for each of `CLASSES`, wherever they lie.
+    """Return (n,) bytes of an accelerator of the fullest stage for each of `CLASSES`, wherever they lie.
 
-    A weight has 2 bytes, a gradient 2 or 4 and the states 12; each is sharded from ZeRO's stage 3, 2 and 1 on. States
-    that are elsewhere take nothing, and weights that come layer by layer take as much as a layer.
+    States have 12 bytes of a weight, a gradient 2 or 4, and a weight as many as its precision needs; each is sharded
+    from ZeRO's stage 1, 2 and 3 on. States that are elsewhere take nothing, and weights that come layer by layer take
+    as much as a layer. The loss and a layer that runs again do not meet, so that the larger one counts.
     """
-    held = parameters(setup, plans)
+    every = memory_of_stages(setup, plans)
+    shape = np.broadcast_shapes(*(bytes_.shape for bytes_ in every.values()))
+    classes = {kind: np.broadcast_to(bytes_, shape) for kind, bytes_ in every.items()}
+    fullest = np.argmax(sum(classes.values(), np.zeros(1)), axis=0)[None]
+    return {kind: np.take_along_axis(bytes_, fullest, axis=0)[0] for kind, bytes_ in classes.items()}
 
-    def of(stage: int) -> FloatArray:
-        return np.where(plans.zero >= stage, held.sharded, held.all)
 
-    kept = {"weights": 2.0 * of(3), "gradients": setup.gradient_bytes * of(2), "states": 12.0 * of(1)}
+def memory_of_stages(setup: Setup, plans: Plans) -> dict[str, FloatArray]:
+    """Return (s, n) bytes of each of `CLASSES` on those stages of which one is the fullest."""
+    loads, window = stage_loads(setup, plans), in_window(plans) & (setup.offload is not None)
+    layers = held_parameters(setup, plans, parts_of(setup.decoder, loads.layers), np.zeros(1))
+    tables = held_parameters(setup, plans, (), loads.tables)
+
+    def of(stage: int, bytes_: float, of_table: float) -> FloatArray:
+        whole = bytes_ * layers.all + of_table * tables.all
+        return np.where(plans.zero >= stage, bytes_ * layers.sharded + of_table * tables.sharded, whole)
+
+    gradients = float(setup.gradient_bytes)
+    master = OF_WEIGHT - STATES - gradients
+    sharded = plans.zero == SHARDED_WEIGHTS
+    kept = {
+        "weights": np.where(
+            sharded, of(SHARDED_WEIGHTS, master, master), of(SHARDED_WEIGHTS, weight_bytes(setup), WEIGHT)
+        ),
+        "gradients": of(SHARDED_GRADIENTS, gradients, gradients),
+        "states": of(1, STATES, STATES),
+    }
+    one = _layer_at_a_time(setup, plans)
+    # Software that goes by layers has the next one whole, too.
+    ahead = 2.0 if setup.stack.at_a_time == inf else 1.0
+    whole = np.where(plans.reshard, np.minimum(ahead * one, layers.all), layers.all)
+    gathered = WEIGHT * (whole + tables.all)
+    # Before they are scattered, gradients of a virtual stage, or of a layer, are whole.
+    scattered = gradients * np.where(plans.vp > 1, layers.all / plans.vp, one)
+    again = recomputed_layer(setup, plans) + np.where((plans.zero >= SHARDED_GRADIENTS) & ~window, scattered, 0.0)
+    loss = loads.loss * loss_bytes(setup, plans)
     return {
         **(kept if setup.offload is None else _left(setup, plans, kept)),
-        "activations": activations(setup, plans),
-        "logits": (1 + setup.decoder.predictors)
-        * plans.tokens(setup.sequence)
-        * setup.decoder.head.kept(share_of(plans)),
-        "buffers": np.full(1, BUFFERS),
+        "gathered": np.where(sharded & ~window, gathered, 0.0),
+        "activations": _on_npu(setup, plans, loads),
+        "backward": np.where(again > loss, again, 0.0),
+        "logits": np.where(again > loss, 0.0, loss),
+        "buffers": np.full((1, 1), BUFFERS),
     }
+
+
+def _layer_at_a_time(setup: Setup, plans: Plans) -> FloatArray:
+    """Return (n,) weights that software gathers, or whose gradients it scatters, at a time: a layer or matrices."""
+    largest = largest_layer(setup, plans, tables=False)
+    if setup.stack.at_a_time == inf:
+        return largest
+    parts = [part for layer in layer_kinds(setup) for part in layer]
+    matrices = [matrix.weights for part in parts for matrix in part.matrices(share_of(plans))]
+    matrix = np.maximum.reduce(np.broadcast_arrays(*matrices))
+    return np.minimum(largest, np.maximum(matrix, setup.stack.at_a_time))
+
+
+def weight_bytes(setup: Setup) -> float:
+    """Return the bytes of a weight of linear layers: of 8 bits and fewer once for each layout that products take.
+
+    A product takes its operands along the dimension over which it sums. Where it takes no other layout, and where
+    scales of blocks follow that dimension, the backward pass needs the transposed weight, too.
+    """
+    one = ELEMENT_BYTES.get(setup.precision, WEIGHT)
+    transposed = one < WEIGHT and not setup.accelerator.gemm_constants(setup.precision).any_layout
+    return one * (2.0 if transposed else 1.0)
+
+
+def loss_bytes(setup: Setup, plans: Plans) -> FloatArray:
+    """Return (n,) bytes of the logits and of what the loss makes of them, once more for each predictor.
+
+    The head keeps its input whole, and the norm before it its own.
+    """
+    head, split = setup.decoder.head, np.where(plans.sequence_parallel, plans.tp, 1)
+    inputs = WEIGHT * setup.decoder.hidden * (1.0 + 1.0 / split)
+    one = inputs + setup.loss_bytes * head.logits(share_of(plans))
+    return np.asarray((1 + setup.decoder.predictors) * plans.tokens(setup.sequence) * one)
+
+
+def _on_npu(setup: Setup, plans: Plans, loads: StageLoads) -> FloatArray:
+    """Return (s, n) bytes of waiting activations on the NPU; of those in the host two layers' are on their way."""
+    waiting, away = waiting_of_stages(setup, plans, loads), offloaded_share(setup, plans)
+    if not away.any():
+        return waiting
+    sizes = [kept_activations(setup, plans, one_layer(layer), 1.0) for layer in layer_kinds(setup)]
+    window = np.where(away > 0.0, 2.0 * np.maximum.reduce(np.broadcast_arrays(*sizes)), 0.0)
+    return np.minimum(waiting, waiting * (1.0 - away) + window)
+
+
+def offloaded_share(setup: Setup, plans: Plans) -> FloatArray:
+    """Return (n,) the share of waiting activations that is in the memory of hosts: that of layers, or of all inputs."""
+    if setup.offload is None:
+        return np.zeros(1)
+    layers = sum(layers_of_stage(setup.decoder, plans), np.zeros(1))
+    inputs = (plans.recompute == FULL) & setup.offload.checkpoints
+    return np.where(inputs, 1.0, np.minimum(plans.offloaded / layers, 1.0))
 
 
 def expanded(setup: Setup, plans: Plans, used: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
@@ -147,65 +240,20 @@ def _left(setup: Setup, plans: Plans, kept: dict[str, FloatArray]) -> dict[str, 
     }
 
 
-def largest_layer(setup: Setup, plans: Plans) -> FloatArray:
-    """Return (n,) weights that an NPU has of the largest layer, or of the embedding."""
+def largest_layer(setup: Setup, plans: Plans, *, tables: bool = True) -> FloatArray:
+    """Return (n,) weights that an NPU has of the largest layer, or of the embedding, where tables count."""
     none, one = np.zeros(1), np.ones(1)
-    sizes = [held_parameters(setup, plans, one_layer(layer), none).all for layer in _kinds(setup.decoder)]
-    table = held_parameters(setup, plans, (), one).all
-    return np.asarray(np.maximum.reduce(np.broadcast_arrays(*sizes, table)))
+    sizes = [held_parameters(setup, plans, one_layer(layer), none).all for layer in layer_kinds(setup)]
+    sizes += [held_parameters(setup, plans, (), one).all] if tables else []
+    return np.asarray(np.maximum.reduce(np.broadcast_arrays(*sizes)))
 
 
-def _kinds(model: Decoder) -> list[DecoderLayer]:
-    return [*model.stack.kinds, *([model.predictor] if model.predictors else [])]
-
-
-def activations(setup: Setup, plans: Plans) -> FloatArray:
-    """Return (n,) bytes of the activations that wait for the backward pass on the first stage.
-
-    If the inputs of layers wait in the host, it is what the layer that computes needs.
-    """
-    waiting = waiting_activations(setup, plans)
-    if setup.offload is None or not setup.offload.checkpoints:
-        return waiting
-    kept = replace(plans, recompute=np.full(1, NONE))
-    sizes = [_kept(setup, kept, one_layer(layer), 1.0) for layer in _kinds(setup.decoder)]
-    largest = np.maximum.reduce(np.broadcast_arrays(*sizes))
-    return np.where(plans.recompute == FULL, np.minimum(largest, waiting), waiting)
-
-
-def checkpoints(setup: Setup, plans: Plans) -> FloatArray:
-    """Return (n,) bytes of the inputs of the layers of a stage, which full recomputation keeps of a microbatch."""
-    return np.where(plans.recompute == FULL, stage_activations(setup, plans), 0.0)
-
-
-def waiting_activations(setup: Setup, plans: Plans) -> FloatArray:
-    """Return (n,) bytes of the activations that wait for the backward pass of the first stage, wherever they are.
-
-    The first stage of 1F1B has as many microbatches in flight as there are stages, of an interleaved pipeline a part
-    more.
-    """
-    micro = plans.microbatches(setup.global_batch)
-    plain = np.minimum(micro, plans.pp)
-    interleaved = plans.pp * (1.0 + (plans.pp - 1) / (plans.pp * plans.vp))
-    return np.asarray(stage_activations(setup, plans) * np.where(plans.vp > 1, interleaved, plain))
+def offloaded_activations(setup: Setup, plans: Plans) -> FloatArray:
+    """Return (n,) bytes of the activations of a microbatch that go to hosts and come back."""
+    return stage_activations(setup, plans) * offloaded_share(setup, plans)
 
 
 def stage_activations(setup: Setup, plans: Plans) -> FloatArray:
-    """Return (n,) bytes of the activations of a microbatch on the first stage."""
+    """Return (n,) bytes of the activations of a microbatch on a stage as long as the longest."""
     layers = sum(layers_of_stage(setup.decoder, plans), np.zeros(1)) + setup.decoder.predictors * (plans.pp == 1)
-    return _kept(setup, plans, _first_stage(setup.decoder, plans), layers)
-
-
-def _kept(setup: Setup, plans: Plans, parts: Sequence[Counted], layers: Array) -> FloatArray:
-    """Return (n,) bytes of the activations of a microbatch in some sublayers of a number of layers."""
-    share, fused = share_of(plans), setup.fused_attention
-    split = np.where(plans.sequence_parallel, plans.tp, 1)
-    norm, again = (4.0 + setup.dropout) * setup.decoder.hidden / split, plans.recompute != NONE
-    kept: Array = 0.0
-    for count, part in parts:
-        core = sum(one.kept(fused=fused) for one in part.cores(share, setup.sequence))
-        # Selective recomputation leaves the scores of attention that is not fused.
-        core = core if fused else np.where(again, 0.0, core)
-        kept = kept + count * (norm + part.kept(share) + core)
-    inputs = layers * 2.0 * setup.decoder.hidden / split
-    return plans.tokens(setup.sequence) * np.where(plans.recompute == FULL, inputs, kept)
+    return kept_activations(setup, plans, _first_stage(setup.decoder, plans), layers)

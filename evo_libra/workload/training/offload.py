@@ -123,7 +123,7 @@ def in_window(plans: Plans) -> BoolArray:
 
 
 def offload_streams(
-    offload: Offload, plans: Plans, owned: FloatArray, served: FloatArray, checkpoints: FloatArray
+    offload: Offload, plans: Plans, owned: FloatArray, served: FloatArray, activations: FloatArray
 ) -> OffloadStreams:
     """Return the streams of each plan; they are 0 where a plan has none.
 
@@ -131,11 +131,11 @@ def offload_streams(
     ----------
     owned : (n,) weights of an NPU that its host updates.
     served : (n,) weights that all servers together send and update.
-    checkpoints : (n,) bytes of a microbatch that go to the host and come back.
+    activations : (n,) bytes of a microbatch that go to the host and come back.
     """
     found = OffloadStreams()
     if offload.host is not None:
-        found = _of_host(offload.host, plans, owned, checkpoints * offload.checkpoints)
+        found = _of_host(offload.host, plans, owned, activations)
     if offload.server is None:
         return found
     server, mine = offload.server, np.where(plans.optimizer == NETWORK, served, 0.0)
@@ -153,7 +153,7 @@ def offload_streams(
     return OffloadStreams((*found.forward, *forward), (*found.backward, *backward), found.update)
 
 
-def _of_host(host: OffloadHost, plans: Plans, owned: FloatArray, checkpoints: FloatArray) -> OffloadStreams:
+def _of_host(host: OffloadHost, plans: Plans, owned: FloatArray, activations: FloatArray) -> OffloadStreams:
     """Return the streams of hosts.
 
     Weights on SSDs come up with each pass, and their gradients go down with the backward pass. If NPUs hold weights
@@ -167,8 +167,8 @@ def _of_host(host: OffloadHost, plans: Plans, owned: FloatArray, checkpoints: Fl
         Stream("host memory", READ_MEMORY * paged / host.memory_bandwidth),
     )
     # Full duplex: what the other direction carries at the same time is no more.
-    forward = Stream("host link", np.maximum(checkpoints, WEIGHT * paged) / host.link)
-    backward = Stream("host link", (checkpoints + WEIGHT * paged) / host.link)
+    forward = Stream("host link", np.maximum(activations, WEIGHT * paged) / host.link)
+    backward = Stream("host link", (activations + WEIGHT * paged) / host.link)
     update = (
         Stream("host link", np.where(plans.optimizer == HOST, GRADIENT * owned, 0.0) / host.link),
         Stream("host SSD", SSD_UPDATE * paged / ssd_rate),
@@ -180,11 +180,11 @@ def _of_host(host: OffloadHost, plans: Plans, owned: FloatArray, checkpoints: Fl
     return OffloadStreams((forward, *paging), (backward, *paging), update)
 
 
-def host_memory(offload: Offload, plans: Plans, owned: FloatArray, checkpoints: FloatArray) -> FloatArray:
-    """Return (n,) bytes of host memory that an NPU needs; `checkpoints` are those of all microbatches in flight."""
+def host_memory(plans: Plans, owned: FloatArray, activations: FloatArray) -> FloatArray:
+    """Return (n,) bytes of host memory that an NPU needs; `activations` are those of all microbatches in flight."""
     states = np.where(plans.optimizer == HOST, (STATES + GRADIENT) * owned, 0.0)
     buffers = np.where(plans.optimizer == NVME, NVME_HOST_BYTES * owned, 0.0)
-    return np.asarray(states + buffers + checkpoints * offload.checkpoints)
+    return np.asarray(states + buffers + activations)
 
 
 def on_npu(plans: Plans) -> BoolArray:

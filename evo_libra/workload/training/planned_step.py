@@ -35,17 +35,18 @@ def step_iteration(step: StepTime, degrees: Mapping[str, int], merging: Merging)
     """
     chains = [_units(chain, degrees, merging) for race in step.races for chain in race.chains]
     streams = tuple(dict.fromkeys(stream for units in chains for stream in units))
+    slowdown = _number(step.slowdown)
     rows = iter(np.array([[units.get(stream, 0.0) for stream in streams] for units in chains]))
     races = [
         Overlap(
             # While the pipeline fills and drains an NPU waits for the same, too.
-            _number(race.count) + _number(race.idle),
+            slowdown * (_number(race.count) + _number(race.idle)),
             tuple(_number(chain.compute) for chain in race.chains),
             np.array([next(rows) for _ in race.chains]),
         )
         for race in step.races
     ]
-    plain = sum(_number(time) for time in step.plain.values())
+    plain = slowdown * sum(_number(time) for time in step.plain.values())
     return without_certain_races(IterationTime(streams, plain, np.zeros(len(streams)), tuple(races)))
 
 

@@ -10,9 +10,13 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.collective import Collective, Dispatch, NextStage, Pattern, PushPull, pattern_of
+from evo_libra.workload.parallelism import BEYOND
 
 TENSOR, CONTEXT, EXPERT, PIPELINE, DATA, EXPERT_DATA = "tp", "cp", "ep", "pp", "cp+dp", "edp"
 """Process groups; an expert parallel group and its copies (``edp``) share out the NPUs of ``tp``, ``cp`` and ``dp``."""
+
+DATA_BEYOND, EXPERT_DATA_BEYOND = DATA + BEYOND, EXPERT_DATA + BEYOND
+"""Parts of the groups of copies of weights that lie beyond scale-up domains."""
 
 OF_PREFILL = {TENSOR: "prefill-tp", EXPERT: "prefill-ep", "dp": "prefill-dp", PIPELINE: "prefill-pp"}
 """Process groups of replicas that only process prompts, by those of the others; there are none where both are alike."""
@@ -20,7 +24,7 @@ OF_PREFILL = {TENSOR: "prefill-tp", EXPERT: "prefill-ep", "dp": "prefill-dp", PI
 POOLS = "pools"
 """The group over which the cache of a prompt goes from such a replica to one of the others."""
 
-COMPUTE, BUBBLE = "compute", "bubble"
+COMPUTE, BUBBLE, JITTER = "compute", "bubble", "jitter"
 OFFLOADED = tuple(f"{where} {what}" for where in ("host", "server") for what in ("link", "SSD", "memory", "compute"))
 """Parts that wait for hosts and parameter servers."""
 
@@ -28,7 +32,7 @@ EXPANSION = "expansion memory"
 """Part that waits for expansion memory."""
 
 PARTS = (COMPUTE, "cache", "head", "overhead", "tensor", "context", "expert", "embedding", "pipeline", "sampling",
-         "transfer", BUBBLE, "data", *OFFLOADED, EXPANSION, "optimizer")  # fmt: skip
+         "transfer", BUBBLE, "data", *OFFLOADED, EXPANSION, "optimizer", JITTER)  # fmt: skip
 """Parts of a step of training or serving, in the order of reports."""
 
 
@@ -152,17 +156,19 @@ class StepTime:
     ----------
     plain : (n,) seconds of the ``head`` and of the ``optimizer``.
     races : the rest.
+    slowdown : (n,) what all of it is multiplied by, as the slowest of many NPUs sets the pace.
     """
 
     plain: Mapping[str, FloatArray]
     races: tuple[StepOverlap, ...]
+    slowdown: FloatArray = field(default_factory=lambda: np.ones(1))
 
     def __call__(self, seconds_of: SecondsOf) -> FloatArray:
         """Return (n,) seconds of a step."""
         time = sum(self.plain.values(), np.zeros(1))
         for race in self.races:
             time = time + (race.count + race.idle) * race.seconds(seconds_of)
-        return np.asarray(time)
+        return np.asarray(self.slowdown * time)
 
     def split(self, seconds_of: SecondsOf) -> dict[str, FloatArray]:
         """Return (n,) seconds of each of `PARTS`; they add up to the step's time."""
@@ -171,6 +177,7 @@ class StepTime:
             for part, wait in race.waits(seconds_of):
                 parts[part] = parts[part] + race.count * wait
                 parts[BUBBLE] = parts[BUBBLE] + race.idle * wait
+        parts[JITTER] = (self.slowdown - 1.0) * sum(parts.values(), np.zeros(1))
         return parts
 
     def sent_by(self, degrees: Mapping[str, int]) -> Iterator[tuple[Traffic, float]]:

@@ -206,7 +206,7 @@ def _backward(
 
 
 def recommender_memory(setup: RecommenderSetup, npus: IntArray | int) -> dict[str, FloatArray]:
-    """Return (n,) bytes of an accelerator for each of `memory.CLASSES`.
+    """Return (n,) bytes of an accelerator for each of `memory.CLASSES` that it has.
 
     Rows of embeddings and their states are spread evenly; weights of the MLPs have 2 bytes and their states 12. The
     gradients of rows update them at once and are never kept. Buffers hold the pooled embeddings that an NPU sends.

@@ -1,60 +1,26 @@
-"""Stages of a pipeline: the layers of each, and their compute and communication for one microbatch."""
+"""The longest stage of a pipeline: its compute and communication for one microbatch."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray
 from evo_libra.collective import Collective, Dispatch
-from evo_libra.workload.plans.plans import FULL, Plans
+from evo_libra.workload.plans.plans import Plans
+from evo_libra.workload.plans.recomputation import FULL
 from evo_libra.workload.training.layer_time import (
     PartTraffic,
+    collectives_again,
     layer_time,
     part_traffic,
     reduced_bytes,
 )
-from evo_libra.workload.training.memory import layers_of_stage, predictor_parts
+from evo_libra.workload.training.memory import layers_of_stage
 from evo_libra.workload.training.races import CONTEXT, EXPERT, TENSOR, StepSequence, Traffic
+from evo_libra.workload.training.stage_layers import predictor_parts
 from evo_libra.workload.training.training_setup import Setup
-
-
-def layers_of_stages(setup: Setup, stages: int, chunks: int) -> list[list[range]]:
-    """Return the layers of each virtual stage of each stage.
-
-    Microbatches pass the first virtual stages of all stages, then the second ones and so on. If stages are balanced,
-    embedding and head take the place of a layer. Of stages that are not equal, those with embedding or head are the
-    longer ones if stages are balanced, so that no stage has more layers than the longest one of the formula; otherwise
-    the first ones are.
-    """
-    ends = int(setup.balanced)
-    slots = setup.decoder.layers + 2 * ends
-    sizes = [list(_shares(size, chunks, range(chunks))) for size in _shares(slots, stages, _longer(stages, ends))]
-    found: list[list[range]] = [[] for _ in range(stages)]
-    start = -ends
-    for chunk in range(chunks):
-        for stage in range(stages):
-            stop = start + sizes[stage][chunk]
-            found[stage].append(range(max(start, 0), min(stop, setup.decoder.layers)))
-            start = stop
-    # Layers that predict further tokens follow the last one.
-    last, layers = found[-1][-1], setup.decoder.layers
-    found[-1][-1] = range(last.start if last else layers, layers + setup.decoder.predictors)
-    return found
-
-
-def _longer(stages: int, ends: int) -> list[int]:
-    """Return the stages, those first that are to be longer."""
-    return [0, *range(stages - 1, 0, -1)] if ends else list(range(stages))
-
-
-def _shares(total: int, parts: int, first: range | list[int]) -> Iterator[int]:
-    """Yield the sizes of some parts of a total; what is left over goes to the first ones in some order."""
-    longer = set(first[: total % parts])
-    for part in range(parts):
-        yield total // parts + (part in longer)
 
 
 @dataclass(frozen=True)
@@ -104,12 +70,17 @@ def stage_of(setup: Setup, plans: Plans) -> Stage:
     parts = [*setup.decoder.stack.parts(counts), *predictor_parts(setup.decoder, last)]
     time, sent = layer_time(setup, plans, parts), [part_traffic(setup, plans, part) for _, part in parts]
     again = 1.0 * (plans.recompute == FULL)
-    pairs = sum((count * one.reduces for (count, _), one in zip(parts, sent, strict=True)), np.zeros(1))
+    repeats = [collectives_again(plans, part) for _, part in parts]
+    reduced = [count * one.reduces for (count, _), one in zip(parts, sent, strict=True)]
+    pairs = sum(reduced, np.zeros(1))
+    pairs_again = sum((count * repeat for count, repeat in zip(reduced, repeats, strict=True)), np.zeros(1))
     forward = Pass(time.forward, time.products.forward, pairs)
     products = time.products.backward + again * time.products.forward
-    backward = Pass(time.backward + time.recomputed, products, pairs * (1.0 + again))
+    backward = Pass(time.backward + time.recomputed, products, pairs + pairs_again)
     other = tuple(
-        found for (count, _), one in zip(parts, sent, strict=True) for found in _other(count, one, 2.0 + again)
+        found
+        for (count, _), one, repeat in zip(parts, sent, repeats, strict=True)
+        for found in _other(count, one, 2.0 + repeat)
     )
     gathered = np.where(plans.sequence_parallel, 0.5 * pairs, 0.0)
     layers = sum(counts, np.zeros(1))
@@ -145,17 +116,27 @@ class TensorTraffic:
     backward: tuple[StepSequence, ...]
 
 
+def hidden_share(setup: Setup, plans: Plans) -> FloatArray:
+    """Return (n,) the share of overlapped traffic of tensor parallel groups that runs alongside products.
+
+    It is the software's, from measured pairs. Otherwise a product is cut into as many pieces as the group has NPUs, and
+    hides the communication of all but one of them.
+    """
+    measured = setup.stack.hides_tensor
+    share = 1.0 - 1.0 / plans.tp if measured is None else np.where(plans.tp > 1, measured, 0.0)
+    return np.where(plans.overlap_tp, share, 0.0)
+
+
 def tensor_traffic(setup: Setup, plans: Plans, stage: Stage) -> TensorTraffic:
     """Return the tensor parallel communication of a microbatch.
 
-    With overlap a product is cut into as many pieces as the group has NPUs, and hides the communication of all but one
-    of them. Without it, a stack may gather again alongside the gradients of weights.
+    Without overlap, a stack may gather again alongside the gradients of weights.
     """
 
     def reduced(operations: FloatArray) -> tuple[Traffic, ...]:
         return _reduced(stage.reduced_bytes, operations, plans.sequence_parallel)
 
-    hidden = np.where(plans.overlap_tp, 1.0 - 1.0 / plans.tp, 0.0)
+    hidden = hidden_share(setup, plans)
     beside = ~plans.overlap_tp & plans.sequence_parallel & setup.stack.hides_gather
     of_backward = stage.backward.reduced + stage.gathered
     everything = stage.forward.reduced + of_backward

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.collective import Collective, NextStage, PushPull
-from evo_libra.workload.plans.plans import FULL, NETWORK, Plans
+from evo_libra.workload.parallelism import BEYOND
+from evo_libra.workload.plans.plans import NETWORK, Plans
+from evo_libra.workload.plans.recomputation import FULL
 from evo_libra.workload.training.expansion import Accesses, expansions_of, seconds_of
 from evo_libra.workload.training.layer_time import matrix_time, share_of
-from evo_libra.workload.training.memory import Parameters, checkpoints, expanded, memory, parameters, stage_activations
+from evo_libra.workload.training.memory import (
+    Parameters,
+    expanded,
+    memory,
+    offloaded_activations,
+    parameters,
+    stage_activations,
+)
 from evo_libra.workload.training.offload import WEIGHT, OffloadStreams, Stream, offload_streams, on_npu
 from evo_libra.workload.training.races import (
     DATA,
@@ -33,14 +42,19 @@ Kinds = Sequence[tuple[Collective, FloatArray]]
 """Collectives with their (n,) bytes per weight."""
 
 
-def step_time(setup: Setup, plans: Plans) -> StepTime:
+def step_time(setup: Setup, plans: Plans, *, exposes: bool | None = None) -> StepTime:
     """Return the time of a training step under each plan.
 
     A pipeline runs 1F1B, interleaved where a plan has virtual stages (Narayanan et al. 2021, section 2.2): the slowest
     stage sets the pace of all microbatches, and the pipeline fills and drains once.
+
+    Parameters
+    ----------
+    exposes : whether the step has the chains of traffic that software leaves exposed; None where the software decides.
     """
     stage, held = stage_of(setup, plans), parameters(setup, plans)
-    tensor, data = tensor_traffic(setup, plans, stage), data_traffic(setup, plans, held, stage)
+    exposes = setup.stack.exposes_data > 0 if exposes is None else exposes
+    tensor, data = tensor_traffic(setup, plans, stage), data_traffic(setup, plans, held, stage, exposes=exposes)
     micro, fill = plans.microbatches(setup.global_batch), (plans.pp - 1) / plans.vp
     owned = owned_weights(plans, held)
     update = np.where(on_npu(plans), owned, 0.0) if setup.offload else owned
@@ -51,7 +65,17 @@ def step_time(setup: Setup, plans: Plans) -> StepTime:
     races = _passes(setup, plans, stage=stage, tensor=tensor, data=data, streams=streams, micro=micro, fill=fill)
     if streams.update:
         waiting.append(StepOverlap((StepSequence(_NONE), *_beside(streams.update)), _ONE, name="update"))
-    return StepTime(plain, (*races, *waiting, *data.waiting))
+    return StepTime(plain, (*races, *waiting, *data.waiting), slowdown(setup, plans))
+
+
+_SERVER = 8
+"""NPUs from which on more of them slow a step."""
+
+
+def slowdown(setup: Setup, plans: Plans) -> FloatArray:
+    """Return (n,) the factor by which the slowest of many NPUs slows a step: the same share for each doubling."""
+    npus = plans.tp * plans.cp * plans.pp * plans.dp
+    return np.asarray(1.0 + setup.jitter * np.maximum(np.log2(npus / _SERVER), 0.0))
 
 
 def owned_weights(plans: Plans, held: Parameters) -> FloatArray:
@@ -68,7 +92,8 @@ def streams_of(setup: Setup, plans: Plans, held: Parameters) -> OffloadStreams:
         return OffloadStreams()
     npus = plans.tp * plans.cp * plans.dp * plans.pp
     served = held.dense * (npus / held.dense_copies) + held.experts * (npus / held.expert_copies)
-    return offload_streams(setup.offload, plans, owned_weights(plans, held), served, checkpoints(setup, plans))
+    activations = offloaded_activations(setup, plans)
+    return offload_streams(setup.offload, plans, owned_weights(plans, held), served, activations)
 
 
 def expansion_streams(setup: Setup, plans: Plans) -> OffloadStreams:
@@ -106,7 +131,11 @@ def head_time(setup: Setup, plans: Plans) -> FloatArray:
     kernels, tokens, share, head = setup.kernels, plans.tokens(setup.sequence), share_of(plans), setup.decoder.head
     (product,) = [matrix_time(kernels, matrix, tokens, setup.head_precision) for matrix in head.matrices(share)]
     moved = kernels.moved(tokens * sum(head.moved(share)))
-    time = setup.stack.compute * (product.forward + product.backward + moved) * (1 + setup.decoder.predictors)
+    time = (
+        setup.stack.compute_in(setup.precision)
+        * (product.forward + product.backward + moved)
+        * (1 + setup.decoder.predictors)
+    )
     return time / plans.pp if setup.balanced else time
 
 
@@ -118,50 +147,62 @@ class DataTraffic:
     ----------
     waiting : what nothing hides.
     forward, backward : what a pass hides; empty where no plan overlaps.
-    count : (n,) passes of a step that do.
+    counts : (n,) forward and backward passes of a step that do.
+    exposed : what follows the forward and the backward pass beyond scale-up domains, wherever a pass hides more.
     served : traffic between servers and NPUs alongside each pass.
     """
 
     waiting: tuple[StepOverlap, ...]
     forward: tuple[Traffic, ...]
     backward: tuple[Traffic, ...]
-    count: FloatArray
+    counts: tuple[FloatArray, FloatArray]
     served: tuple[StepSequence, ...] = ()
+    exposed: tuple[tuple[Traffic, ...], tuple[Traffic, ...]] = ((), ())
+
+    def of_pass(self, backward: int) -> tuple[tuple[Traffic, ...], FloatArray, tuple[Traffic, ...]]:
+        """Return what the forward or the backward pass hides, how many of a step do, and what follows it."""
+        return (self.forward, self.backward)[backward], self.counts[backward], self.exposed[backward]
 
 
-def data_traffic(setup: Setup, plans: Plans, held: Parameters, stage: Stage) -> DataTraffic:
+def data_traffic(setup: Setup, plans: Plans, held: Parameters, stage: Stage, *, exposes: bool = False) -> DataTraffic:
     """Return the reduce-scatter of gradients and the all-gathers of weights, without ZeRO the all-reduce of gradients.
 
-    ZeRO's stage 3 runs all of them with each microbatch, and gathers once more for the backward pass. The backward pass
+    From ZeRO's stage 2 on gradients are scattered with each microbatch, or round of them: an NPU has no room for all.
+    Stage 3 gathers weights with each microbatch, and again for the backward pass if they do not stay whole. That pass
     hides the reduce-scatter and what it gathers, the forward pass its own all-gather, but for one layer's share.
+    Software leaves a share of what lies beyond scale-up domains exposed, if that is more than what passes do not hide.
     """
     groups = _copied(held)
     if setup.offload is not None:
         # Servers send and receive what NPUs would exchange.
         groups = [(group, np.where(plans.optimizer == NETWORK, 0.0, of)) for group, of in groups]
-    each = plans.zero == 3  # noqa: PLR2004 - ZeRO's stage
-    count = np.where(each, plans.microbatches(setup.global_batch), _ONE)
+    micro = plans.microbatches(setup.global_batch)
+    counts = np.where(plans.gathers_each, micro, _ONE), plans.scatters(setup.global_batch)
     before = ((Collective.ALL_GATHER, np.where(plans.zero >= 1, 2.0, 0.0)),)
     after = (
         (Collective.ALL_REDUCE, np.where(plans.zero == 0, float(setup.gradient_bytes), 0.0)),
         (Collective.REDUCE_SCATTER, np.where(plans.zero >= 1, float(setup.gradient_bytes), 0.0)),
-        (Collective.ALL_GATHER, np.where(each, 2.0, 0.0)),
+        (Collective.ALL_GATHER, np.where(plans.gathers_again, 2.0, 0.0)),
     )
 
-    def sent(kinds: Kinds, share: FloatArray) -> tuple[Traffic, ...]:
+    def sent(kinds: Kinds, share: FloatArray, part: str = "") -> tuple[Traffic, ...]:
         return tuple(
-            Traffic("data", group, kind, bytes_per_weight * of, share)
+            Traffic("data", group + part, kind, bytes_per_weight * of, share)
             for kind, bytes_per_weight in kinds
             for group, of in groups
             if bytes_per_weight.any()
         )
 
     alone, served = np.where(plans.overlap_dp, 1.0 / stage.layers, 1.0), _served(setup, plans, held)
-    waiting = tuple(StepOverlap((StepSequence(_NONE, sent(kinds, alone)),), count) for kinds in (before, after))
+    kinds = zip((before, after), counts, strict=True)
+    waiting = tuple(StepOverlap((StepSequence(_NONE, sent(ones, alone)),), count) for ones, count in kinds)
     if not plans.overlap_dp.any():
-        return DataTraffic(waiting, (), (), _NONE, served)
-    hidden = np.where(plans.overlap_dp, count, 0.0)
-    return DataTraffic(waiting, sent(before, 1.0 - alone), sent(after, 1.0 - alone), hidden, served)
+        return DataTraffic(waiting, (), (), (_NONE, _NONE), served)
+    forward, backward = (np.where(plans.overlap_dp, count, 0.0) for count in counts)
+    left = np.where(plans.overlap_dp, np.maximum(setup.stack.exposes_data - alone, 0.0), 0.0)
+    exposed = (sent(before, left, BEYOND), sent(after, left, BEYOND)) if exposes else ((), ())
+    hidden = sent(before, 1.0 - alone), sent(after, 1.0 - alone)
+    return DataTraffic(waiting, *hidden, (forward, backward), served, exposed)
 
 
 def _copied(held: Parameters) -> list[tuple[str, FloatArray]]:
@@ -195,9 +236,9 @@ def _passes(
     A pass that hides data parallel traffic offers the part of its compute that the stack can use for that.
     """
     messages, found = _overlapped_messages(setup, plans), list[StepOverlap]()
-    for name, run, chains, beside, of_pass in (
-        ("forward", stage.forward, tensor.forward, data.forward, streams.forward),
-        ("backward", stage.backward, tensor.backward, data.backward, streams.backward),
+    for name, run, chains, (beside, hiding, exposed), of_pass in (
+        ("forward", stage.forward, tensor.forward, data.of_pass(0), streams.forward),
+        ("backward", stage.backward, tensor.backward, data.of_pass(1), streams.backward),
     ):
         alone = (StepSequence(run.compute), *chains)
         # While the pipeline fills and drains, hosts and servers have the time to send ahead.
@@ -208,11 +249,12 @@ def _passes(
         ahead = bool(messages) or len(common) > len(alone)
         if ahead:
             found.append(StepOverlap(alone, _NONE, fill))
-        found.append(StepOverlap(with_messages, micro - data.count, _NONE if ahead else fill, name))
-        if data.count.any():
+        found.append(StepOverlap(with_messages, micro - hiding, _NONE if ahead else fill, name))
+        if hiding.any():
             unused = (1.0 - setup.stack.hides_data) * run.compute
             ends = (StepSequence(unused, beside), StepSequence(_NONE, (*before, *messages, *beside)))
-            found.append(StepOverlap((*with_messages, *ends), data.count, name=name))
+            late = (replace(one, traffic=(*one.traffic, *exposed), partial=True) for one in alone if exposed)
+            found.append(StepOverlap((*with_messages, *ends, *late), hiding, name=name))
     return found
 
 

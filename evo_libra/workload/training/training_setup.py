@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.models.kernels import Kernels
+from evo_libra.workload.models.losses import LOSSES
 from evo_libra.workload.models.stacks import STACKS, Stack
 from evo_libra.workload.training.expansion import Expansion
 from evo_libra.workload.training.offload import Offload
@@ -39,7 +40,11 @@ class Setup:
     weight_bytes : as for `Kernels`.
     offload : what plans may move the optimizer to; None where all of them leave it on the NPUs.
     expansions : choices of expansion memory, the least first; empty where there is none.
+    loss : kind of loss, of `losses.LOSSES`; None for that of the stack.
     stated_batch : sequences that times are of, where the batch differs from them; 0 for those of the batch.
+    jitter : share of a step that each doubling of the NPUs adds, from 8 on.
+    domain : most NPUs of a scale-up domain; None for no limit.
+    tensor_anywhere : whether a tensor parallel group may leave scale-up domains.
     usable : bytes of an NPU's own memory that plans may use, where there is expansion memory.
     """
 
@@ -63,6 +68,10 @@ class Setup:
     expansions: tuple[Expansion, ...] = ()
     usable: float = math.inf
     stated_batch: int = 0
+    jitter: float = 0.0
+    domain: int | None = None
+    tensor_anywhere: bool = False
+    loss: str | None = None
 
     @property
     def share_of_batch(self) -> float:
@@ -70,6 +79,14 @@ class Setup:
         return self.stated_batch / self.global_batch if self.stated_batch else 1.0
 
     @property
+    def loss_bytes(self) -> float:
+        """Bytes of a logit that the loss needs."""
+        return LOSSES[self.loss or self.stack.loss]
+
+    @property
     def kernels(self) -> Kernels:
         """Times of kernels within the step."""
-        return Kernels(self.accelerator, self.gemm_factor, self.memory_factor, self.gradient_bytes, self.weight_bytes)
+        return Kernels(
+            self.accelerator, self.gemm_factor, self.memory_factor, self.gradient_bytes, self.weight_bytes,
+            attention_factor=self.stack.attention, quantisation_factor=self.stack.quantisation,
+        )  # fmt: skip

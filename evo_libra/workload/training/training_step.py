@@ -9,7 +9,7 @@ from math import gcd, prod
 
 import numpy as np
 
-from evo_libra.arrays import FloatArray
+from evo_libra.arrays import BoolArray, FloatArray
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.workload.layers.workload import IterationSize
 from evo_libra.workload.models.decoder import Decoder
@@ -17,11 +17,21 @@ from evo_libra.workload.models.layers.sublayer import WHOLE
 from evo_libra.workload.parallelism import ALL, Layout
 from evo_libra.workload.plans.placement import ORDER
 from evo_libra.workload.plans.plan_rules import plan_text, plan_values
-from evo_libra.workload.plans.plans import DEGREES, PLACEMENTS, Plans
+from evo_libra.workload.plans.plans import DEGREES, PLACEMENTS, Plans, keeps_inside
 from evo_libra.workload.training.advice import fitting_npus, fitting_option
 from evo_libra.workload.training.memory import expanded, memory, memory_on_npu
 from evo_libra.workload.training.planned_step import PlannedStep
-from evo_libra.workload.training.races import CONTEXT, DATA, EXPERT, EXPERT_DATA, PIPELINE, TENSOR, StepTime
+from evo_libra.workload.training.races import (
+    CONTEXT,
+    DATA,
+    DATA_BEYOND,
+    EXPERT,
+    EXPERT_DATA,
+    EXPERT_DATA_BEYOND,
+    PIPELINE,
+    TENSOR,
+    StepTime,
+)
 from evo_libra.workload.training.recommender_step import RecommenderSetup, recommender_memory, recommender_step
 from evo_libra.workload.training.step_time import step_time
 from evo_libra.workload.training.training_setup import Setup
@@ -69,6 +79,14 @@ class TrainingStep(PlannedStep):
     def every_plan(self) -> Plans | None:
         """The plan; None for a recommendation model."""
         return None if self.planned is None else self.planned[1]
+
+    @property
+    def keeps_inside(self) -> BoolArray:
+        """(1,) as for any workload."""
+        if self.planned is None:
+            return super().keeps_inside
+        setup, plan = self.planned
+        return keeps_inside(plan, np.array([setup.tensor_anywhere]))
 
     @property
     def unexported(self) -> str:
@@ -129,10 +147,11 @@ def _first(classes: Mapping[str, FloatArray]) -> dict[str, float]:
 def group_degrees(degrees: Mapping[str, int]) -> dict[str, int]:
     """Return the NPUs of every process group that traffic may name, from the degrees of a plan."""
     inside = degrees["tp"] * degrees["cp"] * degrees["dp"]
+    copies, expert_copies = degrees["cp"] * degrees["dp"], inside // degrees["ep"]
     return {
         **{group: degrees[group] for group in (TENSOR, CONTEXT, PIPELINE, EXPERT, "dp")},
-        DATA: degrees["cp"] * degrees["dp"],
-        EXPERT_DATA: inside // degrees["ep"],
+        **dict.fromkeys((DATA, DATA_BEYOND), copies),
+        **dict.fromkeys((EXPERT_DATA, EXPERT_DATA_BEYOND), expert_copies),
         ALL: inside * degrees["pp"],
     }
 
@@ -163,8 +182,8 @@ def layouts_of(degrees: Mapping[str, int], order: Sequence[str]) -> dict[str, La
         (EXPERT, inner), (EXPERT_DATA, inside // inner), (PIPELINE, degrees[PIPELINE]),
         (EXPERT, outer), (EXPERT_DATA, outside // outer),
     )  # fmt: skip
-    found = dict.fromkeys((*ORDER, DATA), dense)
-    return {**found, EXPERT: routed, EXPERT_DATA: routed, ALL: ()}
+    found = dict.fromkeys((*ORDER, DATA, DATA_BEYOND), dense)
+    return {**found, **dict.fromkeys((EXPERT, EXPERT_DATA, EXPERT_DATA_BEYOND), routed), ALL: ()}
 
 
 def model_flop(model: Decoder, sequence: int) -> float:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
 
-from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.workload.layers.iteration_time import Merging
 from evo_libra.workload.layers.workload import IterationSize
 from evo_libra.workload.plans.plan_rules import plan_mistakes, plan_text
 from evo_libra.workload.plans.plan_table import PlanTable, order_text
-from evo_libra.workload.plans.plans import DEGREES, PLACEMENTS, RECOMPUTE, Plans
+from evo_libra.workload.plans.plans import DEGREES, EVERY_LAYER, PLACEMENTS, Plans, keeps_inside
+from evo_libra.workload.plans.recomputation import recompute_text
 from evo_libra.workload.plans.tabulated import TabulatedTime, joined, tabulated_time
 from evo_libra.workload.training.memory import memory_on_npu
 from evo_libra.workload.training.step_time import step_time
@@ -21,7 +22,8 @@ from evo_libra.workload.training.training_setup import Setup
 from evo_libra.workload.training.training_step import TrainingStep, training_step
 
 OF_PLANS = ("tp", "cp", "pp", "vp", "ep", "micro_batch", "zero", "recompute", "sequence_parallel", "overlap_tp",
-            "overlap_pp", "overlap_dp", "optimizer", "expansion")  # fmt: skip
+            "overlap_pp", "overlap_dp", "optimizer", "expansion", "offloaded",
+            "reshard")  # fmt: skip
 """Options of a plan that may be open; precision and order besides them."""
 _OF_KIND = OF_PLANS[OF_PLANS.index("zero") :]
 """Options besides degrees that decide which traffic a step has."""
@@ -66,6 +68,11 @@ class TrainingTable(PlanTable):
         return tuple(dict.fromkeys(setup.global_batch for setup in self.setups))
 
     @cached_property
+    def keeps_inside(self) -> BoolArray:
+        anywhere = np.array([setup.tensor_anywhere for setup in self.setups])[self.setup]
+        return keeps_inside(self.plans, anywhere)
+
+    @cached_property
     def memory(self) -> FloatArray:
         return np.concatenate([
             np.zeros(len(part)) + sum(memory_on_npu(self.setups[index], self.plans.select(part)).values())
@@ -73,9 +80,10 @@ class TrainingTable(PlanTable):
         ])  # fmt: skip
 
     def time(self, merging: Merging) -> TabulatedTime:
-        more = self._of_each_kind
+        more, exposes = self._of_each_kind, any(setup.stack.exposes_data for setup in self.setups)
         steps = [
-            step_time(self.setups[index], self.plans.select(np.concatenate([part, more]))) for index, part in self.parts
+            step_time(self.setups[index], self.plans.select(np.concatenate([part, more])), exposes=exposes)
+            for index, part in self.parts
         ]
         step = joined(steps, [len(part) for _, part in self.parts])
         return tabulated_time(step, self.degrees, merging, len(self)).times(self.share_of_batch)
@@ -133,17 +141,17 @@ class TrainingTable(PlanTable):
         return " ".join(parts)
 
     def value_of(self, option: str, value: int) -> str:
-        if option == "recompute":
-            return RECOMPUTE[value]
-        if option == "optimizer":
-            return PLACEMENTS[value]
-        if option == "expansion":
-            return self.setups[0].expansions[value].text or "none"
-        if option == "order":
-            return "-".join(self.orders[value])
-        if option == "precision":
-            return self.precisions[value]
-        return ("off", "on")[value] if option.startswith(("overlap", "sequence")) else str(value)
+        texts: dict[str, Callable[[int], str]] = {
+            "recompute": recompute_text,
+            "optimizer": lambda place: PLACEMENTS[place],
+            "expansion": lambda place: self.setups[0].expansions[place].text or "none",
+            "offloaded": lambda layers: "all" if layers >= EVERY_LAYER else str(layers),
+            "order": lambda place: "-".join(self.orders[place]),
+            "precision": lambda place: self.precisions[place],
+        }
+        if option in texts:
+            return texts[option](value)
+        return ("off", "on")[value] if option.startswith(("overlap", "sequence", "reshard")) else str(value)
 
     def memory_of(self, n: int) -> dict[str, float]:
         used = memory_on_npu(self.setups[self.setup[n]], self.plans.select(np.array([n])))

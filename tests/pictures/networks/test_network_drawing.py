@@ -26,7 +26,7 @@ from evo_libra.problem.problem import Problem
 
 SVG = "{http://www.w3.org/2000/svg}"
 NAMES = {block.code: block for block in BLOCKS}
-DESIGN = "SW(8)@nvlink4:450_CL(2048)@optics-400g:100 | tp16 dp1024 mb2 zero3 overlap-tp order-tp-cp-dp-pp"
+DESIGN = "SW(8)@nvlink4:450_CL(2048)@optics-400g:100 | tp8 dp2048 mb1 zero3 overlap-tp order-tp-cp-dp-pp"
 
 
 @pytest.fixture(scope="module")

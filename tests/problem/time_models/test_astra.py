@@ -69,10 +69,10 @@ def test_collectives_of_a_layer() -> None:
 def test_figures_that_bandwidths_do_not_change() -> None:
     of = time()
     found = of.traffic(SIZES, np.zeros_like(SIZES))
-    # NPUs, strides, shares, and ns of a link and of a leaf switch, of tp and dp.
+    # NPUs, strides, shares, ns of a link and of a leaf switch, and shares of bytes, of tp and dp.
     assert found[0, :, :, 0].tolist() == [[4.0, 1.0], [1.0, 2.0]]
     assert found[1, :, :, 0].tolist() == [[1.0, 4.0], [1.0, 1.0]]
-    assert found[2:, 0, 0, 0].tolist() == [1.0, 10.0, 10.0]
+    assert found[2:, 0, 0, 0].tolist() == [1.0, 10.0, 10.0, 1.0]
     assert of.channel_times(design(of), found).keys() == of.channel_times(design(of)).keys()
 
 

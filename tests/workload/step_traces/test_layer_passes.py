@@ -11,7 +11,8 @@ from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.workload.models.decoder import decoder_of
 from evo_libra.workload.models.decoder_spec import DecoderSpec
 from evo_libra.workload.models.stacks import STACKS
-from evo_libra.workload.plans.plans import FULL, SELECTIVE, one_plan
+from evo_libra.workload.plans.plans import one_plan
+from evo_libra.workload.plans.recomputation import FULL, SELECTIVE
 from evo_libra.workload.step_traces.layer_passes import LayerPass, LayerPasses, Sent, layer_passes, number, parts
 from evo_libra.workload.training.layer_time import layer_time, one_layer
 from evo_libra.workload.training.training_setup import Setup
@@ -23,7 +24,7 @@ MODEL = decoder_of(
         "source": "made up", "experts": {"count": 8, "per_token": 2, "feed_forward": 32, "dense_layers": 2},
     }),
 )  # fmt: skip
-HIDES = next(stack for stack in STACKS.values() if stack.hides_gather)
+HIDES = replace(next(stack for stack in STACKS.values() if stack.hides_gather), hides_tensor=None)
 SETUP = Setup(MODEL, accelerator("h100-80gb"), 128, 16, stack=replace(HIDES, hides_gather=False))
 DENSE, ROUTED = MODEL.stack.kinds
 SIZE = 2 * 128 * 64

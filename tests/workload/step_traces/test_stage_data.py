@@ -61,7 +61,7 @@ def test_zero_gathers_weights_of_2_bytes_and_scatters_gradients_of_4(zero: int) 
     held = 2 * LAYER
     found = data(model(), 1, range(1, 3), pp=4, zero=zero, overlap_dp=True)
     assert sizes(found) == [("cp+dp", "ALL_GATHER", 2 * held), ("cp+dp", "REDUCE_SCATTER", 4 * held)]
-    assert (found.each, found.beside) == (zero == 3, True)
+    assert (found.gathers_each, found.scatters, found.beside) == (zero == 3, int(zero > 1), True)
 
 
 def test_an_optimizer_moves_30_bytes_of_each_weight_that_an_npu_updates() -> None:

@@ -19,7 +19,8 @@ from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.models.decoder_spec import Experts
 from evo_libra.workload.models.stacks import STACKS
-from evo_libra.workload.plans.plans import RECOMPUTE, one_plan
+from evo_libra.workload.plans.plans import one_plan
+from evo_libra.workload.plans.recomputation import RECOMPUTE, recompute_of
 from evo_libra.workload.step_traces.stage_writer import StageTrace
 from evo_libra.workload.step_traces.step_trace import stage_traces
 from evo_libra.workload.trace_nodes import ListedGroup
@@ -89,7 +90,8 @@ def test_traces_send_the_bytes_that_the_formula_counts(seed: int) -> None:
     pp = pick(1, 1, 3, 6)
     plan = {
         "tp": pick(1, 2, 4), "cp": pick(1, 2), "dp": pick(1, 2, 4), "pp": pp, "vp": pick(1, 2) if pp > 1 else 1,
-        "zero": pick(0, 1, 2, 3), "recompute": pick(0, 1, 2),
+        "zero": pick(0, 1, 2, 3), "reshard": coin(),
+        "recompute": recompute_of(pick("none", "selective", "full", "selective-op", "mlp", "layernorm")),
         **{name: coin() for name in ("sequence_parallel", "overlap_tp", "overlap_pp", "overlap_dp")},
     }  # fmt: skip
     model = pick(DENSE, ROUTED, SHARED)

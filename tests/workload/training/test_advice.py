@@ -9,7 +9,8 @@ from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.workload.models.decoder import decoder_of
 from evo_libra.workload.models.decoder_spec import DecoderSpec
 from evo_libra.workload.models.recommender import recommender
-from evo_libra.workload.plans.plans import FULL, NONE, SELECTIVE, Plans, one_plan
+from evo_libra.workload.plans.plans import Plans, one_plan
+from evo_libra.workload.plans.recomputation import FULL, NONE, SELECTIVE
 from evo_libra.workload.training.advice import _change, _distance, _other_plans, fitting_npus, fitting_option
 from evo_libra.workload.training.memory import memory
 from evo_libra.workload.training.recommender_step import RecommenderSetup, recommender_memory

@@ -14,7 +14,8 @@ from evo_libra.arrays import FloatArray
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.workload.models.decoder import decoder
 from evo_libra.workload.plans.plan_space import PlanSpace, every_plan
-from evo_libra.workload.plans.plans import FULL, Plans, one_plan
+from evo_libra.workload.plans.plans import Plans, one_plan
+from evo_libra.workload.plans.recomputation import FULL
 from evo_libra.workload.training.expansion import SPILLED, Expansion
 from evo_libra.workload.training.memory import CLASSES, expanded, memory, memory_on_npu
 from evo_libra.workload.training.races import EXPANSION

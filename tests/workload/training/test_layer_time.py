@@ -8,12 +8,13 @@ import pytest
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.workload.models.decoder import decoder_of
 from evo_libra.workload.models.decoder_spec import DecoderSpec
-from evo_libra.workload.plans.plans import FULL, one_plan
+from evo_libra.workload.plans.plans import one_plan
+from evo_libra.workload.plans.recomputation import FULL
 from evo_libra.workload.serving.decoding import part_step
 from evo_libra.workload.serving.serving_setup import ServingSetup
 from evo_libra.workload.training.layer_time import layer_time, one_layer, part_traffic, reduced_bytes, share_of
-from evo_libra.workload.training.memory import predictor_parts
 from evo_libra.workload.training.stage import stage_of
+from evo_libra.workload.training.stage_layers import predictor_parts
 from evo_libra.workload.training.step_time import head_time
 from evo_libra.workload.training.training_setup import Setup
 

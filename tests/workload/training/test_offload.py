@@ -15,7 +15,8 @@ from evo_libra.collective import PushPull, unit_traffic
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.workload.models.decoder import decoder
 from evo_libra.workload.plans.plan_rules import placement_allowed, placement_mistakes, plan_text
-from evo_libra.workload.plans.plans import FULL, HOST, NETWORK, NPU, NVME, PLACEMENTS, Plans, one_plan
+from evo_libra.workload.plans.plans import HOST, NETWORK, NPU, NVME, PLACEMENTS, Plans, one_plan
+from evo_libra.workload.plans.recomputation import FULL
 from evo_libra.workload.training.memory import largest_layer, memory, parameters
 from evo_libra.workload.training.offload import Offload, OffloadHost, ParameterServer
 from evo_libra.workload.training.races import PerByte, Traffic

@@ -10,9 +10,10 @@ import pytest
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.workload.models.decoder import decoder_of
 from evo_libra.workload.models.decoder_spec import DecoderSpec
-from evo_libra.workload.plans.plan_rules import host_bytes, host_limit, placement_allowed, placement_mistakes
-from evo_libra.workload.plans.plans import FULL, HOST, NETWORK, NPU, NVME, Plans, one_plan
-from evo_libra.workload.training.memory import parameters
+from evo_libra.workload.plans.plan_rules import host_bytes, host_limit, placement_allowed, placement_mistakes, plan_text
+from evo_libra.workload.plans.plans import EVERY_LAYER, HOST, NETWORK, NPU, NVME, Plans, one_plan
+from evo_libra.workload.plans.recomputation import FULL
+from evo_libra.workload.training.memory import memory, parameters, stage_activations
 from evo_libra.workload.training.offload import (
     Offload,
     OffloadHost,
@@ -43,9 +44,9 @@ def seconds(streams: tuple[Stream, ...]) -> dict[str, float]:
     return {name: time for name, time in found.items() if time}
 
 
-def of(place: int, offload: Offload = BOTH, served: float = 4e9, checkpoints: float = 0.0) -> list[dict[str, float]]:
+def of(place: int, offload: Offload = BOTH, served: float = 4e9, activations: float = 0.0) -> list[dict[str, float]]:
     """Return the streams of both passes and of the update, of 1e9 weights of an NPU and those of all servers."""
-    found = offload_streams(offload, at(place), BILLION, np.array([served]), np.array([checkpoints]))
+    found = offload_streams(offload, at(place), BILLION, np.array([served]), np.array([activations]))
     return [seconds(streams) for streams in (found.forward, found.backward, found.update)]
 
 
@@ -66,10 +67,9 @@ def test_weights_on_ssds_come_with_each_pass() -> None:
 
 def test_inputs_of_layers_go_to_the_host_and_come_back() -> None:
     # 5 GB: beside the weights, which come the other way, forwards; with them backwards.
-    forward, backward, _ = of(NVME, checkpoints=5e9)
+    forward, backward, _ = of(NVME, activations=5e9)
     assert (forward["host link"], backward["host link"]) == (pytest.approx(0.5), pytest.approx(0.7))
-    assert of(NPU, checkpoints=5e9)[:2] == [pytest.approx({"host link": 0.5})] * 2
-    assert of(NPU, Offload(MACHINE), checkpoints=5e9) == [{}, {}, {}]
+    assert of(NPU, activations=5e9)[:2] == [pytest.approx({"host link": 0.5})] * 2
 
 
 def test_servers_send_weights_and_take_gradients() -> None:
@@ -101,8 +101,7 @@ def test_streams_of_both_kinds_run_side_by_side() -> None:
 ])  # fmt: skip
 def test_what_lies_where(place: int, bytes_: float, window: bool, stays: bool) -> None:  # noqa: FBT001 - a case
     waiting = np.array([3e9])
-    assert host_memory(BOTH, at(place), BILLION, waiting).tolist() == [bytes_ + 3e9]
-    assert host_memory(Offload(MACHINE), at(place), BILLION, waiting).tolist() == [bytes_]
+    assert host_memory(at(place), BILLION, waiting).tolist() == [bytes_ + 3e9]
     assert (in_window(at(place)).tolist(), on_npu(at(place)).tolist()) == ([window], [stays])
 
 
@@ -161,3 +160,28 @@ def test_servers_have_the_weights_of_every_stage_and_part() -> None:
     served = float(8 * held.dense[0] + 8 * held.experts[0])
     found = seconds(streams_of(SETUP, plan, held).forward)
     assert found["server link"] == pytest.approx(2 * served / 20e9, rel=1e-12)
+
+
+def test_activations_of_some_layers_wait_in_the_host() -> None:
+    """4 of 8 layers: half of what a microbatch keeps goes down the link with its forward pass and comes up again.
+
+    The NPU keeps the other half, and two layers that are on their way; of all 8 layers these two remain.
+    """
+    setup = replace(SETUP, offload=Offload(MACHINE))
+    plain, half, every = (at(NPU, pp=1, offloaded=layers) for layers in (0, 4, EVERY_LAYER))
+    kept = float(stage_activations(setup, plain)[0])
+    assert seconds(streams_of(setup, plain, parameters(setup, plain)).forward) == {}
+    found = streams_of(setup, half, parameters(setup, half))
+    assert seconds(found.forward) == seconds(found.backward) == pytest.approx({"host link": kept / 2 / 10e9})
+    used = [float(memory(setup, plan)["activations"][0]) for plan in (plain, half, every)]
+    assert used == pytest.approx([kept, kept / 2 + kept / 4, kept / 4])
+    assert [float(host_bytes(setup, plan)[0]) for plan in (plain, half, every)] == pytest.approx([0, kept / 2, kept])
+    assert [plan_text(plan).split()[-1] for plan in (plain, half, every)] == ["zero0", "offload4", "offload-all"]
+
+
+def test_what_waits_has_to_fit_the_host() -> None:
+    small = replace(SETUP, offload=Offload(replace(MACHINE, memory_capacity=1e6)))
+    plan = at(NPU, offloaded=8)
+    ((key, why),) = placement_mistakes(small, plan)
+    assert key == "offload_layers"
+    assert why.startswith("what waits for the backward pass needs 0.0 GB of the host's memory")

@@ -379,7 +379,7 @@ def test_memory_falls_with_npus_down_to_a_copy_of_the_mlps(seed: int) -> None:
     random = np.random.default_rng(seed)
     setup = random_setup(random)
     found = recommender_memory(setup, NPUS)
-    assert tuple(found) == CLASSES
+    assert tuple(found) == tuple(kind for kind in CLASSES if kind not in ("gathered", "backward"))
     used = sum(found.values(), np.zeros(1))
     assert (np.diff(used) < 0).all()
     assert all((np.diff(np.broadcast_to(part, NPUS.shape)) <= 0).all() for part in found.values())

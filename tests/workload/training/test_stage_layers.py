@@ -11,7 +11,7 @@ from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.workload.models.decoder import decoder
 from evo_libra.workload.plans.plans import one_plan
 from evo_libra.workload.training.memory import layers_of_stage
-from evo_libra.workload.training.stage import layers_of_stages
+from evo_libra.workload.training.stage_layers import layers_of_stages
 from evo_libra.workload.training.training_setup import Setup
 
 LLAMA = Setup(decoder("llama-3.1-405b"), accelerator("h100-80gb"), 8192, 2048, balanced=True)

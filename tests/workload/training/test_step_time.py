@@ -12,9 +12,10 @@ from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.workload.models.decoder import Decoder, decoder_of
 from evo_libra.workload.models.decoder_spec import DecoderSpec
 from evo_libra.workload.models.stacks import STACKS
-from evo_libra.workload.plans.plans import FULL, one_plan
+from evo_libra.workload.plans.plans import one_plan
+from evo_libra.workload.plans.recomputation import FULL
 from evo_libra.workload.training.expansion import Expansion
-from evo_libra.workload.training.memory import memory, parameters
+from evo_libra.workload.training.memory import memory, parameters, stage_activations
 from evo_libra.workload.training.races import StepOverlap, StepTime, Traffic
 from evo_libra.workload.training.stage import Stage, stage_of, tensor_traffic
 from evo_libra.workload.training.step_time import expansion_streams, head_time, step_time
@@ -79,12 +80,24 @@ def test_gradients_are_summed_once_in_a_step_without_zero() -> None:
 
 
 def test_zero_gathers_weights_and_scatters_gradients() -> None:
-    # Rajbhandari et al. 2020, section 7: as many bytes as an all-reduce in stages 1 and 2; in stage 3 weights are
-    # gathered for each pass. It does all of that with each of 16 / 4 microbatches.
+    # Rajbhandari et al. 2020, section 7: as many bytes as an all-reduce in stages 1 and 2, of which stage 2 scatters
+    # with each of 16 / 4 microbatches; in stage 3 weights are gathered for each of their passes, too.
     gather, scatter = ("cp+dp", "ALL_GATHER", 2 * HELD), ("cp+dp", "REDUCE_SCATTER", 4 * HELD)
-    for zero in (1, 2):
-        assert alone("data", dp=4, zero=zero) == [(*gather, 1, 1, 0), (*scatter, 1, 1, 0)]
+    for zero, count in ((1, 1), (2, 4)):
+        assert alone("data", dp=4, zero=zero) == [(*gather, 1, 1, 0), (*scatter, 1, count, 0)]
     assert alone("data", dp=4, zero=3) == [(*gather, 1, 4, 0), (*scatter, 1, 4, 0), (*gather, 1, 4, 0)]
+
+
+def test_weights_that_stay_whole_are_gathered_once_for_both_passes_and_in_a_pipeline_once_in_a_step() -> None:
+    gather, scatter = ("cp+dp", "ALL_GATHER", 2 * HELD), ("cp+dp", "REDUCE_SCATTER", 4 * HELD)
+    assert alone("data", dp=4, zero=3, reshard=False) == [(*gather, 1, 4, 0), (*scatter, 1, 4, 0)]
+    first, second = alone("data", dp=4, pp=2, zero=3, reshard=False)
+    assert (first[1], first[4], second[1], second[4]) == ("ALL_GATHER", 1, "REDUCE_SCATTER", 4)
+
+
+def test_zero_2_hides_its_scatter_in_each_backward_pass_and_its_gather_in_one_forward_pass() -> None:
+    for name, counts in (("forward", (3, 1)), ("backward", (0, 4))):
+        assert tuple(number(race.count) for race in run(name, dp=4, zero=2, overlap_dp=True)) == counts
 
 
 def test_experts_are_summed_by_their_own_copies() -> None:
@@ -157,8 +170,8 @@ def test_of_several_plans_each_overlaps_its_own_messages() -> None:
 
 
 def test_accesses_to_expansion_memory() -> None:
-    # Everything that may lie there does, at 1 GB/s: a pass reads weights, and writes or reads the activations of one of
-    # 4 microbatches in flight; the backward pass adds to gradients, and reads weights again where it recomputes. The
+    # Everything that may lie there does, at 1 GB/s: a pass reads weights, and writes or reads the activations of a
+    # microbatch; the backward pass adds to gradients, and reads weights again where it recomputes. The
     # update reads and writes states, reads gradients and writes weights.
     setup = replace(SETUP, expansions=(Expansion(1e12, 1e9),), usable=0.0)
     for recompute, reads in ((0, 1), (FULL, 2)):
@@ -166,7 +179,7 @@ def test_accesses_to_expansion_memory() -> None:
         used = {kind: number(bytes_) for kind, bytes_ in memory(setup, plan).items()}
         found = expansion_streams(setup, plan)
         (forward,), (backward,), (update,) = found.forward, found.backward, found.update
-        one = used["activations"] / 4
+        one = number(stage_activations(setup, plan))
         assert number(forward.seconds) * 1e9 == pytest.approx(used["weights"] + one, rel=1e-12)
         expected = reads * used["weights"] + one + 2 * used["gradients"]
         assert number(backward.seconds) * 1e9 == pytest.approx(expected, rel=1e-12)

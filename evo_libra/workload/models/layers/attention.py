@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evo_libra.workload.models.kernels import Array
+from evo_libra.workload.models.layers.kept import LATENT_UP, Kept
 from evo_libra.workload.models.layers.sublayer import (
     Attention,
     Cell,
@@ -79,10 +80,15 @@ class GroupedAttention(Sublayer):
         length = sequence if self.window is None else min(sequence, self.window)
         return (Attention(self.heads / share.tp, 2 * self.head_width, sequence, seen, length),)
 
-    def kept(self, share: Share) -> Array:
-        """Return queries, keys, values and results of 2 bytes, and the gates of results."""
-        heads = self.heads / share.tp
-        return 2.0 * self.head_width * (heads * (2 + self.gated) + 2.0 * share.heads(self.kv_heads))
+    def tensors(self, share: Share) -> tuple[Kept, ...]:
+        """Return queries, keys and values, the gates of results, and results, which the way out keeps, too."""
+        results, pairs = (self.head_width * heads for heads in (self.heads / share.tp, share.heads(self.kv_heads)))
+        return Kept(results * (1 + self.gated) + 2.0 * pairs), Kept(results, product=True, core=True)
+
+    def outputs(self, share: Share) -> tuple[Array, ...]:
+        """Return queries with their gates, keys, values, and the way out, a product each."""
+        results, pairs = (self.head_width * heads for heads in (self.heads / share.tp, share.heads(self.kv_heads)))
+        return results * (1 + self.gated), pairs, pairs, self.hidden / share.sequence
 
     def moved(self, share: Share) -> tuple[Array, Array]:
         """Return what a gate of results reads and writes."""
@@ -165,9 +171,25 @@ class MultiheadLatentAttention(Sublayer):
         widths = self.key_width + self.value_width
         return (Attention(self.heads / share.tp, widths, sequence, float(sequence), sequence),)
 
-    def kept(self, share: Share) -> Array:
-        """Return queries, keys, values and results of 2 bytes; each head has keys and values of its own."""
-        return 2.0 * (self.key_width + self.value_width) * 2.0 * np.maximum(self.heads / share.tp, 1.0)
+    def tensors(self, share: Share) -> tuple[Kept, ...]:
+        """Return queries, keys, values and results of each head, and narrow layers before and after their norms."""
+        heads, ranks = np.maximum(self.heads / share.tp, 1.0), (self.query_rank or 0) + self.kv_rank
+        return (
+            Kept(heads * (2 * self.key_width + self.value_width), modules=(LATENT_UP,)),
+            Kept(heads * self.value_width, product=True, core=True),
+            Kept(ranks),
+            Kept(ranks, activation=False, product=True),
+        )
+
+    def again(self, share: Share, module: str) -> tuple[tuple[Matrix, ...], Array]:
+        """Return the ways up of queries, keys and values."""
+        return (self.matrices(share)[2:4], 0.0) if module == LATENT_UP else super().again(share, module)
+
+    def outputs(self, share: Share) -> tuple[Array, ...]:
+        """Return the ways of queries down and up, those of keys and values, and the way out."""
+        heads, down = self.heads / share.tp, () if self.query_rank is None else (float(self.query_rank),)
+        pairs = float(self.kv_rank + self.rope_width), heads * (self.nope_width + self.value_width)
+        return *down, heads * self.key_width, *pairs, self.hidden / share.sequence
 
     def cache(self, share: Share, tokens: Array, cell: Cell) -> Array:  # noqa: ARG002 - every NPU has all of it
         """Return the narrow key of each token, which all heads share."""
@@ -232,9 +254,9 @@ class SparseLatentAttention(MultiheadLatentAttention):
         index = Scan(work=float(sequence) * self.index_heads * self.index_width, moved=4.0 * sequence)
         return Attention(self.heads / share.tp, widths, sequence, seen, length), index
 
-    def kept(self, share: Share) -> Array:
-        """Return those of latent attention, and queries and keys of the index of 2 bytes."""
-        return super().kept(share) + 2.0 * (self.index_heads + 1) * self.index_width
+    def tensors(self, share: Share) -> tuple[Kept, ...]:
+        """Return those of latent attention, and queries and keys of the index."""
+        return *super().tensors(share), Kept((self.index_heads + 1.0) * self.index_width)
 
     def cache(self, share: Share, tokens: Array, cell: Cell) -> Array:
         """Return the narrow keys, and those of the index."""

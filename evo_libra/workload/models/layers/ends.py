@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from evo_libra.workload.models.kernels import Array
+from evo_libra.workload.models.layers.kept import Kept
 from evo_libra.workload.models.layers.sublayer import Matrix, Number, Share, Size, Sublayer
 
 
@@ -52,12 +53,12 @@ class Head(Sublayer):
         Forwards a logit of 4 bytes is written and read for the maximum and for the sum of exponentials; backwards it is
         read, and its gradient of 4 bytes is written.
         """
-        words = self.vocabulary / share.tp
+        words = self.logits(share)
         return 12.0 * words, 8.0 * words
 
-    def kept(self, share: Share) -> Array:
-        """Return the logits of 4 bytes."""
-        return 4.0 * self.vocabulary / share.tp
+    def logits(self, share: Share) -> Array:
+        """Return (n,) logits of an NPU for each token."""
+        return self.vocabulary / share.tp
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,6 @@ class Predictor(Sublayer):
         """Norm of the second input, and the one before the head; that of the first is before every sublayer."""
         return 2 * self.hidden
 
-    def kept(self, share: Share) -> Array:
-        """Return the second input of 2 bytes, split as the first one."""
-        return 2.0 * self.hidden / share.tp
+    def tensors(self, share: Share) -> tuple[Kept, ...]:
+        """Return the second input, split as the first one."""
+        return (Kept(self.hidden / share.tp),)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from evo_libra.workload.models.kernels import Array
+from evo_libra.workload.models.layers.kept import ACTIVATION, EXPERT_ACTIVATION, EXPERTS, MLP, Kept
 from evo_libra.workload.models.layers.sublayer import Matrix, Number, Share, Size, Sublayer
 
 
@@ -18,6 +20,8 @@ class FeedForward(Sublayer):
     gated : whether it has a third matrix, as SwiGLU has.
     biased : whether its linear layers have biases.
     """
+
+    block: ClassVar[str] = MLP
 
     width: Size
     gated: bool
@@ -36,9 +40,25 @@ class FeedForward(Sublayer):
         width = self.width / share.tp
         return (4 + 2 * self.gated) * width, (6 + 4 * self.gated) * width
 
-    def kept(self, share: Share) -> Array:
-        """Return inputs and output of the activation, of 2 bytes."""
-        return (4 + 2 * self.gated) * self.width / share.tp
+    def tensors(self, share: Share) -> tuple[Kept, ...]:
+        """Return the inputs of the activation, and its output, which the way down keeps."""
+        return _inner(self.width / share.tp, self.gated, (MLP,), (MLP, ACTIVATION))
+
+    def outputs(self, share: Share) -> tuple[Array, ...]:
+        """Return the ways up and the way down, a product each."""
+        return *(1 + self.gated) * (self.width / share.tp,), self.hidden / share.sequence
+
+    def again(self, share: Share, module: str) -> tuple[tuple[Matrix, ...], Array]:
+        """Return the activation, or the whole block."""
+        return ((), self.moved(share)[0]) if module == ACTIVATION else super().again(share, module)
+
+
+def _inner(width: Array, gated: bool, modules: tuple[str, ...], activation: tuple[str, ...]) -> tuple[Kept, ...]:  # noqa: FBT001 - as the field
+    """Return inputs and output of an activation of some width, with the modules whose recomputation gives either."""
+    return (
+        Kept(width * (1 + gated), modules=modules),
+        Kept(width, activation=False, product=True, modules=activation),
+    )
 
 
 @dataclass(frozen=True)
@@ -53,6 +73,8 @@ class RoutedFeedForward(Sublayer):
     gated : whether an expert has a third matrix.
     biased : whether the linear layers of experts have biases.
     """
+
+    block: ClassVar[str] = EXPERTS
 
     width: Size
     count: Size
@@ -99,7 +121,18 @@ class RoutedFeedForward(Sublayer):
         forward = copies * (4 + 2 * self.gated) * self.width + permuted + shared[0]
         return forward, copies * (6 + 4 * self.gated) * self.width + permuted + shared[1]
 
-    def kept(self, share: Share) -> Array:
+    def tensors(self, share: Share) -> tuple[Kept, ...]:
         """Return copies of tokens before and after their experts, and inputs and output of activations."""
-        inner = (4 + 2 * self.gated) * self.width
-        return self.chosen * (4.0 * self.hidden + inner) / share.tp + self._shared.kept(share)
+        copies, both = self.chosen / share.tp, (EXPERTS, EXPERT_ACTIVATION)
+        return (
+            Kept(copies * self.hidden, activation=False, product=True, modules=(EXPERTS,)),
+            Kept(copies * self.hidden, modules=(EXPERTS,)),
+            *_inner(copies * self.width, self.gated, (EXPERTS,), both),
+            *_inner(self.shared_width / share.tp, self.gated, (EXPERTS,), (EXPERTS,)),
+        )
+
+    def again(self, share: Share, module: str) -> tuple[tuple[Matrix, ...], Array]:
+        """Return the activation of routed experts, or the whole block."""
+        if module == EXPERT_ACTIVATION:
+            return (), self.chosen / share.tp * (4 + 2 * self.gated) * self.width
+        return super().again(share, module)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from evo_libra.workload.models.kernels import Array
+from evo_libra.workload.models.layers.kept import Kept
 from evo_libra.workload.models.layers.sublayer import Cell, Core, Matrix, Number, Scan, Share, Size, StepWork, Sublayer
 
 _STATE, _INPUT = 4.0, 2.0
@@ -98,10 +99,11 @@ class StateSpace(Recurrent):
         forward = 2.0 * _INPUT * self.channels(share) + 3.0 * _INPUT * self._inner(share)
         return forward, 2.0 * forward
 
-    def kept(self, share: Share) -> Array:
-        """Return outputs of the way in, of the convolution, of the scan and of the gate."""
+    def tensors(self, share: Share) -> tuple[Kept, ...]:
+        """Return outputs of the way in, of the convolution, of the scan, and of the gate, which the way out keeps."""
         inner = self._inner(share)
-        return _INPUT * (4.0 * inner + 2.0 * self._shared(share) + self.heads / share.tp + inner)
+        entering = 3.0 * inner + 2.0 * self._shared(share) + self.heads / share.tp
+        return Kept(entering), Kept(inner, core=True), Kept(inner, activation=False, product=True)
 
 
 @dataclass(frozen=True)
@@ -154,9 +156,16 @@ class SelectiveScan(Recurrent):
         forward = 5.0 * _INPUT * self.width / share.tp
         return forward, 2.0 * forward
 
-    def kept(self, share: Share) -> Array:
+    def tensors(self, share: Share) -> tuple[Kept, ...]:
         """Return inputs, gates, convolution, steps, scan and outputs, and the narrow steps with B and C."""
-        return _INPUT * (6.0 * self.width / share.tp + self.rank + 2 * self.state_width)
+        width = self.width / share.tp
+        return (
+            Kept(3.0 * width + 2 * self.state_width),
+            Kept(width, product=True),
+            Kept(self.rank, product=True),
+            Kept(width, core=True),
+            Kept(width, activation=False, product=True),
+        )
 
 
 @dataclass(frozen=True)
@@ -228,6 +237,11 @@ class GatedDelta(Recurrent):
         forward = 2.0 * _INPUT * self.channels(share) + 3.0 * _INPUT * self._values(share)
         return forward, 2.0 * forward
 
-    def kept(self, share: Share) -> Array:
-        """Return what goes into the convolution and comes out of it, gates, results and outputs."""
-        return _INPUT * (2.0 * self.channels(share) + 3.0 * self._values(share))
+    def tensors(self, share: Share) -> tuple[Kept, ...]:
+        """Return what goes into the convolution and comes out of it, gates, results, and outputs of the gate."""
+        values = self._values(share)
+        return (
+            Kept(2.0 * self.channels(share) + values),
+            Kept(values, core=True),
+            Kept(values, activation=False, product=True),
+        )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Protocol
+from typing import Annotated, ClassVar, Protocol
 
 import numpy as np
 from pydantic import ConfigDict, Field
 
 from evo_libra.arrays import FloatArray
 from evo_libra.workload.models.kernels import Array, Kernels, scaled
+from evo_libra.workload.models.layers.kept import ELEMENT, Kept, kept_bytes
 
 Size = Annotated[int, Field(ge=1, le=10**9)]
 Number = Annotated[int, Field(ge=0, le=10**9)]
@@ -182,6 +183,8 @@ class Sublayer:
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
+    block: ClassVar[str] = ""
+    """Module that is all of it, so that its collectives run again with it; empty for none."""
 
     hidden: Size
 
@@ -221,9 +224,24 @@ class Sublayer:
         """Return (n,) bytes of element-wise kernels for each token, forwards and backwards."""
         return 0.0, 0.0
 
-    def kept(self, share: Share) -> Array:  # noqa: ARG002 - likewise
-        """Return (n,) bytes of activations for each token that wait for the backward pass, those of cores left out."""
-        return 0.0
+    def tensors(self, share: Share) -> tuple[Kept, ...]:  # noqa: ARG002 - likewise
+        """Return what waits for the backward pass, but for inputs from the stream and what cores keep."""
+        return ()
+
+    def kept(self, share: Share, element: float = ELEMENT) -> Array:
+        """Return (n,) bytes of its tensors for each token, with products that keep some bytes of an element."""
+        return kept_bytes(self.tensors(share), element)
+
+    def again(self, share: Share, module: str) -> tuple[tuple[Matrix, ...], Array]:
+        """Return the products of a module that runs again, and the (n,) bytes that its element-wise kernels move."""
+        return (self.matrices(share), self.moved(share)[0]) if module and module == self.block else ((), 0.0)
+
+    def outputs(self, share: Share) -> tuple[Array, ...]:
+        """Return (n,) elements of each product's output for each token of an NPU, in the order of the products.
+
+        A tensor parallel group shares out what goes back to the stream, as PyTorch does.
+        """
+        return tuple(scaled(scaled(np.asarray(one.n), one.rows), one.count) for one in self.matrices(share))
 
     def cache(self, share: Share, tokens: Array, cell: Cell) -> Array:  # noqa: ARG002 - likewise
         """Return (n,) bytes of the cache of a sequence of some tokens."""

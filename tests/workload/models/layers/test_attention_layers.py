@@ -47,6 +47,8 @@ def test_activations_of_grouped_attention() -> None:
     """2 bytes of queries and results (2 x 8 x 16) and of keys and values (2 x 2 x 16): 2 x 320 = 640 for a token."""
     assert GROUPED.kept(WHOLE) == 640
     assert GROUPED.kept(Share(tp=4.0)) == 2 * (2 * 2 * 16 + 2 * 1 * 16)
+    # Products of 8 bits: the way out keeps a copy of results of a byte each, 8 x 16.
+    assert GROUPED.kept(WHOLE, 1.0) == 640 + 128
 
 
 def test_cache_of_grouped_attention() -> None:
@@ -88,13 +90,14 @@ def test_weights_of_latent_attention() -> None:
 
 
 def test_work_cache_and_traffic_of_latent_attention() -> None:
-    """A token of 100: (12 + 10) x 4 x 100 = 8,800 FLOP. It keeps 2 x 2 x 4 x 22 = 352 bytes.
+    """A token of 100: (12 + 10) x 4 x 100 = 8,800 FLOP. It keeps 2 x 2 x 4 x 22 = 352 bytes, and the
+    narrow layers of 24 and 16 before and after their norms, 2 x 2 x 40 = 160.
 
     The cache has one narrow key of 16 + 4, 40 bytes; a step of 10 tokens has 2 x 10 x 4 x (2 x 16 + 4) = 2,880 FLOP.
     """
     (core,) = LATENT.cores(WHOLE, 100)
     assert core.work == 8_800
-    assert LATENT.kept(WHOLE) == 352
+    assert LATENT.kept(WHOLE) == 352 + 160
     assert LATENT.cache(Share(tp=4.0), 10.0, BF16) == 400
     assert LATENT.cache(WHOLE, 10.0, INT8) == 240
     step = LATENT.step(WHOLE, 10.0, BF16)

@@ -20,8 +20,8 @@ def test_a_head_has_a_logit_of_each_token() -> None:
     assert (matrix.n, matrix.k, matrix.flop) == (250, 64, 2 * 250 * 64)
 
 
-def test_the_loss_moves_20_bytes_of_a_logit_and_keeps_4() -> None:
+def test_the_loss_moves_20_bytes_of_a_logit() -> None:
     """Forwards it is written, read for the maximum and read for the sum; backwards it is read, its gradient written."""
     assert Head(64, 1000).moved(WHOLE) == (12_000, 8_000)
     assert sum(Head(64, 1000).moved(Share(tp=4.0))) == 20 * 250
-    assert Head(64, 1000).kept(WHOLE) == 4_000
+    assert (Head(64, 1000).logits(WHOLE), Head(64, 1000).logits(Share(tp=4.0))) == (1_000, 250)

@@ -33,6 +33,8 @@ def test_activations_of_a_feed_forward_block() -> None:
     assert GATED.moved(WHOLE) == (960, 1_600)
     assert PLAIN.moved(WHOLE) == (1_024, 1_536)
     assert (GATED.kept(WHOLE), PLAIN.kept(WHOLE), GATED.kept(Share(tp=4.0))) == (960, 1_024, 240)
+    # Products of 8 bits keep the output of the activation in a byte: 5 x 160 and 3 x 256.
+    assert (GATED.kept(WHOLE, 1.0), PLAIN.kept(WHOLE, 1.0)) == (800, 768)
     assert (GATED.per_token, GATED.experts, GATED.reduces) == (0, 1, True)
 
 
@@ -66,6 +68,8 @@ def test_activations_and_traffic_of_experts() -> None:
     """
     assert ROUTED.moved(WHOLE) == (1_696, 2_144)
     assert ROUTED.kept(WHOLE) == 1_184
+    # Products of 8 bits: 2 x 3 x 64 of copies, 2 x 5 x 32 and 5 x 48.
+    assert ROUTED.kept(WHOLE, 1.0) == 384 + 320 + 240
     assert (ROUTED.experts, ROUTED.per_token, ROUTED.reduces) == (8, 2, True)
     assert not RoutedFeedForward(64, 32, 8, 2, 0, gated=True).reduces
 

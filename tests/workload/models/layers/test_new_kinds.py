@@ -62,7 +62,7 @@ def test_work_of_sparse_attention() -> None:
     best, index = SPARSE.cores(WHOLE, 10)
     assert best == Attention(4.0, 36, 10, 6.4, 4)
     assert index == Scan(work=120.0, moved=40.0)
-    assert SPARSE.kept(WHOLE) == 352 + 2 * 3 * 6
+    assert SPARSE.kept(WHOLE) == 512 + 2 * 3 * 6
 
 
 def test_cache_of_sparse_attention() -> None:

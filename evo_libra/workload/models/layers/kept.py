@@ -1,0 +1,55 @@
+"""Tensors that a sublayer keeps for its backward pass, and the modules whose recomputation does without them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from evo_libra.workload.models.kernels import Array
+
+ELEMENT = 2.0
+"""Bytes of an element of 16 bits."""
+
+NORM, ATTENTION, MLP, ACTIVATION, EXPERTS, EXPERT_ACTIVATION, LATENT_UP = MODULES = (
+    "layernorm", "core_attn", "mlp", "mlp_act", "moe", "moe_act", "mla_up_proj",
+)  # fmt: skip
+"""Modules that may run again in the backward pass, as Megatron names them; `mlp_act` is the activation of `mlp`."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A tensor that waits for the backward pass.
+
+    Attributes
+    ----------
+    width : (n,) elements of an NPU for each token.
+    activation : whether something other than a product needs it, in 16 bits.
+    product : whether a product needs it for the gradient of its weights, in the precision of products. If both need it
+        in 16 bits, it is one tensor.
+    core : whether it is a result of the work among tokens, which no policy computes again operation by operation.
+    modules : modules of which one that runs again gives it.
+    """
+
+    width: Array
+    activation: bool = True
+    product: bool = False
+    core: bool = False
+    modules: tuple[str, ...] = ()
+
+    def bytes(self, element: float = ELEMENT) -> Array:
+        """Return (n,) bytes for each token, with products that keep some bytes of an element.
+
+        >>> result = Kept(128.0, product=True)
+        >>> result.bytes(), result.bytes(1.0)
+        (256.0, 384.0)
+        """
+        of_product = 0.0 if self.activation and element == ELEMENT else element
+        return (ELEMENT * self.activation + of_product * self.product) * self.width
+
+
+def kept_bytes(tensors: Iterable[Kept], element: float = ELEMENT) -> Array:
+    """Return (n,) bytes of some tensors for each token."""
+    found: Array = 0.0
+    for tensor in tensors:
+        found = found + tensor.bytes(element)
+    return found

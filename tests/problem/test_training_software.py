@@ -1,0 +1,113 @@
+"""Software, scale-up domains and jitter in problem files of training steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evo_libra import load_problem
+from evo_libra.errors import InputError
+from evo_libra.problem.problem import Problem
+from evo_libra.validation.training_2026 import steps_of
+from evo_libra.workload.training.training_table import TrainingTable
+
+SERVERS = "SW(8)@nvlink4:450_SW(16)@optics-400g:50"
+
+
+def problem_of(npu: str, link: str, workload: dict[str, Any], **training: Any) -> Problem:
+    found = load_problem({
+        "version": 1, "name": "trained", "question": "design", "npus": 128, "npu": npu, "objectives": ["time"],
+        "fabric": {"catalog": "parts-2024", "technologies": [link, "optics-400g"], "blocks": ["switch"]},
+        "bandwidth": "ports", "time": {"model": "libra", "efficiency": {"optics-400g": 0.85}},
+        "workloads": [{**workload, "training": {"sequence": 8192, **training}}],
+    })  # fmt: skip
+    assert isinstance(found, Problem)
+    return found
+
+
+def small(**training: Any) -> Problem:
+    """Return 8B on 128 B200, one microbatch in a step, as the University of Florida trained it for MLPerf 5.1."""
+    workload = {"model": "llama-3.1-8b", "parallelism": {"tp": 1, "cp": 2}}
+    fixed = {"global_batch": 64, "precision": "fp8", "gradients": "bf16", "zero": 1}
+    return problem_of("b200", "nvlink5", workload, **fixed, **training)
+
+
+def large(tp: Any, **training: Any) -> Problem:
+    """Return 70B on 128 H100 in servers of eight."""
+    workload = {"model": "llama-3.1-70b", "parallelism": {"tp": tp}}
+    return problem_of("h100-80gb", "nvlink4", workload, global_batch=128, zero=2, **training)
+
+
+def seconds(problem: Problem, design: str) -> float:
+    return float(problem.time(problem.read(design))[0])
+
+
+def nics(rate: int) -> str:
+    return f"SW(8)@nvlink5:900_SW(16)@optics-400g:{rate}"
+
+
+def test_a_measured_step_has_one_figure_in_problems_and_in_validation() -> None:
+    (step,) = steps_of("mlperf51.8b.B200.128")
+    assert seconds(small(), nics(50)) == pytest.approx(step.computed, rel=1e-9)
+    assert step.computed == pytest.approx(step.seconds, rel=0.01)
+
+
+def test_faster_nics_gain_what_gradients_expose() -> None:
+    # 4 bytes of 8.03e9 weights, an eighth for each NPU, 15/16 of it to other servers, at 85 % of the rate: 88.6 ms.
+    problem, ideal = small(), small(stack="any")
+    wire = 4 * 8.03e9 / 8 * 15 / 16 / (0.85 * 50e9)
+    # At twice the rate the passes could hide all but the 1/32, of the last layer, that waits in any case.
+    exposed = (0.66 - 1 / 32) * wire / 2
+    assert seconds(problem, nics(100)) - seconds(ideal, nics(100)) == pytest.approx(exposed, rel=2e-3)
+    # With faster NICs the last layer waits for NVLink, of 0.784 x 900 GB/s for the whole group.
+    last = (wire - 4 * 8.03e9 / (0.784 * 900e9)) / 32
+    saved = seconds(problem, nics(50)) - seconds(problem, nics(200))
+    assert saved == pytest.approx((0.66 - 1 / 32) * wire * 0.75 + last, rel=2e-3)
+
+
+def test_jitter_is_off_unless_a_file_asks_for_it() -> None:
+    # 128 NPUs are four doublings of 8.
+    assert seconds(small(jitter=0.004), nics(50)) == pytest.approx(1.016 * seconds(small(), nics(50)))
+
+
+def test_tensor_parallel_groups_stay_inside_a_scale_up_domain() -> None:
+    with pytest.raises(InputError, match=r"tp: found 16; no scale-up domain, of 8 NPUs at most, holds the tensor para"):
+        large(16)
+    table = large("any").time.tables[0]
+    assert table.plans.tp.max() == 8
+    problem = large(8, overlap={"tp": True})
+    assert seconds(problem, SERVERS) > 0
+    with pytest.raises(
+        InputError, match=r"no scale-up domain of the design 'SW\(128\)@optics-400g:50' holds the tensor"
+    ):
+        problem.read("SW(128)@optics-400g:50")
+
+
+def test_a_group_that_may_lie_anywhere_leaves_its_domain_without_overlap() -> None:
+    found = large([8, 16], overlap={"tp": True}, tp_domain="any").time.tables[0]
+    assert isinstance(found, TrainingTable)
+    pairs = zip(found.plans.tp.tolist(), found.plans.overlap_tp.tolist(), strict=True)
+    assert sorted(pairs) == [(8, False), (8, True), (16, False)]
+    assert found.keeps_inside.tolist() == found.plans.overlap_tp.tolist()
+
+
+def test_searched_designs_keep_tensor_parallel_groups_inside() -> None:
+    problem = large([4, 8], overlap={"tp": [False, True]})
+    genes = problem.genome.sample(np.random.default_rng(0), 60)
+    designs, found = problem.decode(genes), problem.evaluate_genes(genes)
+    outside = problem.time.outside(designs.technology)
+    assert outside is not None
+    alone = (outside | (designs.npus == 1)).all(axis=0)
+    assert (found.violation[alone] > 0).all()
+    assert (found.violation == 0).any()
+
+
+def test_an_overlap_that_the_software_lacks_is_one_sentence() -> None:
+    with pytest.raises(
+        InputError, match=r"overlap\.tp: found true; megatron-2022 has no kernels that overlap tensor para"
+    ):
+        large(8, overlap={"tp": True}, stack="megatron-2022")
+    with pytest.raises(InputError, match=r"found 'megatron-2052'.*did you mean 'megatron-2025'\?"):
+        large(8, stack="megatron-2052")
