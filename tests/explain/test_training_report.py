@@ -72,8 +72,8 @@ def test_memory_of_a_step() -> None:
     assert memory.memory_total_GB == pytest.approx(sum(memory.memory_GB.values()))
     # Half of 4 layers and of embedding and head on a stage, halved again by tensor parallelism; 2 bytes each.
     assert memory.memory_GB["weights"] == pytest.approx((2 * 12 * 1024**2 + 1024 * 32000) / 2 * 2 / 1e9, rel=5e-3)
-    # 95 % of 80 GB.
-    assert memory.memory_limit_GB == 76.0
+    # 97 % of 80 GB.
+    assert memory.memory_limit_GB == 77.6
 
 
 def test_what_the_file_does_not_say_is_left_out() -> None:

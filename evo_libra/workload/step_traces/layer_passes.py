@@ -72,7 +72,7 @@ def layer_passes(setup: Setup, plans: Plans, layer: DecoderLayer) -> LayerPasses
     sent = [part_traffic(setup, plans, part) for part in layer]
     tensor = (number(reduced_bytes(setup, plans)),) * sum(one.reduces for one in sent)
     full = bool(plans.recompute[0] == FULL)
-    # Of a layer of which a part runs again the backward pass has the collectives of that part.
+    # If a part of a layer runs again, the backward pass has the collectives of that part.
     repeated = [] if full else [
         one for one, part in zip(sent, layer, strict=True) if number(collectives_again(plans, part))
     ]  # fmt: skip
@@ -99,13 +99,10 @@ def layer_passes(setup: Setup, plans: Plans, layer: DecoderLayer) -> LayerPasses
         )  # fmt: skip
 
     forward = one("forward", time.forward, products, reduced)
-    backward = one(
-        "backward", time.backward, number(time.products.backward), (*reduced_backward, *again), scatter, tokens_again
-    )
+    ends = (*scatter, *tokens_again)
+    backward = one("backward", time.backward, number(time.products.backward), (*reduced_backward, *again), ends)
     if aside:
-        backward = one(
-            "backward", time.backward, number(time.products.weights), reduced_backward, scatter, tokens_again
-        )
+        backward = one("backward", time.backward, number(time.products.weights), reduced_backward, ends)
         backward = replace(backward, hidden=aside)
     if full:
         return LayerPasses((forward,), (replace(forward, name="recomputed"), backward))

@@ -122,7 +122,7 @@ def memory(setup: Setup, plans: Plans) -> dict[str, FloatArray]:
 
 
 def memory_of_stages(setup: Setup, plans: Plans) -> dict[str, FloatArray]:
-    """Return (s, n) bytes of each of `CLASSES` on those stages of which one is the fullest."""
+    """Return (s, n) bytes of each of `CLASSES` on stages that can be the fullest."""
     loads, window = stage_loads(setup, plans), in_window(plans) & (setup.offload is not None)
     layers = held_parameters(setup, plans, parts_of(setup.decoder, loads.layers), np.zeros(1))
     tables = held_parameters(setup, plans, (), loads.tables)
@@ -174,8 +174,8 @@ def _layer_at_a_time(setup: Setup, plans: Plans) -> FloatArray:
 def weight_bytes(setup: Setup) -> float:
     """Return the bytes of a weight of linear layers: of 8 bits and fewer once for each layout that products take.
 
-    A product takes its operands along the dimension over which it sums. Where it takes no other layout, and where
-    scales of blocks follow that dimension, the backward pass needs the transposed weight, too.
+    A product takes its operands along the dimension over which it sums. If it takes no other layout, or if scales of
+    blocks follow that dimension, the backward pass needs the transposed weight, too.
     """
     one = ELEMENT_BYTES.get(setup.precision, WEIGHT)
     transposed = one < WEIGHT and not setup.accelerator.gemm_constants(setup.precision).any_layout

@@ -74,7 +74,7 @@ def chunks_in_flight(stages: int, chunks: int, microbatches: int) -> IntArray:
 
 @dataclass(frozen=True)
 class StageLoads:
-    """What stages hold; every array is (s, n), for each plan those stages of which one can be the fullest.
+    """Layers and microbatches of stages; every array is (s, n), for each plan the stages that can be the fullest.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class StageLoads:
 
 
 def stage_loads(setup: Setup, plans: Plans) -> StageLoads:
-    """Return what those stages hold of which one can be the fullest."""
+    """Return what stages hold that can be the fullest."""
     model = setup.decoder
     # Beyond two microbatches for each stage, no more wait.
     micro = np.minimum(np.ceil(plans.microbatches(setup.global_batch)), 2.0 * plans.pp).astype(np.int64)

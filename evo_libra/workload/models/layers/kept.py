@@ -27,7 +27,7 @@ class Kept:
     product : whether a product needs it for the gradient of its weights, in the precision of products. If both need it
         in 16 bits, it is one tensor.
     core : whether it is a result of the work among tokens, which no policy computes again operation by operation.
-    modules : modules of which one that runs again gives it.
+    modules : those that give it if one of them runs again.
     """
 
     width: Array
