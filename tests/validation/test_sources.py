@@ -10,7 +10,7 @@ from evo_libra.validation.fit import refit
 from evo_libra.validation.rail_only import ONE_TIER, TWO_TIERS
 from evo_libra.validation.reliability import network_stops
 from evo_libra.validation.source import PublishedRow, errors_of
-from evo_libra.validation.sources import SOURCES, chosen
+from evo_libra.validation.sources import SOURCES, chosen, groups_of
 
 WITH_SOFTWARE = ("korthikanti", "megatron-table-1", "megatron-table-2", "llama-3")
 
