@@ -17,13 +17,14 @@ from evo_libra.network.orders.check import violations
 from evo_libra.network.orders.direct import Direct
 from evo_libra.network.orders.direct_layout import topology_layout
 from evo_libra.network.orders.direct_wiring import topology_groups, topology_wires
-from evo_libra.network.orders.layout import Layout, Tier
+from evo_libra.network.orders.layout import Layout
 from evo_libra.network.orders.limits import Limits
 from evo_libra.network.orders.modes import modes_of
 from evo_libra.network.orders.notation import read_order, written
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import ProductsSpec, Status
 from evo_libra.network.orders.racks import system_of
+from evo_libra.network.orders.runs import Tier
 from evo_libra.network.orders.topology import Topology, topology_of
 from evo_libra.network.orders.tree import Tree
 from evo_libra.network.orders.wiring import Groups, Wires

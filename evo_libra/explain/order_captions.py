@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from evo_libra.explain.drawn_order import DrawnCable, DrawnLinks, DrawnOrder, DrawnTier
-from evo_libra.network.orders.layout import Tier
 from evo_libra.network.orders.notation import mode_text, rate_text, ratio_text
+from evo_libra.network.orders.runs import Tier
 
 MEGA = 1e6
 _NAMES: dict[Tier, tuple[str, str]] = {

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from evo_libra.errors import InputError, unknown
 from evo_libra.network.blocks import Range
 from evo_libra.network.orders.direct_layout import topology_layout
-from evo_libra.network.orders.layout import Layout, Place, Run, Tier
+from evo_libra.network.orders.layout import Layout
 from evo_libra.network.orders.lines import Group, Line, offer_of, range_of, usd_of
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import CableSpec, ProductsSpec
 from evo_libra.network.orders.racks import system_of
 from evo_libra.network.orders.rules import Counted
+from evo_libra.network.orders.runs import Place, Run, Tier
 from evo_libra.network.orders.slices import slice_lines
 from evo_libra.network.orders.topology import Topology, topology_of
 

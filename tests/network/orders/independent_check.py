@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from fractions import Fraction
-from math import ceil
+from math import ceil, gcd
 from pathlib import Path
 from typing import Any
 
@@ -173,7 +173,7 @@ def _network_of_tiers(
         if not groups or ceil(tree["groups"] / groups) > up["ports"]:
             return {"leaf"}
     ups = ceil(tree["plugged"] / (ratios[0] * Fraction(up["Gbps"]) / Fraction(down["Gbps"])))
-    tree["above"] = _above(tree, ups, up["ports"], groups, ceil(groups * tree["leaves"] / ratios[1]))
+    tree |= _above(tree, ups, up["ports"], groups, ceil(groups * tree["leaves"] / ratios[1]))
     broken = _tier_rules(order, tree, catalogue)
     return broken or _reach(order, tree, nic, up, catalogue)
 
@@ -248,16 +248,22 @@ def _tree(order: dict[str, Any], down: int, mode: dict[str, Any], catalogue: Cat
     return one | {"groups": ceil(order["count"] / rack)} | more
 
 
-def _above(tree: dict[str, Any], ups: int, ports: int, groups: int, links: int) -> list[int]:
-    """Return spines and cores: each leaf has equally many of its uplinks to each spine; links: of a spine to cores."""
+def _above(tree: dict[str, Any], ups: int, ports: int, groups: int, links: int) -> dict[str, Any]:
+    """Return spines and cores: each leaf has equally many of its uplinks to each spine; links: of a spine to cores.
+
+    pods : spines of each pod of a tree. together : links that join the same leaf and spine, and spine and core.
+    """
     if tree["tiers"] == 1:
-        return [0, 0]
+        return {"above": [0, 0], "together": []}
     pods, leaves = ceil(tree["groups"] / groups), tree["leaves"]
     last = (tree["groups"] - (pods - 1) * groups) * leaves * ups
     down = ports if tree["tiers"] == 2 else groups * leaves
-    spines = (pods - 1) * ups + next(n for n in range(ceil(last / down), ups + 1) if ups % n == 0)
-    cores = ceil(spines * links / ports) if tree["tiers"] == 3 else 0
-    return [spines * tree["trees"], cores * tree["trees"]]
+    found = [ups] * (pods - 1) + [next(n for n in range(ceil(last / down), ups + 1) if ups % n == 0)]
+    cores = ceil(sum(found) * links / ports) if tree["tiers"] == 3 else 0
+    together = [gcd(*(ups // spines for spines in found))]
+    together += [1 if links % cores else links // cores] if cores else []
+    above = [sum(found) * tree["trees"], cores * tree["trees"]]
+    return {"above": above, "pods": found, "pod_groups": groups, "core_links": links, "together": together}
 
 
 def _per_rack(system: dict[str, Any], catalogue: Catalogue) -> int:
@@ -293,7 +299,8 @@ def _reach(
     leaves["leaves"] = tree["leaves"] * ceil(tree["trees"] / tree["sharing"])
     if order["family"] == "tor" and (tree["tiers"] > 1 or order["count"] <= tree["rack"]):
         leaves["in_rack"] = 0
-    above = [ceil(switches / in_rack) for switches in tree["above"]]
-    ways = order["ways"] = longest_ways(order["count"], tree["rack"], leaves, above, catalogue["room"])
-    reach = [max((cable["reach_m"] for cable in some), default=0) for some in (lower, upper)]
-    return {"reach"} if ways[0] > reach[0] or max(ways[1:], default=0) > reach[1] else set()
+    tree["in_rack"] = in_rack
+    ways = order["ways"] = longest_ways(order["count"], tree["rack"], leaves, tree, catalogue["room"])
+    fitting = [lower, *([cable for cable in upper if n % cable.get("links", 1) == 0] for n in tree["together"])]
+    reach = [max((cable["reach_m"] for cable in some), default=0) for some in fitting]
+    return {"reach"} if any(way > most for way, most in zip(ways, reach, strict=True)) else set()
