@@ -170,7 +170,7 @@ class OrderDevices:
 
     def _port(self, kind: str, device: int, port: int, tier: str) -> Port:
         modes, switch = modes_of(self.order, self.products), switch_of(self.order, self.products)
-        mode: NicModeSpec | SwitchModeSpec = modes.down if tier in ("leaf", "switch") else modes.up
+        mode: NicModeSpec | SwitchModeSpec = modes.down if tier in ("leaf", "switch", "circuit") else modes.up
         name, cage = f"port-{port + 1}", switch.cage
         if kind == "system":
             npu, own = divmod(port, self.order.ports)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from evo_libra.arrays import FloatArray, Population
 from evo_libra.explain.labels import noun, value_text
+from evo_libra.network.orders.modes import switch_of
 from evo_libra.network.orders.products import SwitchSpec
 from evo_libra.network.orders.remarks import remarks
 from evo_libra.problem.objectives import MEASURES
@@ -20,9 +21,8 @@ def order_remarks(problem: Problem, population: Population) -> tuple[str, ...]:
     if book is None or place < 0:
         return ()
     order = book.orders[place]
-    switch = book.products.switches.get(order.switch or "")
-    apart = order.count > 1 and switch is not None
-    reached = _reached(problem, first, int(book.technology[place]), order.switch, switch) if apart and switch else ()
+    switch = None if order.switch is None else switch_of(order, book.products)
+    reached = () if switch is None else _reached(problem, first, int(book.technology[place]), order.switch, switch)
     return (*remarks(order, book.products), *reached)
 
 

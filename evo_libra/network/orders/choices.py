@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Annotated, Literal, NamedTuple, TypeVar
@@ -19,7 +19,7 @@ from evo_libra.network.orders.check import broken_by_network, broken_by_products
 from evo_libra.network.orders.counts import AboutSpec, Npus, counts_of, no_count
 from evo_libra.network.orders.limits import NO_LIMITS, Limits, limited_products
 from evo_libra.network.orders.order import Order
-from evo_libra.network.orders.products import NicModeSpec, Price, ProductsSpec
+from evo_libra.network.orders.products import NicModeSpec, OcsSpec, Price, ProductsSpec, SwitchSpec
 from evo_libra.network.orders.topology import Topology, topology_of
 from evo_libra.network.orders.tree import Tree
 
@@ -30,7 +30,7 @@ Names = Name | Listed[Name]
 CATALOG = "products-2026"
 """The catalogue of products where none is named."""
 
-SwitchedFamily = Literal["rail-optimised", "tor", "fat-tree", "rail-only", "dragonfly", "hyperx"]
+SwitchedFamily = Literal["rail-optimised", "tor", "fat-tree", "rail-only", "dragonfly", "hyperx", "ocs-rails"]
 
 
 class RatioChoices(StrictModel):
@@ -46,9 +46,11 @@ class FabricChoices(StrictModel):
     catalog: str = Field(CATALOG, description="name of a catalogue of products, or the path of a .yaml file")
     families: SwitchedFamily | Listed[SwitchedFamily] = Field(
         ("rail-optimised", "tor", "fat-tree"),
-        description="families; rail-only, dragonfly and hyperx where they are named",
+        description="families; rail-only, dragonfly, hyperx and ocs-rails where they are named",
     )
-    switches: Names | None = Field(None, description="switches; all of the catalogue when left out")
+    switches: Names | None = Field(
+        None, description="switches, packet or circuit; all of a kind of which none is named"
+    )
     ratio: RatioChoices = Field(default_factory=RatioChoices, description="oversubscription")
     planes: Count | Listed[Count] | None = Field(
         None, description="planes; one, and one for each port of a NIC, when left out"
@@ -159,7 +161,7 @@ def _refuse_unknown(choices: OrderChoices, products: ProductsSpec) -> None:
     named = (
         ("system", "systems", choices.systems, products.systems),
         ("NIC", "nics", choices.nics, products.nics),
-        ("switch", "fabric.switches", fabric.switches, products.switches),
+        ("switch", "fabric.switches", fabric.switches, {**products.switches, **products.ocs}),
         ("cable", "fabric.cables", fabric.cables, products.cables),
         ("rule", "without", choices.without, products.rules),
         ("rented system", "rent", tuple(choices.rent), rented),
@@ -202,11 +204,19 @@ def _joined(order: Order, nics: tuple[str, ...], choices: FabricChoices, product
 def _fabrics(choices: FabricChoices, mode: NicModeSpec, products: ProductsSpec) -> Iterator[_Fabric]:
     """Yield every scale-out network for the ports of a NIC."""
     planes = dict.fromkeys(listed((1, mode.ports) if choices.planes is None else choices.planes))
-    switches = tuple(products.switches) if choices.switches is None else listed(choices.switches)
     uplinks = [None if rate == mode.Gbps else rate for rate in listed(choices.uplinks or mode.Gbps)]
     ratios = listed(choices.ratio.leaf), listed(choices.ratio.pod)
-    parts = (planes, listed(choices.families), switches, *ratios, uplinks)
-    yield from map(_Fabric._make, product(*parts))
+    for family in listed(choices.families):
+        if family == "ocs-rails":
+            yield from (_Fabric(1, "ocs-rails", name, 1.0, 1.0, None) for name in _named(choices, products.ocs))
+        else:
+            parts = (planes, [family], _named(choices, products.switches), *ratios, uplinks)
+            yield from map(_Fabric._make, product(*parts))
+
+
+def _named(choices: FabricChoices, kind: Mapping[str, SwitchSpec] | Mapping[str, OcsSpec]) -> list[str]:
+    """Return the switches of a kind that a file names; all of a kind of which it names none."""
+    return [name for name in listed(choices.switches or ()) if name in kind] or list(kind)
 
 
 def _checked(choices: OrderChoices, products: ProductsSpec, *, priced: bool) -> Iterator[tuple[Order, _Broken | None]]:

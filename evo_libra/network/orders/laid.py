@@ -20,11 +20,11 @@ class Laid:
     choice: Choice
 
 
-def lay(ways: Ways, ends: Ends, products: ProductsSpec) -> list[Laid]:
-    """Return the cables of each length; an InputError where none reaches."""
+def lay(ways: Ways, ends: Ends, products: ProductsSpec, *, beyond: float = 0.0) -> list[Laid]:
+    """Return the cables of each length; an InputError where none reaches as far and as many metres beyond its end."""
     found = []
     for metres, links in ways.links:
-        choice = cheapest(ends, metres, products, together=ways.together)
+        choice = cheapest(ends, metres + beyond, products, together=ways.together)
         found.append(Laid(Run(ways.tier, choice.name, metres, links, -(-links // choice.links)), choice))
     return found
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from evo_libra.network.orders.ends import ends_between, ends_down, switch_kilowatts
-from evo_libra.network.orders.floor import lengths_to_leaves
+from evo_libra.network.orders.floor import Floor, lengths_to_leaves
 from evo_libra.network.orders.laid import Laid, lay, modules_in_nics, modules_in_switches
 from evo_libra.network.orders.modes import modes_of
 from evo_libra.network.orders.order import Order
@@ -21,7 +21,7 @@ from evo_libra.network.orders.racks import room_of, system_of
 from evo_libra.network.orders.runs import Modules, Run
 from evo_libra.network.orders.tor_racks import systems_of_rack
 from evo_libra.network.orders.tree import Tree
-from evo_libra.network.orders.tree_ways import ways_above
+from evo_libra.network.orders.tree_ways import ways_above, ways_to_circuits
 from evo_libra.network.orders.ways import Counts, Ways
 from evo_libra.network.orders.wiring import groups_of
 
@@ -58,8 +58,7 @@ def layout_of(order: Order, tree: Tree, products: ProductsSpec) -> Layout:
     if not tree.tiers:
         return Layout(-(-order.count // held) * system_of(order.system, products).racks)
     floor = floor_of(order, tree, products)
-    to_leaves: Counts = ((room_of(products).in_rack_m, 1),) if floor.block.inside else lengths_to_leaves(floor)
-    leaf = lay(Ways("leaf", 0, tuple(_shared(tree.links, to_leaves)), ()), ends_down(order, products), products)
+    leaf = _to_circuits(order, tree, products) if tree.rings else _to_leaves(order, tree, floor, products)
     above = [
         (ways, lay(ways, ends_between(order, products), products))
         for ways in ways_above(floor, tree, groups_of(order, tree, products))
@@ -75,6 +74,18 @@ def layout_of(order: Order, tree: Tree, products: ProductsSpec) -> Layout:
         runs=tuple(one.run for laid in (leaf, *(some for _, some in above)) for one in laid), modules=modules,
         nics=order.bought_npus * modes.nics,
     )  # fmt: skip
+
+
+def _to_leaves(order: Order, tree: Tree, floor: Floor, products: ProductsSpec) -> list[Laid]:
+    """Return the cables between systems and leaves."""
+    ways: Counts = ((room_of(products).in_rack_m, 1),) if floor.block.inside else lengths_to_leaves(floor)
+    return lay(Ways("leaf", 0, tuple(_shared(tree.links, ways)), ()), ends_down(order, products), products)
+
+
+def _to_circuits(order: Order, tree: Tree, products: ProductsSpec) -> list[Laid]:
+    """Return the fibres to circuit switches, whose modules reach on to the farthest system behind them."""
+    ways = ways_to_circuits(order, tree, products)
+    return lay(ways, ends_down(order, products), products, beyond=max(metres for metres, _ in ways.links))
 
 
 def _shared(links: int, ways: Counts) -> Iterator[tuple[float, int]]:

@@ -127,7 +127,8 @@ def tree_places(floor: Floor, tree: Tree, groups: Groups) -> Places:
     first = floor.system_racks
     above, top = first + len(leaves), first + len(leaves) + len(spines)
     switches: dict[Tier, IntArray] = {
-        "leaf": _racks_of_leaves(floor, tree, groups), "spine": above + np.arange(tree.spines) // floor.spines.per_rack,
+        "circuit" if tree.rings else "leaf": _racks_of_leaves(floor, tree, groups),
+        "spine": above + np.arange(tree.spines) // floor.spines.per_rack,
         "core": top + np.arange(tree.cores) // floor.cores.per_rack,
     }  # fmt: skip
     stock = floor.block.systems

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Tier = Literal["leaf", "spine", "core", "switch", "group", "groups", "line", "column"]
+Tier = Literal["circuit", "leaf", "spine", "core", "switch", "group", "groups", "line", "column"]
 """The upper end of a cable; of links between switches of one tier, what they join."""
 
 Place = Literal["NICs", "leaves", "spines", "cores", "switches"]

@@ -13,10 +13,19 @@ import numpy as np
 from evo_libra.arrays import IntArray
 from evo_libra.network.orders.floor import Floor
 from evo_libra.network.orders.lengths import sold
-from evo_libra.network.orders.places import Places, tree_places
+from evo_libra.network.orders.order import Order
+from evo_libra.network.orders.places import Places, places_of, tree_places
+from evo_libra.network.orders.products import ProductsSpec
 from evo_libra.network.orders.tree import Tree
 from evo_libra.network.orders.ways import Side, Ways, counted_ways
-from evo_libra.network.orders.wiring import Groups, core_ends, pods_of
+from evo_libra.network.orders.wiring import Groups, core_ends, pods_of, wires_of
+
+
+def ways_to_circuits(order: Order, tree: Tree, products: ProductsSpec) -> Ways:
+    """Return the links between systems and circuit switches, as long as the ways between their racks."""
+    (wires,), places = wires_of(order, tree, products), places_of(order, tree, products)
+    metres = sold(places.metres(wires))
+    return counted_ways("circuit", 0, metres, np.ones(len(metres), dtype=np.int64), ())
 
 
 @lru_cache(maxsize=4096)

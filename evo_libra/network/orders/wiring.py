@@ -41,6 +41,7 @@ class Wires:
 
 
 KINDS: dict[Tier, tuple[Tier | Literal["system"], Tier]] = {
+    "circuit": ("system", "circuit"),
     "leaf": ("system", "leaf"), "spine": ("leaf", "spine"), "core": ("spine", "core"), "switch": ("system", "switch"),
     "group": ("switch", "switch"), "groups": ("switch", "switch"), "line": ("switch", "switch"),
     "column": ("switch", "switch"),
@@ -109,7 +110,7 @@ def wires_of(order: Order, tree: Tree, products: ProductsSpec) -> tuple[Wires, .
     if not tree.tiers:
         return ()
     trees = _trees(order, tree, products)
-    leaf = _leaf(trees)
+    leaf = _circuit(order, tree) if tree.rings else _leaf(trees)
     if tree.tiers == 1:
         return (leaf,)
     spine = _spine(trees, first=_used(leaf))
@@ -139,6 +140,12 @@ def runs_of(wires: Wires, runs: tuple[Run, ...], metres: FloatArray) -> IntArray
     found = np.empty(len(wires), dtype=np.int64)
     found[np.argsort(metres, kind="stable")] = np.repeat(mine, [runs[at].links for at in mine])
     return found
+
+
+def _circuit(order: Order, tree: Tree) -> Wires:
+    """Return the links to circuit switches: a port of NPUs of one place is a ring, which one switch has whole."""
+    system, ring = np.indices((order.count, order.npus * order.ports)).reshape(2, -1)
+    return _wires("circuit", system, ring, ring // tree.rings)
 
 
 def _leaf(trees: _Trees) -> Wires:
