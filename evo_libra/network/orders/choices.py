@@ -49,7 +49,7 @@ class FabricChoices(StrictModel):
         description="families; rail-only, dragonfly, hyperx and ocs-rails where they are named",
     )
     switches: Names | None = Field(
-        None, description="switches, packet or circuit; all of a kind of which none is named"
+        None, description="switches, packet or circuit; all of a kind where none of it is named"
     )
     ratio: RatioChoices = Field(default_factory=RatioChoices, description="oversubscription")
     planes: Count | Listed[Count] | None = Field(
@@ -206,16 +206,16 @@ def _fabrics(choices: FabricChoices, mode: NicModeSpec, products: ProductsSpec) 
     planes = dict.fromkeys(listed((1, mode.ports) if choices.planes is None else choices.planes))
     uplinks = [None if rate == mode.Gbps else rate for rate in listed(choices.uplinks or mode.Gbps)]
     ratios = listed(choices.ratio.leaf), listed(choices.ratio.pod)
-    for family in listed(choices.families):
-        if family == "ocs-rails":
-            yield from (_Fabric(1, "ocs-rails", name, 1.0, 1.0, None) for name in _named(choices, products.ocs))
-        else:
-            parts = (planes, [family], _named(choices, products.switches), *ratios, uplinks)
-            yield from map(_Fabric._make, product(*parts))
+    whole, packets = ([1.0], [1.0], [None]), (*ratios, uplinks)
+    for number, family in product(planes, listed(choices.families)):
+        circuits = family == OCS_RAILS
+        switches = _named(choices, products.ocs if circuits else products.switches)
+        parts = ([number], [family], switches, *(whole if circuits else packets))
+        yield from map(_Fabric._make, product(*parts))
 
 
 def _named(choices: FabricChoices, kind: Mapping[str, SwitchSpec] | Mapping[str, OcsSpec]) -> list[str]:
-    """Return the switches of a kind that a file names; all of a kind of which it names none."""
+    """Return the switches of a kind that a file names; all of the kind where it names none."""
     return [name for name in listed(choices.switches or ()) if name in kind] or list(kind)
 
 

@@ -140,9 +140,8 @@ def _linked(placed: Placed, pairs: Pairs) -> Ways:
     one, other = placed.switches(between, plane)
     metres = _metres(placed.rows, one, other).ravel()
     switches = (between * placed.found.planes + plane).reshape(2, -1)
-    return _at_switches(
-        placed.found, pairs.tier, pairs.together, switches, metres, np.full(metres.shape, pairs.together)
-    )
+    links = np.full(metres.shape, pairs.together)
+    return counted_ways(pairs.tier, pairs.together, metres, links, (_side(placed.found, switches, links),))
 
 
 def _to_systems(placed: Placed) -> Ways:
@@ -154,16 +153,12 @@ def _to_systems(placed: Placed) -> Ways:
     each, more = divmod(found.links // (placed.count * found.planes), found.spread)
     links = np.broadcast_to(each + (part < more), metres.shape)
     switches = (switch * found.planes + plane).reshape(1, -1)
-    return _at_switches(found, "switch", 0, switches, metres.ravel(), links.ravel())
+    return counted_ways("switch", 0, metres.ravel(), links.ravel(), (_side(found, switches, links.ravel()),))
 
 
-def _at_switches(
-    found: Direct, tier: Tier, together: int, switches: IntArray, metres: IntArray, links: IntArray
-) -> Ways:
-    """Return the links of (n,) numbers and lengths, at (k, n) switches."""
-    alike = np.ones(found.switches, dtype=np.int64)
-    side = Side("switches", switches.ravel(), alike, np.tile(links, len(switches)))
-    return counted_ways(tier, together, metres, links, (side,))
+def _side(found: Direct, switches: IntArray, links: IntArray) -> Side:
+    """Return the (k, n) switches that (n,) links end at, none of which are alike."""
+    return Side("switches", switches.ravel(), np.ones(found.switches, np.int64), np.tile(links, len(switches)))
 
 
 def _metres(rows: Rows, one: IntArray, other: IntArray) -> IntArray:

@@ -44,7 +44,7 @@ class Ways:
 
 @dataclass(frozen=True)
 class Side:
-    """The switches at one end of some links, of which several are alike.
+    """The switches at one end of some links; several are alike.
 
     Attributes
     ----------

@@ -197,7 +197,7 @@ class Pods:
 
 
 def pods_of(tree: Tree, groups: Groups) -> Pods:
-    """Return the pods of an order with spines, of which all but the last have as many spines as a leaf has uplinks."""
+    """Return the pods of an order with spines; all but the last have as many spines as a leaf has uplinks."""
     number, mine = np.divmod(np.arange(tree.leaves), tree.leaves // groups.trees)
     leaf = number * tree.pods + mine // groups.leaves * groups.systems // tree.pod_systems
     spines, full = tree.spines // groups.trees, (tree.pods - 1) * tree.up
