@@ -72,13 +72,13 @@ def test_rows_of_a_superpod() -> None:
 def test_fibres_of_optical_rails_end_at_circuit_switches() -> None:
     (writer,) = [one for one in WRITERS if one.name == "netbox-cables"]
     assert "the length of" not in " ".join(writer.write(chosen(OCS_RAILS)).left)
-    # Six rings a switch: NPU 7 of each rack is on the second.
+    # Six rings a switch: NPU 7 of each rack is on the second, whose first ports are six of each rack.
     (fibre,) = (
         row
         for row in table(OCS_RAILS, "netbox-cables")
         if (row["side_a_device"], row["side_a_name"]) == ("system-0003", "npu-7-port-1")
     )
-    assert (fibre["side_b_device"], fibre["side_b_name"], fibre["type"]) == ("circuit-0002", "port-3", "smf")
+    assert (fibre["side_b_device"], fibre["side_b_name"], fibre["type"]) == ("circuit-0002", "port-13", "smf")
     assert {row["device"] for row in table(OCS_RAILS, "netbox-power-ports") if row["maximum_draw"] == "75"} == {
         f"circuit-{number:04d}" for number in range(1, 13)
     }

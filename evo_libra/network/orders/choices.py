@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Annotated, Literal, NamedTuple, TypeVar
@@ -16,10 +16,12 @@ from evo_libra.network.catalog.parts_spec import MOST, Count, Rate
 from evo_libra.network.catalog.technologies import Name
 from evo_libra.network.orders.catalog import priced_products
 from evo_libra.network.orders.check import broken_by_network, broken_by_products
+from evo_libra.network.orders.circuits import OCS_RAILS
 from evo_libra.network.orders.counts import AboutSpec, Npus, counts_of, no_count
 from evo_libra.network.orders.limits import NO_LIMITS, Limits, limited_products
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import NicModeSpec, OcsSpec, Price, ProductsSpec, SwitchSpec
+from evo_libra.network.orders.text import said_once
 from evo_libra.network.orders.topology import Topology, topology_of
 from evo_libra.network.orders.tree import Tree
 
@@ -134,7 +136,7 @@ def orders_of(choices: OrderChoices, products: ProductsSpec, *, priced: bool = F
             continue
         for name in (order.system, order.switch, order.family):
             reasons[name or ""][broken] += 1
-    return OrdersOffered(tuple(offered), tuple(_once(_left_out(choices, own, offered, reasons))))
+    return OrdersOffered(tuple(offered), tuple(said_once(_left_out(choices, own, offered, reasons))))
 
 
 def offered_products(choices: OrderChoices, products: ProductsSpec) -> ProductsSpec:
@@ -261,19 +263,6 @@ def built_of(order: Order, tree: Topology) -> tuple[Order, Topology]:
     """Return what is the same of all orders that one tree joins: leaves without spines are no matter of rails."""
     one_tier = isinstance(tree, Tree) and tree.tiers == 1 and order.family == "rail-optimised"
     return replace(order, leaf_ratio=1.0, pod_ratio=1.0, family="fat-tree" if one_tier else order.family), tree
-
-
-def _once(reasons: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Yield each sentence once, after the names that it does not begin with.
-
-    >>> list(_once([("a", "b has no price"), ("b", "b has no price"), ("c", "c is rented")]))
-    ['a: b has no price', 'c is rented']
-    """
-    names = defaultdict[str, list[str]](list)
-    for name, sentence in reasons:
-        names[sentence] += [] if sentence.startswith(f"{name} ") else [name]
-    for sentence, some in names.items():
-        yield ": ".join(filter(None, (", ".join(some), sentence)))
 
 
 def _left_out(
