@@ -17,6 +17,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import redirect_stdout
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
@@ -59,9 +60,14 @@ PLACES = {
     "commands": "evo_libra.ui.commands.names.COMMANDS",
     "command line": "evo_libra.ui.commands.application.run",
     "sources": "evo_libra.validation.sources.SOURCES",
-    "errors": "evo_libra.ui.commands.validate.error_cells",
-    "meaning": "evo_libra.ui.commands.validate.meaning",
-    "notes": "evo_libra.ui.commands.validate.notes",
+    "classes": "evo_libra.validation.classes.by_class",
+    "class columns": "evo_libra.ui.tables.validation.CLASS_COLUMNS",
+    "class cells": "evo_libra.ui.tables.validation.class_cells",
+    "sections": "evo_libra.ui.tables.validation.sections_of",
+    "basis": "evo_libra.ui.tables.validation.basis_of",
+    "errors": "evo_libra.ui.tables.validation.error_cells",
+    "meaning": "evo_libra.ui.tables.validation.meaning",
+    "notes": "evo_libra.ui.tables.validation.notes",
     "not modelled": "evo_libra.validation.sources.NOT_MODELLED",
     "readers": "evo_libra.exchange.registry.PACKAGED",
     "writers": "evo_libra.exchange.registry.PACKAGED_WRITERS",
@@ -440,18 +446,29 @@ def _type_of(kind: Any) -> str:  # noqa: ANN401 - a type
 
 
 def validation(what: str) -> str:
-    """Return the errors by group and source, what they rest on, or what is not modelled."""
-    return {"errors": _errors, "constants": _constants, "left_out": _left_out}[what]()
+    """Return the errors by what is bought or by source, what they rest on, or what is not modelled."""
+    return {"classes": _classes, "errors": _errors, "constants": _constants, "left_out": _left_out}[what]()
+
+
+@cache
+def _computed() -> Mapping[Any, Any]:
+    return {source: tuple(source.rows()) for source in named("sources")}
+
+
+def _classes() -> str:
+    rows = [named("class cells")(one) for one in named("classes")(_computed())]
+    return table(list(named("class columns")), [list(row) for row in rows])
 
 
 def _errors() -> str:
-    groups: dict[str, list[list[str]]] = {}
-    for source in named("sources"):
-        figures = named("errors")(tuple(source.rows()))
-        row = [f"`{source.name}`", *figures, source.anchor, named("meaning")(source)]
-        groups.setdefault(source.group, []).append(row)
-    head = ["source", "rows", "mean %", "max %", "bias %", "error of others", "what it is"]
-    return "\n\n".join(f"### `{name}`\n\n{table(head, rows)}" for name, rows in groups.items())
+    head = ["source", "rows", "mean %", "max %", "bias %", "constants", "error of others", "what it is"]
+    return "\n\n".join(f"### {name}\n\n{table(head, [_error_row(one) for one in members])}"
+                       for name, members in named("sections")(_computed()).items())  # fmt: skip
+
+
+def _error_row(source: Any) -> list[str]:  # noqa: ANN401 - a source of figures
+    errors = named("errors")(_computed()[source])
+    return [f"`{source.name}`", *errors, named("basis")(source), source.anchor, named("meaning")(source)]
 
 
 def _constants() -> str:

@@ -14,6 +14,7 @@ from evo_libra.exchange.formats import Chosen, Writer, Written
 from evo_libra.exchange.order_devices import MAX_ROWS, OrderDevices, Port, order_devices
 from evo_libra.explain.bill_table import table_csv
 from evo_libra.network.orders.modes import switch_of
+from evo_libra.network.orders.nic_options import added_kilowatts
 from evo_libra.network.orders.products import SwitchSpec, SystemSpec
 from evo_libra.network.orders.racks import room_of, system_of
 
@@ -120,11 +121,15 @@ def _power(_: Chosen, found: OrderDevices) -> Iterator[dict[str, Any]]:
 
 def _watts(found: OrderDevices) -> Iterator[tuple[str, int]]:
     for name, product in _products(found):
-        watts = (product.kW or 0) * _WATTS if isinstance(product, SystemSpec) else product.power_W
+        watts = _system_kilowatts(found, product) * _WATTS if isinstance(product, SystemSpec) else product.power_W
         if not watts:
             key = "kW" if isinstance(product, SystemSpec) else "power_W"
             raise InputError(f"{name} has no {key}, which its power port needs")
         yield name, round(watts)
+
+
+def _system_kilowatts(found: OrderDevices, system: SystemSpec) -> float:
+    return 0.0 if system.kW is None else system.kW + added_kilowatts(found.order, found.products)
 
 
 def _figure(value: float) -> str:

@@ -142,19 +142,31 @@ SHARES_OF_PARTS = Quirk(
 
 
 def warnings_of(problem: SearchProblem, designs: Population | Sequence[str]) -> list[Warned]:
-    """Return what concerns the times of designs: notes on files of models, then quirks in the table's order.
+    """Return what concerns the times of designs: notes, then quirks in the table's order.
 
     Quirks of ASTRA-sim concern the models that predict its times; a problem that is written in Python has none.
     """
     if not isinstance(problem, Problem) or not len(designs):
         return []
-    notes = notes_of(problem, len(designs))
+    notes = _own_notes(problem, designs)
     transports = any(technology.transport for technology in problem.catalog.technologies)
     if not problem.time.predicts_astra_sim and not transports:
         return notes  # Designs in the notation need not be read: a large front of them takes as long as half a search.
     population = designs if isinstance(designs, Population) else problem.read(designs)
     approximate = _under_transports(problem, population)
     return [*notes, *approximate, *problem.time.warnings(population)]
+
+
+def _own_notes(problem: Problem, designs: Population | Sequence[str]) -> list[Warned]:
+    """Return the notes on designs: a note on several accelerators says of a single order what concerns its own."""
+    notes = notes_of(problem, len(designs))
+    if problem.book is None or len(designs) != 1 or not any(note.quirk.each for note in notes):
+        return notes
+    population = designs if isinstance(designs, Population) else problem.read(designs)
+    order = problem.book.orders[int(problem.book.place(population)[0])]
+    npu = problem.book.products.systems[order.system].npu
+    own = (dict(note.quirk.each).get(npu) if note.quirk.each else note.quirk for note in notes)
+    return [Warned(quirk, 1, 1) for quirk in own if quirk is not None]
 
 
 def notes_of(problem: Problem, designs: int = 1) -> list[Warned]:

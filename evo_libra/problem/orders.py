@@ -19,6 +19,7 @@ from evo_libra.network.orders.circuits import OCS_RAILS
 from evo_libra.network.orders.limits import NO_LIMITS, Limits
 from evo_libra.network.orders.lines import Line, usd_of
 from evo_libra.network.orders.modes import switch_of
+from evo_libra.network.orders.nic_options import reached
 from evo_libra.network.orders.notation import written
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import ProductsSpec
@@ -132,7 +133,7 @@ class OrderBook:
     def efficiency(self) -> FloatArray:
         """(t,) the part of its bandwidth that traffic reaches in each scale-out network; 1 inside of systems."""
         joined = (order for order in self.orders if order.count > 1)
-        outer = [1.0 if order.switch is None else switch_of(order, self.products).efficiency for order in joined]
+        outer = [1.0 if order.switch is None else reached(order, self.products).efficiency for order in joined]
         return np.array([*[1.0] * len(self.pools), *outer])
 
     def place(self, designs: Population) -> IntArray:

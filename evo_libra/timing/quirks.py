@@ -22,11 +22,17 @@ class Handling(Enum):
 
 @dataclass(frozen=True)
 class Quirk:
-    """Something that ASTRA-sim does, and what a prediction has instead; the name is in warnings and on the page."""
+    """Something that ASTRA-sim does, and what a prediction has instead; the name is in warnings and on the page.
+
+    Attributes
+    ----------
+    each : what a note on several accelerators says of each of them alone, by its name.
+    """
 
     name: str
     sentence: str
     handling: Handling = Handling.WARNED
+    each: tuple[tuple[str, Quirk], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from evo_libra.timing.machine import ComputeModel, Machine, MemoryKind, RemoteMe
 from evo_libra.timing.names import Policy, Scheduler
 from evo_libra.timing.traces.execute import Execution, execute
 from evo_libra.units import GIBI
-from evo_libra.validation.source import PublishedRow, PublishedSource, published
+from evo_libra.validation.source import Basis, PublishedRow, PublishedSource, published
 
 Case = Mapping[str, Any]
 
@@ -130,13 +130,15 @@ ASTRA = (
     PublishedSource(
         name="astra-sim-collectives", group="networks", title="ASTRA-sim 2.0: single collectives",
         rows=lambda: _collectives(shared=False), anchor=_EXACT, note="recorded runs; its network without congestion",
+        basis=Basis.EQUATIONS,
     ),
     PublishedSource(
         name="astra-sim-shared-links", group="networks", title="ASTRA-sim 2.0: collectives whose messages share links",
         rows=lambda: _collectives(shared=True), anchor=_EXACT, note="recorded runs; one dimension, one chunk at a time",
+        basis=Basis.EQUATIONS,
     ),
     PublishedSource(
         name="astra-sim-traces", group="networks", title="ASTRA-sim 2.0: whole traces", rows=_traces, anchor=_EXACT,
-        note="recorded runs, to the nanosecond; small traces",
+        note="recorded runs, to the nanosecond; small traces", basis=Basis.EQUATIONS,
     ),
 )  # fmt: skip

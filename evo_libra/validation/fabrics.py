@@ -12,7 +12,7 @@ from evo_libra.collective import Pattern
 from evo_libra.network.bill import bill, cost_by_item, power_by_item
 from evo_libra.network.blocks import ITEMS, Kit, Part, Range
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
-from evo_libra.validation.source import PublishedRow, PublishedSource, published
+from evo_libra.validation.source import Basis, PublishedRow, PublishedSource, published
 
 _NPUS = 8
 """GPUs of a server, and thus rails."""
@@ -106,11 +106,11 @@ def _direct_links() -> Iterator[PublishedRow]:
 
 FABRICS = (
     PublishedSource("fat-trees", "networks", "H100 Freakonomics (2024): eight rails of 64-port switches", _fat_trees,
-           note="with the prices of that sheet"),
+           note="with the prices of that sheet", basis=Basis.EQUATIONS),
     PublishedSource("super-pods", "networks", "NVIDIA (2025): DGX SuperPOD of B200, switches and cables", _super_pods,
-           note="one fat tree of 64-port switches over all GPUs"),
+           note="one fat tree of 64-port switches over all GPUs", basis=Basis.EQUATIONS),
     PublishedSource("optical-rails", "networks", "Opus (arXiv 2602.12521): optical rails of H200", _optical,
-           note="with the prices and powers of that paper"),
+           note="with the prices and powers of that paper", basis=Basis.EQUATIONS),
     PublishedSource("direct-links", "networks", "ml-engineering (Bekman): bandwidth of a pair of MI300X", _direct_links,
            note="as a part of the bandwidth of all eight"),
 )  # fmt: skip

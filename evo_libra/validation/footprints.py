@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evo_libra.network.catalog.accelerators import accelerator
-from evo_libra.validation.source import PublishedRow, PublishedSource, published
+from evo_libra.validation.source import Basis, PublishedRow, PublishedSource, published
 from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.plans.plans import FULL, NONE, SELECTIVE, Plans, one_plan
 from evo_libra.workload.training.memory import activations, parameters
@@ -57,7 +57,7 @@ def _rows(start: str) -> Iterator[PublishedRow]:
 
 FOOTPRINTS = (
     PublishedSource("memory", "footprints", "Korthikanti et al. 2022, figure 1: bytes of weights and activations",
-           lambda: _rows("korthikanti.f1"), "Calculon 2.1 % mean on activations"),
+           lambda: _rows("korthikanti.f1"), "Calculon 2.1 % mean on activations", basis=Basis.EQUATIONS),
     PublishedSource("recomputation", "footprints",
            "Korthikanti et al. 2022, figure 7: activations compared with tensor parallelism alone",
            lambda: _rows("korthikanti.f7"), note="printed in percent, digitised in part"),

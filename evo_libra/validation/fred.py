@@ -19,7 +19,7 @@ from evo_libra.network.blocks.fred import LEAF, FredTree
 from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.network.catalog.parts import load_parts
 from evo_libra.validation.fabrics import value
-from evo_libra.validation.source import PublishedRow, PublishedSource
+from evo_libra.validation.source import Basis, PublishedRow, PublishedSource
 
 NPUS, SHORT = 20, 4
 """NPUs of the wafer, and along the shorter side of the mesh."""
@@ -191,18 +191,23 @@ def _speedups() -> Iterator[PublishedRow]:
         yield PublishedRow(workload.name, workload.published[1], workload.speedup(), "x")
 
 
-def _source(name: str, title: str, rows: Callable[[], Iterator[PublishedRow]], note: str = "") -> PublishedSource:
-    return PublishedSource(f"fred-{name}", "networks", f"FRED (Rashidi et al. 2024), {title}", rows, note=note)
+def _source(
+    name: str, title: str, rows: Callable[[], Iterator[PublishedRow]], note: str = "", *,
+    basis: Basis = Basis.UNSEEN,
+) -> PublishedSource:  # fmt: skip
+    title = f"FRED (Rashidi et al. 2024), {title}"
+    return PublishedSource(f"fred-{name}", "networks", title, rows, note=note, basis=basis)
 
 
 FRED = (
     _source("bandwidth", "section 8.1: bandwidth of an NPU, one group", partial(_bandwidths, alone),
-            "counted as the paper does, which takes tree A's inner bandwidth as four times the outer one"),
+            "counted as the paper does, which takes tree A's inner bandwidth as four times the outer one",
+            basis=Basis.EQUATIONS),
     _source("shared-bandwidth", "section 8.1: the same, all groups at a time", partial(_bandwidths, effective),
             "what searches use; the paper counts one group"),
-    _source("bisection", "section 7: bisection of the wafer", _bisections),
+    _source("bisection", "section 7: bisection of the wafer", _bisections, basis=Basis.EQUATIONS),
     _source("wafer", "sections 3, 7 and 8.1: traffic saved, I/O of the mesh, power", _wafer,
-            "the catalogue takes the power of a switch from the same paper"),
+            "the catalogue takes the power of a switch from the same paper", basis=Basis.EQUATIONS),
     _source("speedup", "section 8.2: speed-up of tree D over the mesh", _speedups,
-            "the share of communication is taken from the published speed-up of tree C"),
+            "the share of communication is taken from the published speed-up of tree C", basis=Basis.FITTED),
 )  # fmt: skip

@@ -14,11 +14,11 @@ from evo_libra.exchange.kernel_tables import ATTENTION, COLLECTIVES, PRODUCTS, K
 from evo_libra.network.catalog.accelerator import (
     Accelerator,
     AttentionConstants,
-    BusConstants,
     DecodeConstants,
     GemmConstants,
 )
 from evo_libra.network.catalog.accelerators import accelerator
+from evo_libra.network.catalog.bus import BusConstants
 from evo_libra.validation.kernels import (
     FEW,
     HEAD_WIDTH,

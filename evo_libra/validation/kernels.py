@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from evo_libra.arrays import FloatArray
+from evo_libra.collective import Collective
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.network.catalog.accelerators import accelerator
-from evo_libra.validation.source import PublishedRow, PublishedSource, published
+from evo_libra.validation.source import Basis, PublishedRow, PublishedSource, published
 from evo_libra.workload.models.kernels import Kernels
 
 LARGE = 1024
@@ -22,6 +23,12 @@ FEW = 64
 
 LEAST_MESSAGE = 30e6
 """Bytes from which collectives are compared; smaller ones have latencies that no training step shows."""
+
+LEAST_SMALL = 64e3
+"""Bytes from which collectives among any NPUs of a server are compared, those of latency included."""
+
+_NCCL = {"alltoall": "all-to-all"}
+"""Collectives that NCCL's tables call otherwise."""
 
 LINKS = {"a100-80gb": "nvlink3", "h100-80gb": "nvlink4", "b200": "nvlink5", "rtx-pro-6000": "pcie5"}
 
@@ -47,12 +54,16 @@ def _samples(kernel: str, npu: str, precision: str | None = None) -> list[Mappin
 
 
 def product_seconds(npu: Accelerator, precision: str, m: Array, n: Array, k: Array) -> FloatArray:
-    """Return the seconds of products that are measured alone: as in a step, but for their rates and fixed time."""
+    """Return the seconds of products that are measured alone: as in a step, but for their rates and fixed time.
+
+    Measured alone, a product whose input is quantised has a kernel for that, which serving software fuses with the one
+    before. Its time beyond the bytes is most of `isolated`, so that products with few rows have that, too.
+    """
     constants = npu.gemm_constants(precision)
     reached = 1.0 if npu.decode is None else npu.decode.bandwidth
     found = Kernels(npu, 1.0, reached, 2).product(m, n, k, precision).forward
     alone = constants.fixed if constants.isolated is None else constants.isolated
-    few = alone if npu.decode is None else npu.decode.fixed
+    few = alone if npu.decode is None else npu.decode.fixed + (alone if constants.quantisation else 0.0)
     return np.asarray(found - constants.fixed + np.where(np.asarray(m) <= FEW, few, alone))
 
 
@@ -64,9 +75,9 @@ def attention_seconds(npu: Accelerator, batch: Array, tokens: Array, heads: Arra
 
 
 def collective_seconds(npu: Accelerator, technology: str, size: Array) -> FloatArray:
-    """Return the seconds of collectives of some bytes among the 8 NPUs of a server."""
-    size = np.asarray(size, dtype=np.float64)
-    return np.asarray(size / (npu.wire_rate(technology) * npu.bus_constants(technology).rate(size)))
+    """Return the seconds of reduce-scatters of some bytes among the 8 NPUs of a server."""
+    bus = npu.bus_constants(technology)
+    return bus.seconds(Collective.REDUCE_SCATTER, size, float(NPUS), npu.wire_rate(technology))
 
 
 def _products(name: str, precision: str, *, large: bool) -> Iterator[PublishedRow]:
@@ -101,14 +112,26 @@ def _collectives(name: str) -> Iterator[PublishedRow]:
         yield PublishedRow(f"{at['collective']} of {size / 1e6:.0f} MB", at["us"], ours / _MICRO, "us")
 
 
+def _unseen_collectives(name: str) -> Iterator[PublishedRow]:
+    """Yield every other measured collective of at least `LEAST_SMALL` bytes; constants were fitted to the others."""
+    npu, link = accelerator(name), LINKS[name]
+    for at in _samples("nccl", name)[1::2]:
+        size = 2.0 * at["elements"]
+        if size < LEAST_SMALL:
+            continue
+        kind = Collective(_NCCL.get(at["collective"], at["collective"].replace("_", "-")))
+        ours = float(npu.bus_constants(link).seconds(kind, size, float(at["npus"]), npu.wire_rate(link)))
+        yield PublishedRow(f"{kind.value} of {size / 1e6:.3g} MB among {at['npus']}", at["us"], ours / _MICRO, "us")
+
+
 def _source(
-    kind: str, npu: str, title: str, rows: Callable[[], Iterable[PublishedRow]], note: str = ""
-) -> PublishedSource:
-    return PublishedSource(f"{kind}-{npu}", "kernels", title, rows, note=note)
+    kind: str, npu: str, title: str, rows: Callable[[], Iterable[PublishedRow]], *, note: str = "",
+    basis: Basis = Basis.UNSEEN, group: str = "kernels",
+) -> PublishedSource:  # fmt: skip
+    return PublishedSource(f"{kind}-{npu}", group, title, rows, note=note, basis=basis)
 
 
 _MEASURED = "kernels of TensorRT-LLM and vLLM measured by ai-dynamo/aiconfigurator"
-_UNSEEN = "rows that the fit has not seen"
 _SEEN = ("a100-80gb", "h100-80gb")
 _PRECISIONS = {
     "a100-80gb": ("bf16",), "h100-80gb": ("bf16", "fp8"),
@@ -118,24 +141,32 @@ _PRECISIONS = {
 """Chips whose kernels are compared, and the precisions of their products."""
 
 
-def _note(npu: str) -> str:
-    return "" if npu in _SEEN else _UNSEEN
+def _basis(npu: str) -> Basis:
+    return Basis.FITTED if npu in _SEEN else Basis.UNSEEN
 
 
 KERNELS = tuple(
     _source(f"products-{precision}", npu, f"{npu}, {precision}: products of 1,024 and more rows, {_MEASURED}",
-            partial(_products, npu, precision, large=True), _note(npu))
+            partial(_products, npu, precision, large=True), basis=_basis(npu))
     for npu, precisions in _PRECISIONS.items() for precision in precisions
 ) + tuple(
     _source("decode-products", npu, f"{npu}: products of up to 64 rows, {_MEASURED}",
-            partial(_products, npu, "bf16", large=False), _note(npu))
+            partial(_products, npu, "bf16", large=False), basis=_basis(npu))
     for npu in _PRECISIONS
+) + (
+    _source("decode-products-fp8", "h100-80gb", f"h100-80gb, fp8: products of up to 64 rows, {_MEASURED}",
+            partial(_products, "h100-80gb", "fp8", large=False), note="with the kernel that quantises their input"),
 ) + tuple(
     _source("attention", npu, f"{npu}: fused attention of 1,024 and more tokens, {_MEASURED}",
-            partial(_attention, npu), _note(npu))
+            partial(_attention, npu), basis=_basis(npu))
     for npu in _PRECISIONS
 ) + tuple(
     _source("nccl", npu, f"{npu}: collectives of 8 in a server, NCCL measured by ai-dynamo/aiconfigurator",
-            partial(_collectives, npu), "from 30 MB on")
+            partial(_collectives, npu), note="from 30 MB on", basis=Basis.FITTED)
     for npu in LINKS
+) + tuple(
+    _source("collectives", npu, f"{npu}: collectives of 64 kB to 0.5 GB among 2, 4 and 8 in a server, NCCL measured by "
+            "ai-dynamo/aiconfigurator", partial(_unseen_collectives, npu), note="every other row",
+            group="small messages")
+    for npu in LINKS if npu != "rtx-pro-6000"
 )  # fmt: skip

@@ -13,7 +13,7 @@ from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.network.blocks.registry import LIBRA as PRICED_BLOCKS
 from evo_libra.network.catalog.technologies import Catalog, Technology, cost_by_part, part_prices
 from evo_libra.timing.input_files.network_file import TOPOLOGIES
-from evo_libra.validation.source import PublishedRow, PublishedSource, published
+from evo_libra.validation.source import Basis, PublishedRow, PublishedSource, published
 from evo_libra.workload.layers.iteration_time import iteration_time
 from evo_libra.workload.layers.workload import Layer, Phase, Workload
 
@@ -113,10 +113,10 @@ _PAPER = "LIBRA (Won et al. 2024), the authors' program"
 LIBRA = (
     PublishedSource(
         name="libra-time", group="networks", title=f"{_PAPER}: time of an iteration", rows=_times, anchor=_EXACT,
-        note="at the bandwidths that LIBRA chose",
+        note="at the bandwidths that LIBRA chose", basis=Basis.EQUATIONS,
     ),
     PublishedSource(
         name="libra-cost", group="networks", title=f"{_PAPER}: cost of the network", rows=_costs, anchor=_EXACT,
-        note="at the bandwidths that LIBRA chose",
+        note="at the bandwidths that LIBRA chose", basis=Basis.EQUATIONS,
     ),
 )  # fmt: skip

@@ -23,7 +23,7 @@ from evo_libra.problem.file.offload import offload_of
 from evo_libra.problem.file.registry import load_problem
 from evo_libra.problem.file.training_spec import OptimizerSpec
 from evo_libra.problem.problem import Problem
-from evo_libra.validation.source import PublishedRow, PublishedSource, published
+from evo_libra.validation.source import Basis, PublishedRow, PublishedSource, published
 from evo_libra.workload.models.decoder import Decoder, load_decoders
 from evo_libra.workload.plans.placement import per_byte
 from evo_libra.workload.plans.plan_rules import placement_allowed
@@ -252,13 +252,15 @@ _PAPER = "DisDP, formerly LuWu (arXiv 2409.00918v2)"
 _OCR = "a model of the paper; its text was read by OCR"
 
 LUWU = (
-    PublishedSource("luwu-server", "luwu", f"{_PAPER}, table III: what a parameter server needs", _table_3, note=_OCR),
+    PublishedSource("luwu-server", "luwu", f"{_PAPER}, table III: what a parameter server needs", _table_3, note=_OCR,
+           basis=Basis.EQUATIONS),
     PublishedSource("luwu-throughput", "luwu", f"{_PAPER}: throughput on 8 workers", _throughput,
            note=f"an up-to figure of the paper; {_OCR}"),
     PublishedSource("luwu-prices", "luwu", f"{_PAPER}, table IX: systems of 32 GPUs", _table_9,
-           note="a DGX is bought whole, and throughputs are the paper's"),
+           note="a DGX is bought whole, and throughputs are the paper's", basis=Basis.EQUATIONS),
     PublishedSource("luwu-largest", "luwu", f"{_PAPER}: what fits 8 workers", _largest,
-           note="a host's buffers for ZeRO-Infinity are assumed; any 7.4 to 11.5 bytes a weight give the same"),
+           note="a host's buffers for ZeRO-Infinity are assumed; any 7.4 to 11.5 bytes a weight give the same",
+           basis=Basis.EQUATIONS),
     PublishedSource("luwu-ratios", "luwu", f"{_PAPER}: ratios of systems", _ratios,
            note="not reproduced: software and kernels of the testbed; only the side of 1 is compared"),
 )  # fmt: skip

@@ -17,7 +17,7 @@ from evo_libra.network.blocks import ITEMS, Kit, Part, Range
 from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.network.catalog.parts import load_parts
 from evo_libra.validation.fabrics import value
-from evo_libra.validation.source import PublishedRow, PublishedSource
+from evo_libra.validation.source import Basis, PublishedRow, PublishedSource
 
 GPUS = 32_768
 ONE_TIER, TWO_TIERS = 512, 256
@@ -171,7 +171,8 @@ RAIL_ONLY = (
     PublishedSource("rail-only", "networks", f"{_PAPER}: savings, prices of the catalogue", lambda: _savings(CATALOGUE),
            note="domains of 256 and 512 GPUs, which its two ends need; without NICs"),
     PublishedSource("rail-only-fitted", "networks", f"{_PAPER}: savings, one share of the switches fitted to both ends",
-           lambda: _savings(dict.fromkeys(CATALOGUE, FITTED)), note="one fitted share for cost, one for power"),
+           lambda: _savings(dict.fromkeys(CATALOGUE, FITTED)), note="one fitted share for cost, one for power",
+           basis=Basis.FITTED),
     PublishedSource("rail-only-all-to-all", "networks", f"{_PAPER}: overhead of an all-to-all", _overheads,
            note="the paper names no machines; these two reproduce its range"),
 )  # fmt: skip

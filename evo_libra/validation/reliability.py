@@ -17,7 +17,7 @@ from evo_libra.problem.faults import Faults
 from evo_libra.problem.network_faults import summed
 from evo_libra.validation.fabrics import part
 from evo_libra.validation.rail_only import GPUS, TWO_TIERS, optics
-from evo_libra.validation.source import PublishedRow, PublishedSource
+from evo_libra.validation.source import Basis, PublishedRow, PublishedSource
 
 _HOUR, _DAY = 3600.0, 86_400.0
 _LLAMA_GPUS, _LLAMA_DAYS, _SERVER = 16_384, 54, 8
@@ -134,7 +134,7 @@ def _rails() -> Iterator[PublishedRow]:
 RELIABILITY = (
     PublishedSource("llama-interruptions", "failures", "Llama 3 (arXiv 2407.21783), table 5: interruptions by cause",
            _interruptions, note="rates of NPUs, hosts, NICs and software are of this table; those of links and "
-           "switches are Alibaba's"),
+           "switches are Alibaba's", basis=Basis.FITTED),
     PublishedSource("llama-effective-time", "failures", "Llama 3 (arXiv 2407.21783), section 3.3.4: effective training "
            "time", _effective_time, note="the paper says more than 90 %; a checkpoint of 10 s, a restart of 10 min and "
            "128 spare GPUs are assumptions"),
@@ -144,7 +144,8 @@ RELIABILITY = (
            _node_rates, note="of A100; ours are the rates of the catalogue, most of them of H100"),
     PublishedSource("meta-effective-time", "failures", "Kokolis et al. 2024 (arXiv 2410.21680): its approximation of "
            "the effective training time", _ratios, note="nodes of RSC-1, restarts of 5 min, checkpoints of 30 s every "
-           "30 min; the approximation neglects failures of the same interval"),
+           "30 min; the approximation neglects failures of the same interval", basis=Basis.EQUATIONS),
     PublishedSource("rail-only-failures", "failures", "Rail-only (arXiv 2307.12169): failures of switches and links",
-           _rails, note="the paper argues that they cut off the same GPUs as those of a rail-optimised network"),
+           _rails, note="the paper argues that they cut off the same GPUs as those of a rail-optimised network",
+           basis=Basis.EQUATIONS),
 )  # fmt: skip

@@ -10,7 +10,8 @@ import numpy as np
 
 from evo_libra.arrays import GIGA, FloatArray
 from evo_libra.network.catalog.accelerators import accelerator, read_accelerator
-from evo_libra.validation.source import PublishedRow, PublishedSource, published
+from evo_libra.validation.classes import SERVING as SERVED
+from evo_libra.validation.source import Basis, PublishedRow, PublishedSource, StepClass, published
 from evo_libra.validation.training import cluster_of
 from evo_libra.workload.models.decoder import Decoder, decoder
 from evo_libra.workload.plans.placement import per_byte
@@ -49,7 +50,17 @@ def with_constants(setup: ServingSetup, constants: Sequence[float] | FloatArray)
 
 def _rows() -> Iterator[PublishedRow]:
     for row in serving_rows():
-        yield PublishedRow(row["id"], row["latency_s"], request_seconds(row, serving_setup_of(row)), "s")
+        yield PublishedRow(
+            row["id"],
+            row["latency_s"],
+            request_seconds(row, serving_setup_of(row)),
+            "s",
+            *_of(row["npu"], "bf16", 2024),
+        )
+
+
+def _of(npu: str, precision: str, year: int) -> tuple[StepClass, int]:
+    return StepClass(npu, precision, "dense", SERVED), year
 
 
 def _sockets(model: Decoder, sockets: int) -> float:
@@ -93,11 +104,11 @@ def _nim() -> Iterator[PublishedRow]:
         plan = ServingPlans(one_plan(tp=tp, micro_batch=users), np.zeros(1, dtype=np.int64))
         times = served_times(setup, plan, pools=False)
         first, token, request = (float(time(seconds_of)[0]) for time in (times.alone, times.token, times.request))
-        name = f"{row['input']}-{row['output']}.{users}-users"
+        name, of = f"{row['input']}-{row['output']}.{users}-users", _of(about["npu"], about["weights"], 2025)
         if "first_ms" in row:
-            yield PublishedRow(f"{name}.first-token", row["first_ms"], first / _MILLI, "ms")
-        yield PublishedRow(f"{name}.token", row["token_ms"], token / _MILLI, "ms")
-        yield PublishedRow(f"{name}.rate", row["tokens_per_s"], users * setup.answer / request, "tokens/s")
+            yield PublishedRow(f"{name}.first-token", row["first_ms"], first / _MILLI, "ms", *of)
+        yield PublishedRow(f"{name}.token", row["token_ms"], token / _MILLI, "ms", *of)
+        yield PublishedRow(f"{name}.rate", row["tokens_per_s"], users * setup.answer / request, "tokens/s", *of)
 
 
 def _tensorrt() -> Iterator[PublishedRow]:
@@ -105,12 +116,20 @@ def _tensorrt() -> Iterator[PublishedRow]:
     for row in about["first_token"]:
         times, seconds_of = _of_tensorrt(about, row["model"], {**row, "concurrency": 1, "output": 2})
         name = f"{row['npu']}.{row['model']}.{row['input']}.first-token"
-        yield PublishedRow(name, row["first_ms"], float(times.alone(seconds_of)[0]) / _MILLI, "ms")
+        yield PublishedRow(
+            name,
+            row["first_ms"],
+            float(times.alone(seconds_of)[0]) / _MILLI,
+            "ms",
+            *_of(row["npu"], about["weights"][row["npu"]], 2023),
+        )
     for row in about["throughput"]:
         times, seconds_of = _of_tensorrt(about, about["throughput_model"], row)
         rate = row["concurrency"] * row["output"] / float(times.request(seconds_of)[0]) / row["tp"]
         name = f"{row['npu']}.{about['throughput_model']}.{row['input']}-{row['output']}.rate"
-        yield PublishedRow(name, row["tokens_per_s_per_npu"], rate, "tokens/s")
+        yield PublishedRow(
+            name, row["tokens_per_s_per_npu"], rate, "tokens/s", *_of(row["npu"], about["weights"][row["npu"]], 2023)
+        )
 
 
 def _of_tensorrt(about: Mapping[str, Any], model: str, row: ServingRow) -> tuple[ServedTimes, PerByte]:
@@ -132,6 +151,7 @@ SERVING = (
         rows=_rows,
         anchor="on the A100 rows GenZ 30 % mean, LLMCompass 70, Vidur 12, Rapid-LLM 5 to 12",
         note="transcribed by a third party, possibly predictions in part",
+        basis=Basis.FITTED,
     ),
     PublishedSource(
         name="nim",
@@ -139,7 +159,7 @@ SERVING = (
         title="NVIDIA NIM 1.8.0, Llama 3.3 70B in fp8 on two H100, 1 to 50 users: first token of one, time of a token, "
         "tokens a second",
         rows=_nim,
-        note="not fitted; other software: its own time of a layer, and decoding that shares the passes of prompts",
+        note="other software: its own time of a layer, and decoding that shares the passes of prompts",
     ),
     PublishedSource(
         name="tensorrt-llm",
@@ -147,7 +167,7 @@ SERVING = (
         title="TensorRT-LLM 0.5 and 0.6.1 on H100 and A100: first tokens of LLaMA 7B and 70B, tokens a second of 7B "
         "with 48 to 768 requests",
         rows=_tensorrt,
-        note="not fitted; prompts of many requests run in one pass there, which matters where they have 128 tokens; "
+        note="prompts of many requests run in one pass there, which matters where they have 128 tokens; "
         "70B with many requests is left out, as kernels of that version read the cache once for each head of queries",
     ),
     PublishedSource(
@@ -157,5 +177,6 @@ SERVING = (
         rows=_xeons,
         note="consistency check: the first row fixes the one free constant; sockets, their memory bandwidth and the "
         "model of 72B are assumed",
+        basis=Basis.FITTED,
     ),
 )

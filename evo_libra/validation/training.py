@@ -12,7 +12,8 @@ import numpy as np
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.network.catalog.accelerators import accelerator
-from evo_libra.validation.source import PublishedRow, PublishedSource, published
+from evo_libra.validation.classes import schedule_of
+from evo_libra.validation.source import Basis, PublishedRow, PublishedSource, StepClass, published
 from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.models.stacks import STACKS, Stack
 from evo_libra.workload.plans.placement import per_byte
@@ -31,6 +32,8 @@ NIC_RATE = {"a100-80gb": 25e9, "h100-80gb": 50e9}
 
 NIC_EFFICIENCY = 0.85
 """Rate that collectives reach on InfiniBand, over the wire rate (assumed)."""
+
+YEARS = {"korth": 2022, "sc21": 2021, "llama3": 2024, "mpt": 2023}
 
 SOFTWARE = {"korth": "megatron-2022", "sc21.t1": "megatron-2021", "sc21.t2.ptd": "megatron-2021",
             "sc21.t2.z3": "deepspeed-2021", "llama3": "llama-3", "mpt": "any"}  # fmt: skip
@@ -126,7 +129,9 @@ def training_rows(start: str = "", kind: str = "rows") -> list[TrainingRow]:
 
 def _rows(start: str, kind: str = "rows") -> Iterator[PublishedRow]:
     for row in training_rows(start, kind):
-        yield PublishedRow(row["id"], row["step_s"], seconds_of(row, setup_of(row)), "s")
+        year = next(year for start, year in YEARS.items() if row["id"].startswith(start))
+        step = StepClass(row["npu"], row["precision"], "dense", schedule_of(plan_of(row)))
+        yield PublishedRow(row["id"], row["step_s"], seconds_of(row, setup_of(row)), "s", step, year)
 
 
 def plain_rows() -> list[TrainingRow]:
@@ -152,6 +157,7 @@ TRAINING = (
         rows=_two_constants,
         anchor="Calculon 11.3 % mean on the 24 of them on A100",
         note="factors of software are 1",
+        basis=Basis.FITTED,
     ),
     PublishedSource(
         "korthikanti",
@@ -159,6 +165,7 @@ TRAINING = (
         "Korthikanti et al. 2022, table 5: time of an iteration",
         lambda: _rows("korth"),
         "Calculon 3.65 % mean, 8.9 % max; Kundu et al. 4.4, 6.9",
+        basis=Basis.FITTED,
     ),
     PublishedSource(
         "megatron-table-1",
@@ -166,6 +173,7 @@ TRAINING = (
         "Narayanan et al. 2021, table 1: 1.7B to 1T",
         lambda: _rows("sc21.t1"),
         "Calculon 18.1 % mean, 56 % max",
+        basis=Basis.FITTED,
     ),
     PublishedSource(
         "megatron-table-2",
@@ -173,6 +181,7 @@ TRAINING = (
         "Narayanan et al. 2021, table 2: pipelines",
         lambda: _rows("sc21.t2.ptd"),
         "Calculon 10.3 % mean, 12.5 % max",
+        basis=Basis.FITTED,
     ),
     PublishedSource(
         name="zero-3",
@@ -180,13 +189,14 @@ TRAINING = (
         title="Narayanan et al. 2021, table 2: DeepSpeed's ZeRO-3",
         rows=lambda: _rows("sc21.t2.z3"),
         note="two constants of that software",
+        basis=Basis.FITTED,
     ),
-    PublishedSource("llama-3", "training", "Llama 3 405B, table 4", lambda: _rows("llama3")),
+    PublishedSource("llama-3", "training", "Llama 3 405B, table 4", lambda: _rows("llama3"), basis=Basis.FITTED),
     PublishedSource(
         name="llm-foundry",
         group="training",
         title="MosaicML llm-foundry, training benchmarks",
         rows=lambda: _rows("mpt", "llm_foundry"),
-        note="not fitted; software of 2023",
+        note="software of 2023",
     ),
 )

@@ -12,6 +12,7 @@ import numpy as np
 import psutil
 import pytest
 from command import COMMAND, run, run_process
+from order_files import order_problem
 from patience import ended, wait_for
 
 from evo_libra.arrays import FloatArray
@@ -21,7 +22,7 @@ from evo_libra.pictures.plots.figure import attainment_figure
 from evo_libra.problem.file.registry import load_problem
 from evo_libra.searching.conformance import SampleProblem
 from evo_libra.searching.evaluation.parallel import ExpensiveProblem
-from evo_libra.ui.commands.bench import _data, _dotted
+from evo_libra.ui.commands.bench import _data, _dotted, _show
 
 BENCH = ("bench", "gpt3-4k", "--seeds", "3", "--evaluations", "600", "--population", "60", "--workers", "2")
 
@@ -120,6 +121,16 @@ def test_interrupted_it_ends_with_its_processes(tmp_path: Path) -> None:
 
 def done(engine: str, seed: int, points: FloatArray) -> Run:
     return Run(Task(engine, seed, 20, 100), points, 100, 0.5, 0.001)
+
+
+def test_orders_and_a_single_seed_are_called_so(capsys: pytest.CaptureFixture[str]) -> None:
+    problem = order_problem(systems=["hgx-h100"], npus=64, fabric={"switches": ["qm9700"]})
+    found = compare([done("a", 0, np.array([[1.0, 10.0], [10.0, 1.0]]))], None)
+    _show(found, problem, {"seeds": 1, "evaluations": 40, "population": 20}, exact=True)
+    shown = capsys.readouterr().out
+    for part in ("what one seed attains\n", " orders ", "takes per order\n", "the exact front: 2 orders, hypervolume"):
+        assert part in shown
+    assert "design" not in shown
 
 
 def test_figures_by_hand() -> None:

@@ -10,10 +10,11 @@ from evo_libra.explain.reason_sheet import (
     cheapest_ms,
     evaluated,
     explained,
+    order_table,
     steps_table,
     uses_table,
 )
-from evo_libra.explain.record import Breakdown, DesignRecord, DimensionUse, NetworkDimension
+from evo_libra.explain.record import Breakdown, DesignRecord, DimensionUse, NetworkDimension, OrderLine
 from evo_libra.explain.sheet import Table
 
 DESIGN = "RI(4)@a:1.5_SW(8)@b:2 | tp8"
@@ -31,6 +32,30 @@ def step(change: str, ms: float, usd: float, *broken: str) -> Neighbour:
     """Return a step to so many ms and USD, of a design of 100 ms and 1,000 USD."""
     percent = {"time_ms_percent": ms - 100.0, "cost_usd_percent": usd / 10.0 - 100.0}
     return Neighbour(change, 0, "RI(4)@a:2", {"time_ms": ms, "cost_usd": usd}, percent, broken)
+
+
+def line(section: str, what: str, usd: float) -> OrderLine:
+    return OrderLine(
+        section=section, product=what, what=what, pieces=2.0, unit_usd=usd / 2, low_usd=usd, cost_usd=usd, high_usd=usd,
+        power_W=100.0, source="",
+    )  # fmt: skip
+
+
+def test_the_lines_of_an_order_stand_under_their_section() -> None:
+    found = order_table(
+        [line("systems", "servers", 2000.0), line("network", "leaves", 40.0), line("systems", "racks", 6.0)]
+    )
+    names = [row[0] for row in found.rows if row is not None]
+    assert names == [
+        "systems",
+        "  servers, servers",
+        "  racks, racks",
+        "network",
+        "  leaves, leaves",
+        "the whole order",
+    ]
+    assert found.strong == ((1, 0), (5, 0))
+    assert found.rows[-1] == ("the whole order", "", "", "2,046.00", "300.0")
 
 
 def test_the_dimensions_of_a_design() -> None:

@@ -69,9 +69,9 @@ def test_exhaustive_finds_the_ideal_in_both_modes(name: str) -> None:
         assert len(front) > 30
         proof = certify(problem, front)
         assert proof.factor.max() < 1 + 1e-8
-        worth = problem.evaluate(front.frame["design"].to_list())
-        np.testing.assert_allclose(worth.objectives[0] * 1e3, front.frame["time_ms"], rtol=1e-9)
-        assert (worth.violation == 0).all()
+        found = problem.evaluate(front.frame["design"].to_list())
+        np.testing.assert_allclose(found.objectives[0] * 1e3, front.frame["time_ms"], rtol=1e-9)
+        assert (found.violation == 0).all()
 
 
 @pytest.mark.parametrize("name", [
@@ -97,9 +97,9 @@ def test_nothing_is_better_than_what_is_proven(name: str, sets: list[str]) -> No
     problem = load(name, *sets)
     random = np.random.default_rng(0)
     genes = problem.genome.sample(random, 4000)
-    worth = problem.evaluate_genes(genes)
-    feasible = worth.violation == 0
-    time, cost = worth.objectives[:, feasible]
+    found = problem.evaluate_genes(genes)
+    feasible = found.violation == 0
+    time, cost = found.objectives[:, feasible]
     assert feasible.sum() > 100
     bounds = bound_variants(problem)
     ideal = ideal_of(problem, levels(problem, bounds, 30), bounds)

@@ -9,6 +9,7 @@ from order_files import order_data, order_problem
 
 from evo_libra import load_problem
 from evo_libra.network.catalog.accelerators import accelerator, load_accelerators, read_accelerator
+from evo_libra.problem.designs import warnings_of
 from evo_libra.problem.problem import Problem
 
 
@@ -69,3 +70,23 @@ def test_a_design_has_it_too(npu: str, words: str) -> None:
     }  # fmt: skip
     (sentence,) = sentences(load_problem(design))
     assert words in sentence
+
+
+@pytest.mark.parametrize(("design", "named"), [
+    ("72 hgx-h100 / 1 x 400G / qm9700 tor 2:1", ()),
+    ("72 mi355x-8 / connectx-7 1 x 400G / qm9700 tor 2:1", ("mi355x",)),
+    ("72 mi350x-8 / connectx-7 1 x 400G / qm9700 tor 2:1", ("mi350x",)),
+])  # fmt: skip
+def test_a_single_order_has_the_sentence_on_its_own_chip(design: str, named: tuple[str, ...]) -> None:
+    """A front of all has that on both chips."""
+    systems = ["hgx-h100", "mi355x-8", "mi350x-8"]
+    prices = {"mi350x-8": 200_000}
+    problem = order_problem(systems=systems, npus=576, fabric={"switches": ["qm9700"]}, prices=prices)
+    (both,) = sentences(problem)
+    assert "mi355x (" in both
+    assert "mi350x (" in both
+    found = [warned.quirk.sentence for warned in warnings_of(problem, [f"{design} | dp576 mb1 zero1"])]
+    assert len(found) == len(named)
+    for sentence, name in zip(found, named, strict=True):
+        assert f"the constants of {name} (" in sentence
+    assert [warned.quirk.sentence for warned in warnings_of(problem, ["any", "other"])] == [both]

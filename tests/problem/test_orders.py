@@ -228,22 +228,33 @@ def test_a_count_without_plans_is_named() -> None:
     assert any("72 hgx-h100 with 576 NPUs in use: no plan is possible" in reason for reason in found.book.reasons)
 
 
-def test_each_system_has_a_front_and_absent_ones_a_reason() -> None:
+_TWO_NETWORKS = {"switches": ["th5-64", "qm9700"], "ratio": {"leaf": [1, 4, 16]}}
+"""Networks of which servers have a cheap one and a faster one on their front."""
+
+
+def test_each_system_has_a_front() -> None:
     """One row for each order, the cheapest first; a row says what it adds to the one before it."""
-    rows = system_rows(problem())
-    assert [row.system for row in rows] == sorted((row.system for row in rows), key=["hgx-h100", "gb200-nvl72"].index)
-    orders = [row.design.partition(" | ")[0] for row in rows]
-    assert len(set(orders)) == len(orders)
-    for name in ("hgx-h100", "gb200-nvl72"):
-        mine = [row for row in rows if row.system == name]
-        assert mine[0].adds == ""
-        assert all("% of the order" in row.adds for row in mine[1:])
-        assert [row.order_cost_usd for row in mine] == sorted(row.order_cost_usd for row in mine)
-    there = set(front().frame["system"])
-    assert all(
-        any(reason.startswith(name) for reason in absent(problem(), front(), rows))
-        for name in {"hgx-h100", "gb200-nvl72"} - there
+    rows = system_rows(order_problem(fabric=_TWO_NETWORKS))
+    assert [row.system for row in rows] == ["hgx-h100", "hgx-h100", "gb200-nvl72"]
+    cheap, fast, rack = rows
+    costs = [row.order_cost_usd for row in rows]
+    assert costs == sorted(set(costs))
+    times = [row.objectives["time_ms"] for row in rows]
+    adds = f"+{100 * (costs[1] / costs[0] - 1):.3g} % of the order, -{100 * (1 - times[1] / times[0]):.2g} % time"
+    assert (cheap.adds, fast.adds, rack.adds) == ("", adds, "")
+
+
+def test_a_system_that_is_on_no_row_has_a_reason() -> None:
+    """By cost alone, the cheapest order of servers beats all of racks."""
+    found = order_problem(fabric=_TWO_NETWORKS, objectives=["order-cost"])
+    front, rows = search(found), system_rows(found)
+    assert front.frame["system"].to_list() == ["hgx-h100"]
+    server, rack = (
+        min(row.order_cost_usd for row in rows if row.system == name) for name in ("hgx-h100", "gb200-nvl72")
     )
+    (reason,) = absent(found, front, rows)
+    assert reason.startswith("gb200-nvl72 is on no row: its nearest order, 8 gb200-nvl72 / ")
+    assert reason.endswith(f" has +{100 * (rack / server - 1):.3g} % order cost against #0")
 
 
 def test_a_costlier_network_of_a_system_is_faster() -> None:

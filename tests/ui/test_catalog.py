@@ -173,6 +173,9 @@ def test_products_show_their_sources(capsys: pytest.CaptureFixture[str]) -> None
     assert "sn5600 (2025): SN5000 user manual (docs.nvidia.com)" in out
     assert "price_usd: About 4 million USD (Morgan Stanley, May 2026)" in out
     assert "sources of switches of products-2026" in out
+    assert "latency_ns, 150 to 330: 330 ns by yobitel.com, 2025" in out
+    assert "efficiency, 0.6 to 0.95: Estimate: the middle" in out
+    assert "latency_ns: One source, its maker, 2025" in out
     assert "cooling-units (2026): No list price was found" in out
     assert "rack (2025): Racks of 600 mm" in out
 

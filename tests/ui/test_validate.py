@@ -37,12 +37,31 @@ def test_a_line_for_each_source_and_what_is_not_modelled(capsys: pytest.CaptureF
     assert "megatron-2022 compute 0.951, llama-3 compute 1.024" in unfolded(out)
 
 
+def test_what_is_bought_comes_first_and_what_is_equal_by_construction_last(capsys: pytest.CaptureFixture[str]) -> None:
+    out = output(capsys, "--group", "llama-3", "--group", "libra-cost")
+    places = [
+        out.index(text) for text in ("what is bought", "h100-80gb, bf16,", "llama-3 ", "by construction", "libra-cost ")
+    ]
+    assert places == sorted(places)
+
+
+def test_json_has_the_errors_of_each_class(capsys: pytest.CaptureFixture[str]) -> None:
+    found: Any = json.loads(output(capsys, "--json", "--group", "llama-3", "--group", "zero-3"))["classes"]
+    keys = ("npu", "precision", "model", "schedule", "years", "count")
+    assert [[one[key] for key in keys] for one in found] == [
+        ["h100-80gb", "bf16", "dense", "pipeline", [2024, 2024], 3],
+        ["a100-80gb", "bf16", "dense", "FSDP", [2021, 2021], 6],
+    ]
+    low, high = found[0]["measured_over_computed"]
+    assert 0.95 < low < 1 < high < 1.05
+
+
 def test_a_plot_has_a_mark_for_each_group_and_no_colour(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "60")
     plot = output(capsys).partition("error of what is computed")[0]
-    assert all(f" {group}" in plot for group in ("equal", "training", "footprints", "kernels"))
+    assert all(f" {group}" in plot for group in ("equal", "training", "ratios", "kernels"))
     assert max(map(len, plot.splitlines())) <= 60
     assert "\x1b" not in plot
 
@@ -59,6 +78,7 @@ def test_json_has_every_row(capsys: pytest.CaptureFixture[str]) -> None:
     assert [source["name"] for source in found["sources"]] == ["zero-3", "memory"]
     assert all(source["count"] == len(source["rows"]) for source in found["sources"])
     assert found["sources"][0]["mean_percent"] <= 5
+    assert [source["basis"] for source in found["sources"]] == ["fitted", "by construction"]
     assert set(found["sources"][0]["rows"][0]) == {"id", "published", "ours", "unit", "error_percent"}
     assert found["constants"] == {"GEMM_OF_ISOLATED": 0.875, "MEMORY_OF_PEAK": 0.543}
     assert found["not_modelled"] == list(NOT_MODELLED)
@@ -84,7 +104,7 @@ def test_a_fit_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
 def test_an_unknown_group_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["validate", "--group", "trainig"]) == 2
     error = capsys.readouterr().err
-    assert "--group: unknown group or source 'trainig'; allowed: training, serving, footprints, kernels" in error
+    assert "--group: unknown group or source 'trainig'; allowed: training, ratios, serving, footprints" in error
     assert error.endswith("did you mean 'training'?\n")
     assert len(error.splitlines()) == 1
 

@@ -22,8 +22,9 @@ from evo_libra import load_problem
 from evo_libra.errors import InputError
 from evo_libra.exchange.conformance import mutations
 from evo_libra.exchange.kernel_tables import read_kernel_table
-from evo_libra.network.catalog.accelerator import BusConstants, DecodeConstants, GemmConstants
+from evo_libra.network.catalog.accelerator import DecodeConstants, GemmConstants
 from evo_libra.network.catalog.accelerators import accelerator
+from evo_libra.network.catalog.bus import BusConstants
 from evo_libra.ui.commands.application import run
 from evo_libra.validation.kernel_fit import KernelFit, fit_kernels
 from evo_libra.validation.kernels import collective_seconds, product_seconds

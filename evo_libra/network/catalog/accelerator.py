@@ -4,36 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import Field
 
-from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError
-from evo_libra.files.source import StrictModel
+from evo_libra.network.catalog.bus import BusConstants
+from evo_libra.network.catalog.constants import MICRO, Constants, Share, Size, Time
 
-_MEASURED_NPUS = 8
-_MAX, _MEGA, _MICRO = 1e12, 1e6, 1e-6
 ALL = "all"
 DECODING, ATTENTION = "decode", "attention"
 """Kinds of kernels besides products of matrices, as files call them."""
 CLASS_DEFAULT = "Class default"
 """Begin of the source of constants that were not measured on a chip."""
 Value = TypeVar("Value")
-Size = TypeVar("Size", float, FloatArray)
-
-Positive = Annotated[float, Field(gt=0, le=_MAX)]
-Share = Annotated[float, Field(gt=0, le=1)]
-Time = Annotated[float, Field(ge=0, le=_MAX)]
-
-
-class Constants(StrictModel):
-    """Constants of kernels: the key of a file ends in the unit, a property without it is in SI units."""
-
-    def figures(self) -> dict[str, float | None]:
-        """Return the constants in SI units, by name."""
-        names = (key.removesuffix("_us").removesuffix("_MB") for key in type(self).model_fields)
-        return {name: getattr(self, name) for name in names}
 
 
 class GemmConstants(Constants):
@@ -53,12 +37,12 @@ class GemmConstants(Constants):
     @property
     def fixed(self) -> float:
         """S of a product in a training step beyond its roofline."""
-        return self.fixed_us * _MICRO
+        return self.fixed_us * MICRO
 
     @property
     def isolated(self) -> float | None:
         """S beyond the roofline of a large product that is measured alone, or None."""
-        return None if self.isolated_us is None else self.isolated_us * _MICRO
+        return None if self.isolated_us is None else self.isolated_us * MICRO
 
 
 class DecodeConstants(Constants):
@@ -70,7 +54,7 @@ class DecodeConstants(Constants):
     @property
     def fixed(self) -> float:
         """S of a product beyond its memory traffic."""
-        return self.fixed_us * _MICRO
+        return self.fixed_us * MICRO
 
 
 class AttentionConstants(Constants):
@@ -83,30 +67,6 @@ class AttentionConstants(Constants):
     def share(self, tokens: Size) -> Size:
         """Return the share of the 16-bit peak rate at a length of sequences."""
         return self.plateau * tokens / (tokens + self.half_tokens)
-
-
-class BusConstants(Constants):
-    """Speed of collectives over a link technology: S bytes take ``(S + half_message) / (efficiency x wire rate)``.
-
-    Both were fitted to collectives among 8 NPUs, whose ports carry 7/8 of S.
-    """
-
-    efficiency: Positive = Field(description="bytes per second of a large collective over the wire rate")
-    half_message_MB: Time = Field(description="size of a collective that runs at half of that")
-
-    @property
-    def half_message(self) -> float:
-        """Bytes of the collective that runs at half of the rate of a large one."""
-        return self.half_message_MB * _MEGA
-
-    def rate(self, size: Size) -> Size:
-        """Return the bytes per second of a collective of some bytes, over the wire rate."""
-        return self.efficiency * size / (size + self.half_message)
-
-    @property
-    def large_share(self) -> float:
-        """The share of the wire rate that the ports carry in large collectives."""
-        return self.efficiency * (_MEASURED_NPUS - 1) / _MEASURED_NPUS
 
 
 @dataclass(frozen=True)

@@ -23,13 +23,13 @@ from evo_libra.network.catalog.accelerator import (
     ALL,
     Accelerator,
     AttentionConstants,
-    BusConstants,
     DecodeConstants,
     GemmConstants,
-    Positive,
     covering_key,
     leaves,
 )
+from evo_libra.network.catalog.bus import BusConstants
+from evo_libra.network.catalog.constants import Positive
 from evo_libra.network.catalog.parts import load_parts_spec
 
 ACCELERATORS_FILE = Path(__file__).parent / "accelerators.yaml"

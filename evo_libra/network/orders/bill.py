@@ -13,6 +13,7 @@ from evo_libra.network.orders.direct_layout import topology_layout
 from evo_libra.network.orders.layout import Layout
 from evo_libra.network.orders.lines import Group, Line, offer_of, range_of, usd_of
 from evo_libra.network.orders.modes import switch_of
+from evo_libra.network.orders.nic_lines import exchange_line
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import CableSpec, ProductsSpec
 from evo_libra.network.orders.racks import system_of
@@ -102,7 +103,10 @@ class _Network:
         if not self.tree.switches:
             return
         nic, switch = self.order.nic or "", self.order.switch or ""
-        if "nics" not in system_of(self.order.system, self.products).includes:
+        bought = exchange_line(self.order, self.products, section="network", systems=self.order.count)
+        if bought is not None:
+            yield bought
+        elif "nics" not in system_of(self.order.system, self.products).includes:
             yield self._line("nics", nic, "NICs", self.layout.nics, self.products.nics[nic].power_W)
         watts = switch_of(self.order, self.products).power_W
         for stage, pieces in self.tree.stages:

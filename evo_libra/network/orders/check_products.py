@@ -9,6 +9,7 @@ from evo_libra.errors import InputError, counted, unknown
 from evo_libra.network.orders.circuits import OCS_RAILS
 from evo_libra.network.orders.limits import Limits
 from evo_libra.network.orders.modes import modes_of
+from evo_libra.network.orders.nic_options import added_kilowatts
 from evo_libra.network.orders.notation import mode_text
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import (
@@ -20,6 +21,7 @@ from evo_libra.network.orders.products import (
     SystemSpec,
 )
 from evo_libra.network.orders.racks import rack_kilowatts
+from evo_libra.network.orders.slots import fits_bus
 
 WITHOUT_SWITCHES = ("none", "slice")
 """Families without switches of the buyer's own."""
@@ -73,8 +75,10 @@ def _domain(order: Order, system: SystemSpec) -> Iterator[str]:
 def _nic(order: Order, nic: str, products: ProductsSpec) -> Iterator[str]:
     system, found = products.systems[order.system], mode_text(order.ports, order.Gbps)
     modes = _nic_modes(order, products.nics[nic], system)
-    if nic not in system.nics:
-        yield f"{order.system} does not take {nic}; allowed: {', '.join(system.nics) or 'no NIC'}"
+    if nic not in system.fitting:
+        yield f"{order.system} does not take {nic}; allowed: {', '.join(system.fitting) or 'no NIC'}"
+    elif system.slots is not None and not fits_bus(products.nics[nic].bus, system.slots.bus):
+        yield f"{nic} needs {products.nics[nic].bus}; a slot of {order.system} is {system.slots.bus}"
     if not modes:
         own = ", ".join(mode_text(mode.ports, mode.Gbps) for mode in products.nics[nic].modes)
         yield f"{nic} has no mode of {found}; allowed: {own}"
@@ -156,12 +160,21 @@ def _rack(order: Order, products: ProductsSpec, limits: Limits) -> Iterator[str]
     if rack is None:
         return
     most = limits.rack_kW if system.is_rack else rack_kilowatts(rack, system.cooling)
-    if system.kW is not None and most is not None and system.kW / system.racks > most:
-        yield f"{order.system} takes {system.kW / system.racks:.4g} kW; a rack has {most:g} kW"
+    taken = None if system.kW is None else (system.kW + _added(order, products)) / system.racks
+    if taken is not None and most is not None and taken > most:
+        yield f"{order.system} takes {taken:.4g} kW; a rack has {most:g} kW"
     if system.racks > 1 and order.count > 1:
         yield f"{order.system} fills {system.racks} racks; no source says how {order.count:,} of them are cabled"
     if not system.is_rack and system.height_U > rack.U:
         yield f"{order.system} takes {system.height_U:g} units; a rack has {rack.U:g}"
+
+
+def _added(order: Order, products: ProductsSpec) -> float:
+    """Return the kW that NICs in the place of others add; 0 if no figure says it, which the check of racks refuses."""
+    try:
+        return added_kilowatts(order, products)
+    except InputError:
+        return 0.0
 
 
 def _either(numbers: tuple[int, ...]) -> str:

@@ -68,7 +68,7 @@ class OrderChoices(StrictModel):
 
     systems: Names = Field(description="systems of the catalogue")
     npus: Npus = Field(description="NPUs in use, or several numbers, or a number with a share by which it may differ")
-    nics: Names | None = Field(None, description="NICs; all that a system takes when left out")
+    nics: Names | None = Field(None, description="NICs; those in the price of a system when left out")
     fabric: FabricChoices = Field(default_factory=FabricChoices, description="the scale-out network")
     limits: Limits = Field(NO_LIMITS, description="what the buyer accepts")
     without: tuple[Name, ...] = Field((), description="rules of the catalogue whose lines are left out of bills")
@@ -134,7 +134,7 @@ def orders_of(choices: OrderChoices, products: ProductsSpec, *, priced: bool = F
         if broken is None:
             offered.append(order)
             continue
-        for name in (order.system, order.switch, order.family):
+        for name in (order.system, order.nic, order.switch, order.family):
             reasons[name or ""][broken] += 1
     return OrdersOffered(tuple(offered), tuple(said_once(_left_out(choices, own, offered, reasons))))
 
@@ -268,14 +268,15 @@ def built_of(order: Order, tree: Topology) -> tuple[Order, Topology]:
 def _left_out(
     choices: OrderChoices, products: ProductsSpec, orders: list[Order], broken: _Reasons
 ) -> Iterator[tuple[str, str]]:
-    """Yield each system, switch and family that a file names and no order has, with its reason."""
+    """Yield each system, NIC, switch and family that a file names and no order has, with its reason."""
     joined = any(order.switch for order in orders)
     for name in listed(choices.systems):
         if not any(order.system == name for order in orders):
             missing = no_count(products.systems[name], choices.npus)
             yield name, _reason(name, broken, joined=joined) if name in broken else missing
-    for name in listed(choices.fabric.switches or ()):
-        if not any(order.switch == name for order in orders):
+    bought = {order.nic for order in orders} | {order.switch for order in orders}
+    for name in (*listed(choices.nics or ()), *listed(choices.fabric.switches or ())):
+        if name not in bought:
             yield name, _reason(name, broken, joined=joined)
     for family in listed(choices.fabric.families) if "families" in choices.fabric.model_fields_set else ():
         if not any(order.family == family for order in orders):

@@ -4,7 +4,8 @@ A block is some groups of systems that share leaves, with the racks of those lea
 block along one row: it starts a new row where it would not end in its row, and a longer one has rows of its own. Places
 that stay empty are not paid for. Spines have rows of their own in the middle of the room, and cores have rows next to
 those. Rows are too far apart for copper, so that all above leaves is optical, as in reference architectures. If one
-row has places for all racks, spines and cores stand in it between two blocks.
+row has places for all racks, spines and cores stand in it between two blocks. Spines of a single block are in the rack
+of its leaves, if that takes both, and copper joins them.
 """
 
 from __future__ import annotations
@@ -103,9 +104,22 @@ class Floor:
         """Racks with systems."""
         return sum(block.systems.racks * times for block, _, times in self.kinds)
 
+    @property
+    def together(self) -> bool:
+        """Whether spines are in the rack of the leaves: those of a single block, where one rack takes both."""
+        alone = self.blocks == 1 and self.last is None and not (self.block.inside or self.cores.pieces)
+        return alone and 0 < self.spines.pieces <= self.spines.per_rack - self.block.leaves.pieces
+
+    @property
+    def spine_racks(self) -> int:
+        """Racks with spines alone."""
+        return 0 if self.together else self.spines.racks
+
     def switch_racks(self) -> tuple[tuple[int, int], ...]:
         """Return how many racks have how many switches alone, by switches."""
         found: Counter[int] = Counter()
+        if self.together:
+            return ((self.block.leaves.pieces + self.spines.pieces, 1),)
         leaves = ((block.leaves, times) for block, _, times in self.kinds if not block.inside)
         for stock, times in (*leaves, (self.spines, 1), (self.cores, 1)):
             full, rest = divmod(stock.pieces, stock.per_rack)
@@ -149,8 +163,10 @@ def _of_blocks(floor: Floor, places: Callable[[Block], IntArray]) -> Iterator[In
 
 def upper_cells(floor: Floor) -> tuple[IntArray, IntArray]:
     """Return the (k, 2) row and column of each rack of spines, and of each rack of cores."""
-    row, spines, cores = floor.rows.racks, floor.spines.racks, floor.cores.racks
+    row, spines, cores = floor.rows.racks, floor.spine_racks, floor.cores.racks
     first, _ = _middle(floor)
+    if floor.together:
+        return leaf_cells(floor), _cells(np.arange(cores), row)
     if _in_one_row(floor):
         places = first + _cells(np.arange(spines + cores), row)
         return places[:spines], places[spines:]
@@ -170,7 +186,7 @@ def _middle(floor: Floor) -> tuple[IntArray, IntArray]:
     Blocks from there on stand after them.
     """
     count, row = sum(times for _, _, times in floor.kinds), floor.rows.racks
-    spines, cores = floor.spines.racks, floor.cores.racks
+    spines, cores = floor.spine_racks, floor.cores.racks
     if _in_one_row(floor):
         return np.array([0, -(-count // 2) * floor.block.racks]), np.array([0, spines + cores])
     bands = -(-count // _blocks_of_row(floor))
@@ -183,7 +199,7 @@ def _racks(floor: Floor) -> int:
 
 
 def _in_one_row(floor: Floor) -> bool:
-    return _racks(floor) + floor.spines.racks + floor.cores.racks <= floor.rows.racks
+    return _racks(floor) + floor.spine_racks + floor.cores.racks <= floor.rows.racks
 
 
 def _blocks_of_row(floor: Floor) -> int:

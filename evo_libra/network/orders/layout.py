@@ -1,7 +1,7 @@
 """Places of the systems and switches of an order, and the cables and modules that join them.
 
 A leaf of `tor` is in the rack of its systems. Other leaves are in racks in the middle of their systems. Spines and
-cores are in racks in the middle of the room.
+cores are in racks in the middle of the room, or spines with the leaves, where one rack takes all.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def layout_of(order: Order, tree: Tree, products: ProductsSpec) -> Layout:
     leaf = _to_circuits(order, tree, products) if tree.rings else _to_leaves(order, tree, floor, products)
     above = [
         (ways, lay(ways, ends_between(order, products), products))
-        for ways in ways_above(floor, tree, groups_of(order, tree, products))
+        for ways in ways_above(floor, tree, groups_of(order, tree, products), room_of(products).in_rack_m)
     ]
     modes = modes_of(order, products)
     modules = (

@@ -9,6 +9,7 @@ from evo_libra.errors import counted, unknown
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.network.catalog.accelerators import accelerator, load_accelerator_specs
+from evo_libra.network.orders.efficiency import EfficiencySpec
 from evo_libra.network.orders.products import (
     CableSpec,
     NicSpec,
@@ -17,9 +18,11 @@ from evo_libra.network.orders.products import (
     ProductSpec,
     ProductsSpec,
     RuleSpec,
+    SlotSpec,
     SwitchSpec,
     SystemSpec,
 )
+from evo_libra.network.orders.slots import fits_bus
 
 Found = Iterator[tuple[KeyPath, str]]
 
@@ -44,7 +47,7 @@ def product_mistakes(spec: ProductsSpec) -> Found:
     for name, system in spec.systems.items():
         yield from _below(("systems", name), _system(system, spec.nics, spec.ocs))
     for name, nic in spec.nics.items():
-        yield from _below(("nics", name), _nic(nic, [one for one in spec.systems.values() if name in one.nics]))
+        yield from _below(("nics", name), _nic(nic, [one for one in spec.systems.values() if name in one.fitting]))
     for name, switch in spec.switches.items():
         yield from _below(("switches", name), _switch(switch))
     for name, cable in spec.cables.items():
@@ -126,10 +129,25 @@ def _slots(system: SystemSpec, nics: Mapping[str, NicSpec]) -> Found:
     if not system.nics:
         yield ("nics",), "it has slots and lists no NIC that they take"
     for index, name in enumerate(system.nics):
-        if name not in nics:
-            yield ("nics", index), unknown("NIC", name, nics)
-        elif (slowest := min(mode.ports * mode.Gbps for mode in nics[name].modes) / _GIGABYTE) > system.slots.GBps:
-            yield ("nics", index), f"{name} has {slowest:g} GB/s at least, a slot {system.slots.GBps:g} GB/s"
+        yield from _carried(("nics", index), name, system.slots, nics)
+    for index, name in enumerate(system.slots.takes):
+        yield from _carried(("slots", "takes", index), name, system.slots, nics)
+        if name in system.nics:
+            yield ("slots", "takes", index), f"{name} is in `nics` already"
+    if system.slots.takes and "nics" not in system.includes:
+        yield ("slots", "takes"), "the price of the system includes no NICs; list these in `nics`"
+
+
+def _carried(key: KeyPath, name: str, slot: SlotSpec, nics: Mapping[str, NicSpec]) -> Found:
+    """Yield a NIC that is unknown, or that a slot cannot carry: by its bus, or in none of its modes."""
+    if name not in nics:
+        yield key, unknown("NIC", name, nics)
+        return
+    slowest = min(mode.ports * mode.Gbps for mode in nics[name].modes) / _GIGABYTE
+    if not fits_bus(nics[name].bus, slot.bus):
+        yield key, f"{name} needs {nics[name].bus}; a slot is {slot.bus}"
+    elif slowest > slot.GBps:
+        yield key, f"{name} has {slowest:g} GB/s at least, a slot {slot.GBps:g} GB/s"
 
 
 def _nic(nic: NicSpec, systems: Sequence[SystemSpec]) -> Found:
@@ -152,9 +170,18 @@ def _switch(switch: SwitchSpec) -> Found:
         earlier = switch.modes[:index]
         if (mode.Gbps, mode.lane_Gbps) in [(other.Gbps, other.lane_Gbps) for other in earlier]:
             yield ("modes", index), f"{mode.Gbps:g} Gb/s with lanes of {mode.lane_Gbps:g} is there already"
-    low, high = switch.efficiency_range or (switch.efficiency, switch.efficiency)
-    if not low <= switch.efficiency <= high:
-        yield ("efficiency_range",), f"found {low:g} to {high:g}; efficiency is {switch.efficiency:g}"
+    low, high = switch.latency_range_ns or (switch.latency_ns, switch.latency_ns)
+    if not low <= switch.latency_ns <= high:
+        yield ("latency_range_ns",), f"found {low:g} to {high:g}; latency_ns is {switch.latency_ns:g}"
+    yield from _efficiency(switch)
+    if switch.platform is not None:
+        yield from _below(("platform",), _efficiency(switch.platform))
+
+
+def _efficiency(spec: EfficiencySpec) -> Found:
+    low, high = spec.efficiency_range or (spec.efficiency, spec.efficiency)
+    if not low <= spec.efficiency <= high:
+        yield ("efficiency_range",), f"found {low:g} to {high:g}; efficiency is {spec.efficiency:g}"
 
 
 def _modules(cable: CableSpec, spec: ProductsSpec) -> Found:

@@ -9,7 +9,9 @@ ratio of its groups as ``pods``. Optical rails have no ratios: ``16 hgx-h100 / 1
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import NamedTuple, cast
 
@@ -40,6 +42,7 @@ _RATIO = rf"({_FIGURE}:{_FIGURE})"
 _FABRIC = re.compile(rf"(\S+) (\D+?)(?: {_RATIO})?(?: pods {_RATIO})?(?: uplinks ({_FIGURE})([GT]))?")
 _SIZED = re.compile(rf"(.+)-({_COUNT})")
 _LONGEST_RATIO = 4
+_BITS = 8.0
 _MAX_DENOMINATOR = 4096
 
 
@@ -172,18 +175,26 @@ def _only_nic(name: str, mode: str, products: ProductsSpec) -> str:
             f"{name} takes several NICs with {mode}; name one: {' or '.join(f'{nic} {mode}' for nic in carriers)}"
         )
     if not carriers:
-        raise InputError(f"{name} takes no NIC with {mode}; allowed: {', '.join(_offers(system, products)) or 'none'}")
+        raise InputError(f"{name} takes no NIC with {mode}; allowed: {', '.join(_carried(system, products)) or 'none'}")
     return carriers[0]
 
 
 def _carriers(system: SystemSpec, mode: str, products: ProductsSpec) -> list[str]:
-    """Return the NICs of a system that have a mode."""
-    return [nic for nic in system.nics if f"{nic} {mode}" in _offers(system, products)]
+    """Return the NICs in the price of a system that have a mode; a NIC in their place is always named."""
+    return [nic for nic in system.nics if f"{nic} {mode}" in _offers(system.nics, products)]
 
 
-def _offers(system: SystemSpec, products: ProductsSpec) -> list[str]:
-    """Return the NICs of a system, each with each of its modes."""
-    known = [nic for nic in system.nics if nic in products.nics]
+def _carried(system: SystemSpec, products: ProductsSpec) -> list[str]:
+    """Return the NICs that a system has or takes in their place, each with each of its modes that a slot carries."""
+    most = math.inf if system.slots is None else system.slots.GBps * _BITS
+    known = [nic for nic in system.fitting if nic in products.nics]
+    modes = [(nic, mode) for nic in known for mode in products.nics[nic].modes if mode.ports * mode.Gbps <= most]
+    return [f"{nic} {mode_text(mode.ports, mode.Gbps)}" for nic, mode in modes]
+
+
+def _offers(nics: Iterable[str], products: ProductsSpec) -> list[str]:
+    """Return NICs, each with each of its modes."""
+    known = [nic for nic in nics if nic in products.nics]
     return [f"{nic} {mode_text(mode.ports, mode.Gbps)}" for nic in known for mode in products.nics[nic].modes]
 
 

@@ -38,7 +38,7 @@ class Places:
     cells : (racks, 2) row and place in it of each rack, from 0; racks with systems are the first.
     system_racks : racks with systems.
     systems : (n,) the rack of each system; switches : the same of leaves, spines and cores.
-    inside : whether leaves are in the racks of their systems.
+    together : the tiers whose links end in the racks that they begin in.
     """
 
     rows: Rows
@@ -46,7 +46,7 @@ class Places:
     system_racks: int
     systems: IntArray
     switches: dict[Tier, IntArray]
-    inside: bool = False
+    together: tuple[Tier, ...] = ()
 
     def metres(self, wires: Wires) -> FloatArray:
         """Return (n,) the way between the racks that each link joins."""
@@ -61,7 +61,7 @@ class Places:
 
     def short(self, wires: Wires, runs: tuple[Run, ...]) -> IntArray:
         """Return the links whose cable of the bill is shorter than the way, as bills spread those to leaves evenly."""
-        if self.inside and wires.tier == "leaf":
+        if wires.tier in self.together:
             return np.empty(0, dtype=np.int64)
         metres = self.metres(wires)
         laid = np.array([run.metres for run in runs])[runs_of(wires, runs, metres)]
@@ -123,9 +123,10 @@ def tree_places(floor: Floor, tree: Tree, groups: Groups) -> Places:
     """Return the places of the systems of a tree, and of its switches in the order of their planes and pods."""
     spines, cores = upper_cells(floor)
     leaves = leaf_cells(floor)[:0] if floor.block.inside else leaf_cells(floor)
-    cells = np.concatenate((system_cells(floor), leaves, spines, cores))
+    own = spines[:0] if floor.together else spines
+    cells = np.concatenate((system_cells(floor), leaves, own, cores))
     first = floor.system_racks
-    above, top = first + len(leaves), first + len(leaves) + len(spines)
+    above, top = first + (0 if floor.together else len(leaves)), first + len(leaves) + len(own)
     switches: dict[Tier, IntArray] = {
         "circuit" if tree.rings else "leaf": _racks_of_leaves(floor, tree, groups),
         "spine": above + np.arange(tree.spines) // floor.spines.per_rack,
@@ -134,7 +135,10 @@ def tree_places(floor: Floor, tree: Tree, groups: Groups) -> Places:
     stock = floor.block.systems
     block, within = np.divmod(np.arange(sum(one.systems.pieces * times for one, _, times in floor.kinds)), stock.pieces)
     systems = block * stock.racks + within // stock.per_rack
-    return Places(floor.rows, cells - cells.min(axis=0), first, systems, switches, inside=floor.block.inside)
+    together: tuple[Tier, ...] = ("leaf",) if floor.block.inside else ("spine",) if floor.together else ()
+    return Places(
+        floor.rows, cells - cells.min(axis=0), first, systems=systems, switches=switches, together=together
+    )  # fmt: skip
 
 
 def _racks_of_leaves(floor: Floor, tree: Tree, groups: Groups) -> IntArray:

@@ -13,12 +13,12 @@ from pydantic import Field
 from evo_libra.files.source import StrictModel
 from evo_libra.network.catalog.parts_spec import Amount, Count, Rate
 from evo_libra.network.catalog.technologies import Name
+from evo_libra.network.orders.efficiency import EfficiencySpec, PlatformSpec
 
 Layer = Literal["infiniband", "ethernet"]
 Cooling = Literal["air", "liquid"]
 Status = Literal["buy", "rent", "own", "roadmap"]
 Month = Annotated[str, Field(pattern=r"^20[0-9]{2}(-(0[1-9]|1[0-2]))?$")]
-Share = Annotated[float, Field(gt=0, le=1)]
 
 
 class PriceSpec(StrictModel):
@@ -63,6 +63,7 @@ class SlotSpec(StrictModel):
     per_npu: Rate = Field(1.0, description="slots per NPU")
     bus: str = Field(description="such as pcie5-x16")
     GBps: Rate = Field(description="bandwidth of a slot in one direction")
+    takes: tuple[Name, ...] = Field((), description="NICs that are bought in the place of the first of `nics`")
 
 
 class CubesSpec(StrictModel):
@@ -118,6 +119,11 @@ class SystemSpec(ProductSpec):
         """NPUs of one; several of a slice."""
         return self.npus if isinstance(self.npus, tuple) else (self.npus,)
 
+    @property
+    def fitting(self) -> tuple[Name, ...]:
+        """NICs that it has, and those that are bought in the place of the first of them."""
+        return self.nics + (() if self.slots is None else self.slots.takes)
+
 
 class NicModeSpec(StrictModel):
     """Ports that a NIC can be set to."""
@@ -137,6 +143,7 @@ class NicSpec(ProductSpec):
     cage: str = Field(description="what its cables end in, such as osfp")
     power_W: Amount | None = Field(None, description="power of one without modules")
     latency_ns: Amount = Field(0.0, description="of passing through it")
+    platform: str = Field("", description="platform in whose routing it takes part, such as spectrum-x")
 
 
 class SwitchModeSpec(StrictModel):
@@ -148,8 +155,8 @@ class SwitchModeSpec(StrictModel):
     lane_Gbps: Rate = Field(100.0, description="rate of a lane; cable and NIC need the same")
 
 
-class SwitchSpec(ProductSpec):
-    """A packet switch."""
+class SwitchSpec(ProductSpec, EfficiencySpec):
+    """A packet switch; its efficiency is that with any NIC."""
 
     layer: Layer = Field(description="its link layer")
     modes: tuple[SwitchModeSpec, ...] = Field(min_length=1, description="ports that it can be set to")
@@ -160,10 +167,8 @@ class SwitchSpec(ProductSpec):
     power_W: Amount | None = Field(None, description="power without modules; with its optics where co-packaged")
     height_U: Amount = Field(1.0, description="rack units")
     latency_ns: Amount = Field(description="of passing through it")
-    efficiency: Share = Field(1.0, description="share of the wire that many flows reach")
-    efficiency_range: tuple[Share, Share] | None = Field(
-        None, description="lowest and highest efficiency, of sources or as an estimate"
-    )
+    latency_range_ns: tuple[Amount, Amount] | None = Field(None, description="lowest and highest latency of sources")
+    platform: PlatformSpec | None = Field(None, description="efficiency with NICs of its platform, where it has one")
     cooling: Cooling = Field("air", description="how it is cooled")
     license_usd: Amount = Field(0.0, description="licence of one")
 

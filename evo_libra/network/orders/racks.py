@@ -24,12 +24,17 @@ def room_of(products: ProductsSpec) -> RoomSpec:
     return products.room
 
 
-def systems_per_rack(name: str, products: ProductsSpec) -> int:
-    """Return how many systems a rack takes by units, power and the reference of their maker; 1 where one is a rack."""
+def systems_per_rack(name: str, products: ProductsSpec, *, added: float = 0.0) -> int:
+    """Return how many systems a rack takes by units, power and the reference of their maker; 1 where one is a rack.
+
+    Parameters
+    ----------
+    added : kW of other NICs in the place of those of a system.
+    """
     system = system_of(name, products)
     if system.is_rack:
         return 1
-    room, kilowatts = room_of(products), system_kilowatts(name, products)
+    room, kilowatts = room_of(products), system_kilowatts(name, products) + added
     most = rack_kilowatts(room.rack, system.cooling)
     fitting = per_rack(name, units=system.height_U, kilowatts=kilowatts, most=most, room=room)
     return min(fitting, system.per_rack or fitting)

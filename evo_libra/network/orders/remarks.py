@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from evo_libra.network.orders.modes import switch_of
+from evo_libra.network.orders.nic_options import added_kilowatts
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import ProductsSpec
 from evo_libra.network.orders.racks import rack_kilowatts, room_of, system_of, systems_per_rack
@@ -13,7 +14,8 @@ def remarks(order: Order, products: ProductsSpec) -> list[str]:
     """Return that a rack of `tor` takes fewer systems with its leaves than without, where it does."""
     if order.family != "tor":
         return []
-    held, alone = systems_of_rack(order, products), systems_per_rack(order.system, products)
+    added = added_kilowatts(order, products)
+    held, alone = systems_of_rack(order, products), systems_per_rack(order.system, products, added=added)
     if held == alone:
         return []
     rack, taken = _limit(order, products, held + 1)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 from evo_libra.errors import InputError
@@ -13,6 +14,8 @@ from evo_libra.network.orders.circuits import OCS_RAILS
 from evo_libra.network.orders.layout import Layout
 from evo_libra.network.orders.lines import Group, Line, offer_of, offer_of_rule, usd_of
 from evo_libra.network.orders.modes import switch_of
+from evo_libra.network.orders.nic_lines import exchange_line
+from evo_libra.network.orders.nic_options import added_kilowatts
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import ProductsSpec, RuleSpec
 from evo_libra.network.orders.racks import room_of, system_of
@@ -69,6 +72,14 @@ class Counted:
         if whole and order.active == order.npus:
             own = rule.usd is not None
             yield self._line(name, rule, name if own else order.system, whole if own else whole / trays)
+            if not own:
+                yield from self._nics(name, rule, whole / trays)
+
+    def _nics(self, name: str, rule: RuleSpec, systems: float) -> Iterator[Line]:
+        """Yield the NICs of spare systems, where those of an order are not in the price of its systems."""
+        line = exchange_line(self.order, self.products, section=rule.section, systems=systems)
+        if line is not None:
+            yield replace(line, watts=rule.power_W, rule=name)
 
     def _share(self, name: str, rule: RuleSpec, units: float, section: Literal["systems", "network"]) -> Line:
         """Return a share of a section's price; a product without a price leaves it without one."""
@@ -128,14 +139,19 @@ class Counted:
             found += racks * self._pdus_of_rack(order.switch or "", "power_W", switches, layout.switch_kW)
         if racks := self.racks() - layout.switch_racks:
             held, kilowatts = systems_of_rack(order, self.products), system_of(order.system, self.products).kW
-            found += racks * self._pdus_of_rack(order.system, "kW", held, kilowatts)
+            found += racks * self._pdus_of_rack(order.system, "kW", held, kilowatts, self._added)
         return found
 
-    def _pdus_of_rack(self, product: str, key: str, pieces: int, kilowatts: float | None) -> int:
+    @cached_property
+    def _added(self) -> float:
+        """The kW that NICs in the place of others add to a system."""
+        return added_kilowatts(self.order, self.products)
+
+    def _pdus_of_rack(self, product: str, key: str, pieces: int, kilowatts: float | None, added: float = 0.0) -> int:
         rack = room_of(self.products).rack
         if rack.pdu_kW is None:
             return rack.pdus
-        power = pieces * _known(product, key, kilowatts, "the number of PDUs")
+        power = pieces * (_known(product, key, kilowatts, "the number of PDUs") + added)
         return max(rack.pdus, math.ceil(power / rack.pdu_kW - _ROUNDING))
 
     def _cdus(self) -> int:
@@ -148,7 +164,7 @@ class Counted:
         order, system = self.order, system_of(self.order.system, self.products)
         found = 0.0
         if system.cooling == "liquid" and "cooling" not in system.includes:
-            found += order.count * _known(order.system, "kW", system.kW, "its cooling")
+            found += order.count * (_known(order.system, "kW", system.kW, "its cooling") + self._added)
         switch = switch_of(order, self.products) if order.switch is not None else None
         if switch is not None and switch.cooling == "liquid":
             found += self.tree.switches * _known(order.switch or "", "power_W", switch.power_W, "its cooling") / _KILO

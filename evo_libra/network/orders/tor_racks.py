@@ -5,6 +5,7 @@ from __future__ import annotations
 from evo_libra.errors import InputError
 from evo_libra.network.orders.ends import leaf_kilowatts
 from evo_libra.network.orders.modes import switch_of
+from evo_libra.network.orders.nic_options import added_kilowatts
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.ports import ports_of
 from evo_libra.network.orders.products import ProductsSpec
@@ -13,12 +14,13 @@ from evo_libra.network.orders.racks import rack_kilowatts, room_of, system_kilow
 
 def systems_of_rack(order: Order, products: ProductsSpec) -> int:
     """Return the systems of a rack of an order; those of `tor` leave units and power for the leaves of all planes."""
-    held = systems_per_rack(order.system, products)
+    added = added_kilowatts(order, products)
+    held = systems_per_rack(order.system, products, added=added)
     system = system_of(order.system, products)
     if order.family != "tor" or system.is_rack:
         return held
     switch, rack = switch_of(order, products), room_of(products).rack
-    each, leaf = system_kilowatts(order.system, products), kilowatts_in_rack(order, products)
+    each, leaf = system_kilowatts(order.system, products) + added, kilowatts_in_rack(order, products)
     most = rack_kilowatts(rack, system.cooling)
     for systems in range(held, 0, -1):
         leaves = leaves_of_rack(order, products, systems)

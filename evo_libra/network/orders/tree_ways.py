@@ -5,6 +5,7 @@ Leaves, spines and cores stand in the order of their planes and pods, and have l
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -29,13 +30,24 @@ def ways_to_circuits(order: Order, tree: Tree, products: ProductsSpec) -> Ways:
 
 
 @lru_cache(maxsize=4096)
-def ways_above(floor: Floor, tree: Tree, groups: Groups) -> tuple[Ways, ...]:
-    """Return the links from leaves to spines, and from spines to cores, as far as there are any."""
+def ways_above(floor: Floor, tree: Tree, groups: Groups, in_rack: float) -> tuple[Ways, ...]:
+    """Return the links from leaves to spines, and from spines to cores, as far as there are any.
+
+    Those of leaves and spines in one rack are `in_rack` metres long.
+    """
     if not tree.spines:
         return ()
     places = tree_places(floor, tree, groups)
     uplinks = _to_spines(tree, groups, places)
+    if floor.together:
+        return (_all_of(uplinks, in_rack),)
     return (uplinks, _to_cores(tree, groups, places)) if tree.cores else (uplinks,)
+
+
+def _all_of(ways: Ways, metres: float) -> Ways:
+    """Return links that all have one length."""
+    ends = tuple((place, ((metres, links),), switches) for place, links, switches in ways.totals)
+    return replace(ways, links=((metres, sum(links for _, links in ways.links)),), ends=ends)
 
 
 class _Stood(NamedTuple):

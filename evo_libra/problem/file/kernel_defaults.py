@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from evo_libra.network.catalog.accelerator import ATTENTION, DECODING, Accelerator
 from evo_libra.network.catalog.accelerators import load_accelerators
@@ -11,6 +11,7 @@ from evo_libra.problem.file.spec import WorkloadSpec
 from evo_libra.timing.quirks import Quirk
 from evo_libra.workload.serving.serving_setup import products_of
 
+_QUIRK = "class-default"
 _NAMES = {DECODING: "decoding", ATTENTION: "attention"}
 _OF = {DECODING: "their memory bandwidth in decoding", ATTENTION: "their peak in attention"}
 
@@ -21,21 +22,25 @@ def default_kernels(npus: Iterable[Accelerator], workloads: Sequence[WorkloadSpe
     Only kinds of kernels count that some workload runs.
     """
     run = _run(workloads)
-    chips: defaultdict[tuple[str, ...], dict[str, None]] = defaultdict(dict)
-    for npu in npus:
-        if kinds := tuple(kind for kind in npu.class_defaults() if kind in run):
-            chips[kinds][npu.name] = None
-    if not chips:
+    kinds = {npu.name: tuple(kind for kind in npu.class_defaults() if kind in run) for npu in npus}
+    unmeasured = {name: its for name, its in kinds.items() if its}
+    if not unmeasured:
         return ()
-    some = "; ".join(f"{', '.join(names)} ({', '.join(map(_name, kinds))})" for kinds, names in chips.items())
+    each = tuple((name, Quirk(_QUIRK, _sentence({name: its}))) for name, its in unmeasured.items())
+    return (Quirk(_QUIRK, _sentence(unmeasured), each=each),)
+
+
+def _sentence(kinds: Mapping[str, tuple[str, ...]]) -> str:
+    """Return what to know of accelerators, from the kinds of kernels of each that were not measured."""
+    chips: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
+    for name, its in kinds.items():
+        chips[its].append(name)
+    some = "; ".join(f"{', '.join(names)} ({', '.join(map(_name, its))})" for its, names in chips.items())
     every = dict.fromkeys(kind for each in chips for kind in each)
     measured = ", ".join(filter(None, map(_measured, every)))
     return (
-        Quirk(
-            "class-default",
-            f"no public measurement of kernels: the constants of {some} are the default of their class. Measured chips "
-            f"reach {measured}, and times of these may be off by as much",
-        ),
+        f"no public measurement of kernels: the constants of {some} are the default of their class. Measured chips "
+        f"reach {measured}, and times of these may be off by as much"
     )
 
 

@@ -162,6 +162,13 @@ class AstraTime(TimeModel):
             libra=self.libra.physical(technologies),
         )  # fmt: skip
 
+    def with_switch_latency(self, technology: int, latency: float) -> Self:
+        kits = list(self.collectives.kits)
+        kit = kits[technology]
+        if kit.switch is not None:
+            kits[technology] = replace(kit, switch=replace(kit.switch, latency=latency))
+        return replace(self, collectives=replace(self.collectives, kits=tuple(kits)))
+
     def seconds(self, what: Operation, size: FloatArray | float, placed: Placement, designs: Population) -> FloatArray:
         assert not isinstance(what, PushPull), "the loader refuses servers under this time"  # noqa: S101 - internal error
         run = Collective.ALL_TO_ALL if isinstance(what, Dispatch) else what

@@ -152,6 +152,10 @@ class TimeModel(ABC):
         owner = None if self.owner is None else self.owner[technology]
         return replace(self, kits=kits, efficiency=efficiency, owner=owner)
 
+    def with_switch_latency(self, technology: int, latency: float) -> Self:  # noqa: ARG002 - some models need it
+        """Return the time model in which passing a switch of a technology takes some seconds, if latency counts."""
+        return self
+
     def channel_times(
         self,
         designs: Population,

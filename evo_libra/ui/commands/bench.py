@@ -30,7 +30,7 @@ _INTERRUPTED = 130
 _STEPS = 160
 _SEEDS = 5
 _QUALITY = {"hypervolume": "hypervolume", "igd_plus": "IGD+", "epsilon": "epsilon"}
-_SPEED = {"evaluations_per_s": "designs\nper s", "engine_us": "engine\n[us]"}
+_SPEED = {"evaluations_per_s": "{noun}s\nper s", "engine_us": "engine\n[us]"}
 
 
 @app.command
@@ -184,7 +184,8 @@ def _show(found: Benchmark, problem: SearchProblem, settings: Mapping[str, int],
     if len(problem.objectives) > 1:
         print_styled(terminal_scatter(_terminal_series(found, problem), *_labels(problem), new_console()))
         beside = "" if len(problem.objectives) == 2 else "; other objectives are looked past"  # noqa: PLR2004
-        print(f"what 25, 50 and 75 % of {settings['seeds']} seeds attain{beside}")
+        several = f"25, 50 and 75 % of {settings['seeds']} seeds attain"
+        print(f"what {'one seed attains' if settings['seeds'] == 1 else several}{beside}")
     title = f"{problem.name}: {settings['evaluations']:,} evaluations, population {settings['population']:,}"
     rows = [
         [
@@ -194,14 +195,23 @@ def _show(found: Benchmark, problem: SearchProblem, settings: Mapping[str, int],
         ]
         for name, figures in found.figures.items()
     ]
+    noun = _noun(problem)
+    speed = (head.format(noun=noun) for head in _SPEED.values())
     print_table(
-        f"{title}; median and quartiles", ("engine", *_QUALITY.values(), *_SPEED.values()), rows, left=("engine",),
+        f"{title}; median and quartiles", ("engine", *_QUALITY.values(), *speed), rows, left=("engine",),
         box=None, pad_edge=False, padding=(0, 1, 0, 0),
     )  # fmt: skip
-    print("engine [us]: what the engine itself takes per design")
+    print(f"engine [us]: what the engine itself takes per {noun}")
     best = hypervolume(found.reference, found.ideal, found.nadir)
     what = "the exact front" if exact else "the best of all runs"
-    print(f"compared with {what}: {counted(found.reference.shape[1], 'design')}, hypervolume {best:.4f}")
+    print(f"compared with {what}: {counted(found.reference.shape[1], noun)}, hypervolume {best:.4f}")
+
+
+def _noun(problem: SearchProblem) -> str:
+    """Return the kind of what a problem asks for."""
+    from evo_libra.problem.problem import Problem
+
+    return "order" if isinstance(problem, Problem) and problem.book is not None else "design"
 
 
 def _with_quartiles(values: FloatArray) -> str:
@@ -258,5 +268,6 @@ def _draw(found: Benchmark, problem: SearchProblem, seeds: int, file: BinaryIO) 
     from evo_libra.pictures.plots.figure import attainment_figure
 
     x_label, y_label = _labels(problem)
-    title = f"{problem.name}: attained by 50 % of {seeds} seeds (line), by 75 to 25 % (area)"
+    several = f"50 % of {seeds} seeds (line), by 75 to 25 % (area)"
+    title = f"{problem.name}: attained by {'one seed' if seeds == 1 else several}"
     attainment_figure(_lines(found, problem), x_label=x_label, y_label=y_label, title=title, path=file)

@@ -111,4 +111,15 @@ def show_product_sources(name: str, catalog: Mapping[str, Any]) -> None:
         for each, entry in entries.items():
             console.print(Text(f"  {each} ({entry['year']}): {' '.join(entry['source'].split())}"), soft_wrap=False)
             for key, text in entry.get("sources", {}).items():
-                console.print(Text(f"    {key}: {' '.join(text.split())}"), soft_wrap=False)
+                named = key + _ends(entry, key)
+                console.print(Text(f"    {named}: {' '.join(text.split())}"), soft_wrap=False)
+
+
+def _ends(entry: Mapping[str, Any], key: str) -> str:
+    """Return the ends of the range of a figure, where it has one."""
+    ends = entry.get(_RANGES.get(key, ""))
+    return "" if ends is None else f", {ends[0]:g} to {ends[1]:g}"
+
+
+_RANGES = {"efficiency": "efficiency_range", "latency_ns": "latency_range_ns"}
+"""Figures of switches with the keys of their ranges."""

@@ -96,18 +96,26 @@ def _dense(extent: IntArray, order: IntArray) -> dict[str, Placed]:
     return {**found, DATA: (both, np.where(context | alone, found[CONTEXT][1], found["dp"][1]))}
 
 
-def per_byte(npus: IntArray, bandwidth: FloatArray, plans: Plans, experts_per_token: int = 1) -> PerByte:
+def per_byte(
+    npus: IntArray,
+    bandwidth: FloatArray,
+    plans: Plans,
+    experts_per_token: int = 1,
+    *,
+    order: IntArray = np.arange(len(ORDER))[:, None],  # noqa: B008 - never written to
+) -> PerByte:
     """Return what a byte of each group costs, perfectly pipelined (LIBRA's time).
 
     Parameters
     ----------
     npus, bandwidth : (d, n) sizes of the dimensions and B/s of an NPU in each.
     experts_per_token : copies of a token that an expert parallel group sends.
+    order : (4, n) as for `placed_groups`.
     """
     count, names = npus.shape[1], (TENSOR, CONTEXT, "dp", PIPELINE, EXPERT)
     degrees = dict(zip(names, (plans.tp, plans.cp, plans.dp, plans.pp, plans.ep), strict=True))
-    order = np.broadcast_to(np.arange(len(ORDER))[:, None], (len(ORDER), count))
-    groups, _ = placed_groups(npus, {name: np.broadcast_to(degree, count) for name, degree in degrees.items()}, order)
+    sizes = {name: np.broadcast_to(degree, count) for name, degree in degrees.items()}
+    groups, _ = placed_groups(npus, sizes, np.broadcast_to(order, (len(ORDER), count)))
     patterns: dict[str, Pattern | NextStage | Dispatch | PushPull] = {
         **dict.fromkeys((TENSOR, CONTEXT, DATA, EXPERT_DATA), Pattern.SHRINKING),
         PIPELINE: NextStage(),

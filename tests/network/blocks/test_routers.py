@@ -39,6 +39,9 @@ def test_sizes_of_hyperx_networks() -> None:
     assert (found.leaf, found.routers, found.pods) == (16, 16, 16)
     assert found.links == 16 * 2 * (16 * 15 // 2)
     assert hyperx(47 * 53, 64).leaf == 0
+    # Three NPUs a router on sides of 2 and 4 have 3 + 1 + 3 ports, but one link over the middle of the short side
+    # for 3 NPUs on either half. Two a router on sides of 3 and 4 take 2 + 2 + 3 ports.
+    assert vars(hyperx(24, 7)) | {"leaf": 2, "routers": 3, "pods": 4, "links": 12 * 5 // 2} == vars(hyperx(24, 7))
 
 
 def test_parts_are_those_of_whole_networks() -> None:

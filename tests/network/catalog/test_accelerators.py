@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evo_libra
+from evo_libra.collective import Collective
 from evo_libra.errors import InputError
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.network.catalog.accelerators import (
@@ -204,7 +205,7 @@ def test_large_collectives_of_eight_are_as_fast_as_measured(measured: dict[str, 
     technology = next(iter(it.bus))
     bus, wire = it.bus_constants(technology), it.wire_rate(technology)
     errors = [
-        size / (wire * bus.rate(size)) / (us * 1e-6) - 1
+        bus.seconds(Collective.REDUCE_SCATTER, float(size), 8.0, wire) / (us * 1e-6) - 1
         for collective, npus, elements, us in measured["rows"]
         if npus == 8 and collective != "all_reduce" and (size := 2 * elements) >= 30e6
     ]
@@ -233,9 +234,14 @@ def test_large_products_have_the_median_rate_of_the_whole_table(name: str, preci
 
 
 def test_half_of_the_rate_is_reached_at_the_half_message() -> None:
-    bus = accelerator("a100-80gb").bus_constants("nvlink3")
-    assert bus.rate(bus.half_message) == bus.efficiency / 2
-    assert 0.68 < bus.rate(5.4e8) * 7 / 8 < 0.74  # NCCL's bus bandwidth of half a GB
+    it = accelerator("a100-80gb")
+    bus, wire = it.bus_constants("nvlink3").model_copy(update={"small": None}), it.wire_rate("nvlink3")
+
+    def rate(size: float) -> float:
+        return size / bus.seconds(Collective.REDUCE_SCATTER, size, 8.0, wire) / wire
+
+    assert rate(bus.half_message) == pytest.approx(bus.efficiency / 2)
+    assert 0.68 < rate(5.4e8) * 7 / 8 < 0.74  # NCCL's bus bandwidth of half a GB
 
 
 @pytest.mark.parametrize("measured", kernel_sets("attention-prefill"))

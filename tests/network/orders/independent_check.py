@@ -17,6 +17,7 @@ from independent_cables import cables_between, cables_to_leaves, leaf_kilowatts,
 from independent_circuits import broken_circuits, circuit_cables
 from independent_direct import longest_links, shape_of
 from independent_lengths import longest_ways, switches_above
+from independent_nics import carries, with_nics
 from ruamel.yaml import YAML
 
 import evo_libra
@@ -122,8 +123,11 @@ def _nic_mode(order: dict[str, Any], catalogue: Catalogue) -> dict[str, Any] | N
 
 def _links(order: dict[str, Any], system: dict[str, Any], catalogue: Catalogue) -> set[str]:
     broken, mode = set(), _nic_mode(order, catalogue)
-    if order["nic"] not in system.get("nics", []) or mode is None:
+    slots = system.get("slots", {})
+    if order["nic"] not in [*system.get("nics", []), *slots.get("takes", [])] or mode is None:
         broken.add("nic")
+    elif slots and not carries(slots["bus"], catalogue["nics"][order["nic"]]["bus"]):
+        broken.add("slot")
     if order["ports"] * order["Gbps"] / 8 > system.get("slots", {"GBps": 1e9})["GBps"]:
         broken.add("slot")
     if order["ports"] % order["planes"]:
@@ -152,7 +156,8 @@ def _network(order: dict[str, Any], catalogue: Catalogue) -> set[str]:
     if order["family"] == "ocs rails":
         return broken_circuits(order, nic, _per_rack(catalogue["systems"][order["system"]], catalogue), catalogue)
     switch = catalogue["switches"][order["switch"]]
-    if "power_W" not in switch:
+    catalogue = with_nics(order, nic["ports"], catalogue)
+    if "power_W" not in switch or not catalogue:
         return {"rack"}
     down = _switch_mode(switch, nic["Gbps"], nic.get("lane_Gbps", 100))
     up = _switch_mode(switch, order["uplink"], None) if order["uplink"] not in {None, nic["Gbps"]} else down
@@ -291,6 +296,7 @@ def _reach(
     in_rack = switches_of_rack(order, lower + upper, catalogue)
     leaves = {"systems": min(tree["held"], order["count"]), "in_rack": in_rack}
     leaves["leaves"] = tree["leaves"] * ceil(tree["trees"] / tree["sharing"])
+    leaves["spines"], leaves["cores"] = tree["above"]
     if order["family"] == "tor" and (tree["tiers"] > 1 or order["count"] <= tree["rack"]):
         leaves["in_rack"] = 0
     tree["in_rack"] = in_rack

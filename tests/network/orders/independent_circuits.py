@@ -36,7 +36,7 @@ def broken_circuits(order: dict[str, Any], nic: dict[str, Any], per_rack: int, c
         return {"circuits"}
     switches = ceil(order["npus"] * order["ports"] / (ring // order["count"]))
     in_rack = int(min(rack["U"] / ocs.get("height_U", 4), 1000 * rack["kW"] / ocs["power_W"]))
-    leaves = {"systems": order["count"], "leaves": switches, "in_rack": in_rack}
+    leaves = {"systems": order["count"], "leaves": switches, "in_rack": in_rack, "spines": 0, "cores": 0}
     tree = {"above": [0, 0], "in_rack": in_rack}
     ways = order["ways"] = longest_ways(order["count"], per_rack, leaves, tree, catalogue["room"])
     # Light goes as far again behind the circuit switch, by cables of whole metres.

@@ -39,10 +39,13 @@ def longest_ways(
     """Return the longest ways to leaves, from them to spines, and from those to cores, as far as there are any.
 
     held : systems of a rack. leaves : systems of a group, leaves of each, and switches that a rack takes; none of these
-    where they stand with their systems. tree : its switches above leaves, and those that a rack takes.
+    where they stand with their systems; spines and cores, too. tree : its switches above leaves, and those that a rack
+    takes.
     """
     above = [ceil(switches / tree["in_rack"]) for switches in tree["above"]]
     row, blocks = room["racks_per_row"], _blocks(systems, held, leaves, room["racks_per_row"])
+    together = len(blocks) == 1 and _fit(systems, leaves)
+    above = [0, 0] if together else above
     taken = [used + own for used, own in blocks]
     in_row = max(row // taken[0], 1)
     deep, bands = ceil(taken[0] / row), ceil(len(blocks) / in_row)
@@ -63,11 +66,19 @@ def longest_ways(
         leaf_cells.append(mine)
         longest = max(longest, furthest(cells, mine, room))
     ways = [longest if leaves["in_rack"] else room.get("in_rack_m", 2)]
+    if together:
+        return [*ways, room.get("in_rack_m", 2)]
     if tree["above"][0]:
         ways.append(_longest(_to_spines(leaf_cells, tiers[0], leaves, _groups(held, leaves, row), tree), room))
     if tree["above"][1]:
         ways.append(_longest(_to_cores(*tiers, tree), room))
     return ways
+
+
+def _fit(systems: int, leaves: dict[str, int]) -> bool:
+    """Return whether one rack takes all leaves and spines, of a network without cores."""
+    own = ceil(systems / leaves["systems"]) * leaves["leaves"]
+    return leaves["spines"] > 0 and not leaves["cores"] and own + leaves["spines"] <= leaves["in_rack"]
 
 
 def _longest(ways: Iterable[tuple[Cell, Cell]], room: dict[str, Any]) -> float:

@@ -59,20 +59,20 @@ def pieces(bill: OrderBill, section: str) -> dict[str, float]:
 
 
 def test_a_bill_worked_by_hand() -> None:
-    # 32 servers of 8 GPUs: 8 leaves and 4 spines, 256 links to leaves and 256 to spines. 8 racks and one of leaves in
-    # the middle, 1 to 4 racks or 5.6 to 7.4 m away; one of spines at their end, 5 racks or 8 m from the leaves.
+    # 32 servers of 8 GPUs: 8 leaves and 4 spines, 256 links to leaves and 256 to spines. 8 racks and one of switches in
+    # the middle, 1 to 4 racks or 5.6 to 7.4 m away.
     bill = billed(made())
     assert pieces(bill, "network") == {
         "switch: leaf switches": 8, "switch: spine switches": 4, "sr: fibres to leaves, 6 to 8 m": 256,
-        "sr: fibres to spines, 8 m": 256, "single: modules in NICs to leaves": 256,
+        "sr: fibres to spines, 2 m": 256, "single: modules in NICs to leaves": 256,
         "twin: modules in leaves to NICs": 128, "twin: modules in leaves to spines": 128,
         "twin: modules in spines to leaves": 128,
     }  # fmt: skip
     # 12 x 40,000 + 512 x 100 + 256 x 600 + 384 x 900 (800 to 1,400) USD.
     assert bill.network_usd() == Range(684_800 + 384 * 800, 1_030_400, 684_800 + 384 * 1400)
     assert bill.usd_of("systems") == Range(9_600_000, 9_920_000, 10_560_000)
-    assert bill.usd_of("racks") == Range(120_000, 120_000, 120_000)
-    assert bill.order_usd().value == 9_920_000 + 1_030_400 + 120_000
+    assert bill.usd_of("racks") == Range(108_000, 108_000, 108_000)
+    assert bill.order_usd().value == 9_920_000 + 1_030_400 + 108_000
     # 32 x 10.2 kW, 12 x 700 W, 256 x 8 W, 384 x 15 W.
     assert bill.watts() == pytest.approx(326_400 + 8_400 + 2_048 + 5_760)
 
@@ -82,7 +82,7 @@ def test_what_a_system_includes_has_no_line() -> None:
     assert [line.pieces for line in billed(bare).lines if line.product == "card"] == [256]
     assert not [line for line in billed(made()).lines if line.product == "card"]
     rack = _HGX | {"includes": ["nics", "rack"]}
-    assert pieces(billed(made(system=rack)), "racks") == {"rack: racks with PDUs": 2}
+    assert pieces(billed(made(system=rack)), "racks") == {"rack: racks with PDUs": 1}
 
 
 def test_spares_are_of_each_product_and_rounded_up() -> None:
@@ -139,12 +139,13 @@ def test_a_rack_of_more_power_has_more_pdus_and_liquid_has_cdus() -> None:
     room = products.room
     assert room is not None
     large = room.model_copy(update={"rack": room.rack.model_copy(update={"pdu_kW": 25.0}), "cdu_kW": 300.0})
-    # 32 servers of 14 kW and 12 switches: 3 PDUs for 56 kW in each of 8 racks, 2 in that of leaves and that of spines.
+    # 32 servers of 14 kW and 12 switches: 3 PDUs for 56 kW in each of 8 racks, 2 in that of the switches.
     dry = billed(products.model_copy(update={"room": large}))
-    assert pieces(dry, "management") == {"ports: a rule": 32 + 12 + 8 * 3 + 2 * 2}
-    # 4 racks of 132 kW with PDUs of their own, 16 leaves with 18 uplinks and 6 spines; 528 kW need 2 CDUs of 300 kW.
+    assert pieces(dry, "management") == {"ports: a rule": 32 + 12 + 8 * 3 + 2}
+    # 4 racks of 132 kW with PDUs of their own, 16 leaves with 18 uplinks and 6 spines in a rack; 528 kW need 2 CDUs of
+    # 300 kW.
     wet = made(rules, system=_RACK).model_copy(update={"room": large})
-    assert pieces(billed(wet, 4), "management") == {"ports: a rule": 4 + 22 + 2 * 2 + 2}
+    assert pieces(billed(wet, 4), "management") == {"ports: a rule": 4 + 22 + 2 + 2}
 
 
 def test_112_racks_have_about_6500_management_ports_and_150_switches() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -75,6 +76,23 @@ def test_spines_are_between_the_rows_of_blocks() -> None:
     assert racks_apart(leaf_cells(found), upper_cells(found)[0]) == {15: 8, 20: 2}
 
 
+@pytest.mark.parametrize(("blocks", "spines", "cores", "racks"), [
+    # 8 leaves and 3 or 4 spines of a single block, where a rack takes 12 or 11 switches.
+    (1, Stock(4, 12), _NONE, ((12, 1),)), (1, Stock(3, 11), _NONE, ((11, 1),)),
+    (1, Stock(4, 11), _NONE, ((4, 1), (8, 1))), (2, Stock(4, 12), _NONE, ((4, 1), (8, 2))),
+    (1, Stock(2, 12), Stock(1, 12), ((1, 1), (2, 1), (8, 1))),
+])  # fmt: skip
+def test_spines_of_a_single_block_are_with_its_leaves_where_a_rack_takes_both(
+    blocks: int, spines: Stock, cores: Stock, racks: tuple[tuple[int, int], ...]
+) -> None:
+    own = replace(unit(), leaves=Stock(8, spines.per_rack))
+    many = floor(blocks, own, spines, cores)
+    assert many.switch_racks() == racks
+    assert many.together == (len(racks) == 1)
+    leaves, (above, _) = leaf_cells(many), upper_cells(many)
+    assert (leaves.tolist() == above.tolist()) == many.together
+
+
 def test_one_row_has_spines_between_two_blocks() -> None:
     # Racks 0 to 8, the spines' 9, and 10 to 18; leaves at 4 and 14: 5 racks, 3 m, on each side.
     found = floor(2, unit(), Stock(3, 4))
@@ -119,5 +137,6 @@ def test_every_link_has_a_length_and_no_two_racks_are_in_one_place(many: Floor) 
     assert sum(links for _, links in lengths_to_leaves(many)) == systems
     # A way from a rack to another one is a rack's width at least.
     assert min(metres for metres, _ in lengths_to_leaves(many)) >= 6
-    cells = np.concatenate((system_cells(many), leaf_cells(many), *upper_cells(many)))
+    spines, cores = upper_cells(many)
+    cells = np.concatenate((system_cells(many), leaf_cells(many), spines[: many.spine_racks], cores))
     assert len({*map(tuple, cells.tolist())}) == len(cells)

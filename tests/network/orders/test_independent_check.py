@@ -47,7 +47,7 @@ def orders(draw: st.DrawFn) -> Order:
     count = draw(st.one_of(st.integers(1, 40), st.integers(2, 4000), st.integers(2, 600)))
     if not system.nics or count == 1:
         return Order(name, count, npus, active, family="none" if system.nics else "slice")
-    nic = draw(st.sampled_from([*system.nics * 12, *PRODUCTS.nics]))
+    nic = draw(st.sampled_from([*system.fitting * 12, *PRODUCTS.nics]))
     mode = draw(st.sampled_from(PRODUCTS.nics[nic].modes))
     fitting = [
         other

@@ -28,17 +28,21 @@ OWN: dict[str, Any] = {
         "box": {
             "npu": "h100-80gb", "npus": 8, "rails": 8, "height_U": 8, "nics": ["card"], "active": [8, 4],
             "scale_up": {"technology": "nvlink4", "block": "switch", "GBps": 450, "ports": 18, "latency_ns": 350},
-            "slots": {"bus": "pcie5-x16", "GBps": 63}, **SOURCED,
+            "slots": {"bus": "pcie5-x16", "GBps": 63, "takes": ["other"]}, "includes": ["nics", "host"], **SOURCED,
         }
     },
     "nics": {
         "card": {
             "modes": [{"ports": 2, "Gbps": 200, "layers": ["ethernet"]}], "bus": "pcie5-x16", "cage": "osfp", **SOURCED,
-        }
+        },
+        "other": {
+            "modes": [{"ports": 1, "Gbps": 200, "layers": ["ethernet"]}], "bus": "pcie4-x8", "cage": "osfp", **SOURCED,
+        },
     },
     "switches": {
         "leaf": {
-            "layer": "ethernet", "cages": 32, "latency_ns": 500, **SOURCED,
+            "layer": "ethernet", "cages": 32, "latency_ns": 500, "platform": {"name": "ours", "efficiency": 0.9},
+            **SOURCED,
             "modes": [{"ports": 64, "Gbps": 400, "per_cage": 2}, {"ports": 128, "Gbps": 200, "per_cage": 4}],
         }
     },
@@ -103,6 +107,10 @@ CASES = [
     ("cables/fibre/nic_end", "osfp", "cables.fibre.nic_end: the ends of a dr are its modules, which have their `form`"),
     ("systems/box/scale_up/block", "swich", "systems.box.scale_up.block: unknown block 'swich'"),
     ("systems/box/slots/GBps", 31, "systems.box.nics[0]: card has 50 GB/s at least, a slot 31 GB/s"),
+    ("systems/box/slots/bus", "pcie5-x8", "systems.box.nics[0]: card needs pcie5-x16; a slot is pcie5-x8"),
+    ("systems/box/slots/takes", ["cart"], "systems.box.slots.takes[0]: unknown NIC 'cart'"),
+    ("systems/box/slots/takes", ["card"], "systems.box.slots.takes[0]: card is in `nics` already"),
+    ("systems/box/includes", ["host"], "systems.box.slots.takes: the price of the system includes no NICs"),
     ("systems/box/slots", None, "systems.box.nics: it takes NICs and has no `slots:`"),
     ("systems/box/nics", [], "systems.box.nics: it has slots and lists no NIC that they take"),
     ("systems/box/rails", 3, "systems.box.rails: found 3, which does not divide its NPUs"),
@@ -118,6 +126,12 @@ CASES = [
     ("switches/leaf/max_ports", 100, "switches.leaf.modes[1].ports: found 128; 100 fit 32 cages"),
     ("switches/leaf/modes/1/Gbps", 400, "switches.leaf.modes[1]: 400 Gb/s with lanes of 100 is there already"),
     ("switches/leaf/efficiency_range", [0.5, 0.9], "switches.leaf.efficiency_range: found 0.5 to 0.9; efficiency is 1"),
+    ("switches/leaf/latency_range_ns", [1, 2], "switches.leaf.latency_range_ns: found 1 to 2; latency_ns is"),
+    (
+        "switches/leaf/platform/efficiency_range",
+        [0.5, 0.6],
+        "switches.leaf.platform.efficiency_range: found 0.5 to 0.6",
+    ),
     ("cables/fibre/nic_module", "slow", "cables.fibre.nic_module: slow has links of 200 Gb/s, the cable 400"),
     ("cables/fibre/nic_module", "singel", "cables.fibre.nic_module: unknown module 'singel'"),
     ("cables/fibre/nic_module", "twin", "cables.fibre.nic_module: twin has 2 links; nic_ports is 1"),

@@ -34,8 +34,16 @@ def test_a_group_has_its_leaves_in_its_middle() -> None:
 
 def test_leaves_of_tor_are_with_their_systems() -> None:
     found = placed("1000 hgx-h100 / 1 x 400G / sn5600 tor 2:1")
-    assert found.inside
+    assert found.together == ("leaf",)
     assert found.switches["leaf"].tolist() == np.unique(found.systems).tolist()
+
+
+def test_spines_of_a_small_cluster_are_with_its_leaves() -> None:
+    found = placed("32 hgx-h100 / 1 x 400G / qm9700 rail-optimised 1:1")
+    assert found.together == ("spine",)
+    assert (len(found.cells), found.system_racks) == (9, 8)
+    assert {*found.switches["leaf"].tolist(), *found.switches["spine"].tolist()} == {8}
+    assert short_cables("32 hgx-h100 / 1 x 400G / qm9700 rail-optimised 1:1") == [0, 0]
 
 
 def test_a_system_of_several_racks_fills_them() -> None:

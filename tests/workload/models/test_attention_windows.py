@@ -53,6 +53,9 @@ def test_qwen_has_windows_from_layer_28_on_unless_its_file_says_otherwise() -> N
     ({"model_type": "mistral"}, 4096), ({"model_type": "mistral", "sliding_window": 7}, 7),
     ({"model_type": "gpt_neo", "attention_layers": ["local"]}, 256), ({"model_type": "llama4_text"}, 8192),
     ({"model_type": "llama4_text", "attention_chunk_size": 7}, 7), ({"model_type": "gpt_oss"}, 128),
+    ({"model_type": "gemma2"}, 4096), ({"model_type": "gemma3_text"}, 4096), ({"model_type": "ministral"}, 4096),
+    *[({"model_type": name, "use_sliding_window": True, "max_window_layers": of}, 4096)
+      for name, of in (("qwen2", 0), ("qwen2_moe", 1), ("qwen3", 0), ("qwen3_moe", 0))],
 ])  # fmt: skip
 def test_tokens_of_a_window(keys: dict[str, Any], tokens: int) -> None:
     (found,) = windows_of(ModelFile(parse_source(json.dumps(keys), "config.json")), 1)
