@@ -74,8 +74,7 @@ def _to_spines(tree: Tree, groups: Groups, places: Places) -> Ways:
         Side("leaves", one, leaves.alike, each * spines.alike[other]),
         Side("spines", other, spines.alike, each * leaves.alike[one]),
     )
-    together = int(np.gcd.reduce(pods.each))
-    return counted_ways("spine", together, metres, each * leaves.alike[one] * spines.alike[other], sides)
+    return counted_ways("spine", 0, metres, each * leaves.alike[one] * spines.alike[other], sides)
 
 
 def _to_cores(tree: Tree, groups: Groups, places: Places) -> Ways:
@@ -86,6 +85,4 @@ def _to_cores(tree: Tree, groups: Groups, places: Places) -> Ways:
         Side("spines", spine, np.ones(tree.spines, dtype=np.int64), links),
         Side("cores", core, np.ones(tree.cores, dtype=np.int64), links),
     )
-    # A spine has some links to each core, and one more to a part of them.
-    some, rest = divmod(tree.core_links // tree.spines, tree.cores // groups.trees)
-    return counted_ways("core", 1 if rest else some, metres, links, sides)
+    return counted_ways("core", 0, metres, links, sides)

@@ -301,6 +301,5 @@ def _reach(
         leaves["in_rack"] = 0
     tree["in_rack"] = in_rack
     ways = order["ways"] = longest_ways(order["count"], tree["rack"], leaves, tree, catalogue["room"])
-    fitting = [lower, *([cable for cable in upper if n % cable.get("links", 1) == 0] for n in tree["together"])]
-    reach = [max((cable["reach_m"] for cable in some), default=0) for some in fitting]
-    return {"reach"} if any(way > most for way, most in zip(ways, reach, strict=True)) else set()
+    reach = [max((cable["reach_m"] for cable in some), default=0) for some in (lower, upper)]
+    return {"reach"} if ways[0] > reach[0] or max(ways[1:], default=0) > reach[1] else set()

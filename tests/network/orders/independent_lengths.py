@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from itertools import product
-from math import ceil, gcd
+from math import ceil
 from typing import Any
 
 Cell = tuple[int, int]
@@ -18,19 +18,17 @@ Cell = tuple[int, int]
 def switches_above(tree: dict[str, Any], ups: int, ports: int, groups: int, links: int) -> dict[str, Any]:
     """Return spines and cores: each leaf has equally many of its uplinks to each spine; links: of a spine to cores.
 
-    pods : spines of each pod of a tree. together : links that join the same leaf and spine, and spine and core.
+    pods : spines of each pod of a tree.
     """
     if tree["tiers"] == 1:
-        return {"above": [0, 0], "together": []}
+        return {"above": [0, 0]}
     pods, leaves = ceil(tree["groups"] / groups), tree["leaves"]
     last = (tree["groups"] - (pods - 1) * groups) * leaves * ups
     down = ports if tree["tiers"] == 2 else groups * leaves
     found = [ups] * (pods - 1) + [next(n for n in range(ceil(last / down), ups + 1) if ups % n == 0)]
     cores = ceil(sum(found) * links / ports) if tree["tiers"] == 3 else 0
-    together = [gcd(*(ups // spines for spines in found))]
-    together += [1 if links % cores else links // cores] if cores else []
     above = [sum(found) * tree["trees"], cores * tree["trees"]]
-    return {"above": above, "pods": found, "pod_groups": groups, "core_links": links, "together": together}
+    return {"above": above, "pods": found, "pod_groups": groups, "core_links": links}
 
 
 def longest_ways(
