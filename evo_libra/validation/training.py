@@ -131,7 +131,7 @@ def _rows(start: str, kind: str = "rows") -> Iterator[PublishedRow]:
     for row in training_rows(start, kind):
         year = next(year for start, year in YEARS.items() if row["id"].startswith(start))
         step = StepClass(row["npu"], row["precision"], "dense", schedule_of(plan_of(row)))
-        yield PublishedRow(row["id"], row["step_s"], seconds_of(row, setup_of(row)), "s", step, year)
+        yield PublishedRow(row["id"], row["step_s"], seconds_of(row, setup_of(row)), "s", step=step, year=year)
 
 
 def plain_rows() -> list[TrainingRow]:

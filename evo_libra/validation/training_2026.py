@@ -147,7 +147,7 @@ def _rows(steps: Sequence[MeasuredStep]) -> Iterator[PublishedRow]:
     for step in steps:
         npu, precision = _base(step.setup.accelerator), step.setup.precision
         of = StepClass(npu, precision, "dense", schedule_of(step.plan))
-        yield PublishedRow(step.id, step.seconds, step.computed, "s", of, _year(step))
+        yield PublishedRow(step.id, step.seconds, step.computed, "s", step=of, year=_year(step))
 
 
 def _year(step: MeasuredStep) -> int:

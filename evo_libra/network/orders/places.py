@@ -136,9 +136,7 @@ def tree_places(floor: Floor, tree: Tree, groups: Groups) -> Places:
     block, within = np.divmod(np.arange(sum(one.systems.pieces * times for one, _, times in floor.kinds)), stock.pieces)
     systems = block * stock.racks + within // stock.per_rack
     together: tuple[Tier, ...] = ("leaf",) if floor.block.inside else ("spine",) if floor.together else ()
-    return Places(
-        floor.rows, cells - cells.min(axis=0), first, systems=systems, switches=switches, together=together
-    )  # fmt: skip
+    return Places(floor.rows, cells - cells.min(axis=0), first, systems, switches, together=together)
 
 
 def _racks_of_leaves(floor: Floor, tree: Tree, groups: Groups) -> IntArray:
