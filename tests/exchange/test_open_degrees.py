@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from evo_libra.errors import InputError
 from evo_libra.exchange import samples
 from evo_libra.exchange.problem_text import made_of
 from evo_libra.exchange.registry import PACKAGED, read_text_as
@@ -42,7 +43,7 @@ def test_the_best_plan_of_deepseek_v3_shares_out_its_experts() -> None:
     data = dict(made_of({"config.json": read_text_as(DEEPSEEK, "config.json")[1]}, "deepseek", 2048).data)
     assert data["workloads"][0]["parallelism"] == {"tp": "any", "pp": "any", "ep": "any"}
     whole = {**data, "workloads": [{**data["workloads"][0], "parallelism": {"tp": "any", "pp": "any"}}]}
-    with pytest.raises(InputError, match="none of the 16 plans fits.*: ep: 2 would need"):
+    with pytest.raises(InputError, match=r"none of the 16 plans fits.*: ep: 2 would need"):
         load_problem(whole)
     seconds, design = fastest(data)
     assert seconds == pytest.approx(4.58, abs=0.01)

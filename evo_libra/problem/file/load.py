@@ -178,7 +178,8 @@ class _Loader:
         npus = self.workloads.accelerators.npus
         catalog = technologies_of(self.file, npus)
         npu = self.workloads.accelerators.choice(catalog)
-        self.workloads.training.domains = {one.name: domain_limit(catalog, one.name) for one in npus}
+        if self.workloads.accelerators.trains:
+            self.workloads.training.domains = {one.name: domain_limit(catalog, one.name) for one in npus}
         self.fabric.check_blocks(catalog)
         pins = self.fabric.pins()
         choices = self.fabric.choices(catalog, pins)

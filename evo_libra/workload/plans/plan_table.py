@@ -190,7 +190,7 @@ class PlanTable(WorkloadKind, ABC):
         """Degrees (c,) and order (4, c) of the ways in which groups lie, and (p,) which way each plan has.
 
         Plans of two accelerators lie in two ways, as they are on other networks, and so do those with the optimizer in
-        two places or with other expansion memory, as they need other hosts, servers and memory. Where only some must
+        two places or with other expansion memory, as they need other hosts, servers and memory. If only some must
         keep the tensor parallel group inside a domain, others lie on more networks.
         """
         degrees = {name: np.broadcast_to(degree, len(self)) for name, degree in self.placed_degrees.items()}
