@@ -46,7 +46,7 @@ Count = Annotated[int, Field(ge=1, le=100_000)]
 TechnologyName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9.-]*$")]
 
 
-_NO_FIGURES = ("base", "source", "sources", "name", "order", "generation")
+_NO_FIGURES = {"base", "source", "sources", "name", "order", "generation"}
 """Keys of an entry that are no figures and need no source."""
 
 
@@ -151,7 +151,7 @@ def load_accelerator_specs() -> dict[str, AcceleratorSpec]:
 
 def figures_of(spec: AcceleratorSpec) -> dict[str, tuple[object, str]]:
     """Return each figure that an entry gives itself, by its key, with its source; empty where it has none."""
-    given = spec.model_dump(exclude_none=True, exclude_unset=True, exclude={*_NO_FIGURES})
+    given = spec.model_dump(exclude_none=True, exclude_unset=True, exclude=_NO_FIGURES)
     sources = {key: " ".join(text.split()) for key, text in _sources_of(spec).items()}
     return {key: (value, sources.get(covering_key(key, sources) or "", "")) for key, value in leaves(given)}
 
