@@ -17,6 +17,9 @@ from evo_libra.errors import InputError
 ALL = "all"
 """The process group of all NPUs."""
 
+TENSOR_GROUP = "tp"
+"""The tensor parallel group of a model as a whole."""
+
 BEYOND = " beyond"
 """End of the name of the part of a process group that lies beyond the scale-up domains of its NPUs."""
 

@@ -38,8 +38,7 @@ from evo_libra.problem.time_models.placement import (
 from evo_libra.timing.quirks import Warned
 from evo_libra.timing.schedule_choices import NoSchedules, Schedules
 from evo_libra.workload.layers.iteration_time import Message
-from evo_libra.workload.parallelism import Layout, lay_groups, offsets
-from evo_libra.workload.training.races import TENSOR
+from evo_libra.workload.parallelism import TENSOR_GROUP, Layout, lay_groups, offsets
 
 if TYPE_CHECKING:
     from evo_libra.timing.fidelity import Fidelity
@@ -254,8 +253,8 @@ class TimeModel(ABC):
                 continue
             laid, held = lay_groups(npus, np.array([degree for _, degree in layout], dtype=np.int64))
             fits &= held
-            if any(loop.workload.keeps_inside.any() and loop.layouts[TENSOR] == layout for loop in self.loops):
-                fits &= self._inside(laid[[group for group, _ in layout].index(TENSOR)], technology)
+            if any(loop.workload.keeps_inside.any() and loop.layouts[TENSOR_GROUP] == layout for loop in self.loops):
+                fits &= self._inside(laid[[group for group, _ in layout].index(TENSOR_GROUP)], technology)
         for place, mine in enumerate(plan if plan is not None else ()):
             fits &= self.holds(npus, mine, place, technology)
         if self.owner is not None and technology is not None and plan is not None:
@@ -272,7 +271,9 @@ class TimeModel(ABC):
         groups, fits = placed_plans(table, npus, plan)
         if not table.keeps_inside.any():
             return fits
-        return np.asarray(fits & (self._inside(groups[TENSOR][0], technology) | ~columns(table.keeps_inside, plan)))
+        return np.asarray(
+            fits & (self._inside(groups[TENSOR_GROUP][0], technology) | ~columns(table.keeps_inside, plan))
+        )
 
     def _inside(self, extent: IntArray, technology: IntArray | None) -> BoolArray:
         """Return (n,) whether groups of (d, n) NPUs of a dimension stay inside scale-up domains, as far as is known."""

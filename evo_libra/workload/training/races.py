@@ -10,9 +10,9 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.collective import Collective, Dispatch, NextStage, Pattern, PushPull, pattern_of
-from evo_libra.workload.parallelism import BEYOND
+from evo_libra.workload.parallelism import BEYOND, TENSOR_GROUP
 
-TENSOR, CONTEXT, EXPERT, PIPELINE, DATA, EXPERT_DATA = "tp", "cp", "ep", "pp", "cp+dp", "edp"
+TENSOR, CONTEXT, EXPERT, PIPELINE, DATA, EXPERT_DATA = TENSOR_GROUP, "cp", "ep", "pp", "cp+dp", "edp"
 """Process groups; an expert parallel group and its copies (``edp``) share out the NPUs of ``tp``, ``cp`` and ``dp``."""
 
 DATA_BEYOND, EXPERT_DATA_BEYOND = DATA + BEYOND, EXPERT_DATA + BEYOND
