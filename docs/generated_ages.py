@@ -7,7 +7,7 @@ from collections import Counter
 from layout import table
 
 from evo_libra.network.catalog.accelerators import load_accelerators
-from evo_libra.ui.tables.ages import Entry, dated_entries
+from evo_libra.ui.tables.ages import STATES, Entry, dated_entries
 
 
 def ages() -> str:
@@ -21,17 +21,37 @@ def ages() -> str:
 
 
 _SPANS = ((0, 2021), (2022, 2023), (2024, 2024), (2025, 9999))
-_STATES = {"buy": "", "rent": "only rented", "own": "only its maker has it", "roadmap": "announced, not sold yet"}
+_KINDS = (
+    "accelerator",
+    "system",
+    "NIC",
+    "switch",
+    "cable",
+    "module",
+    "circuit switch",
+    "link technology",
+    "part",
+    "host",
+)
+"""Kinds of entries that are products."""
 
 
 def orders() -> str:
     """Return a table of the products that cannot be bought today."""
     rows = [
-        [f"`{entry.name}`", entry.kind, _STATES.get(entry.order, f"sold {entry.order}"), str(entry.year)]
+        [f"`{entry.name}`", entry.kind, entry.order, str(entry.year)]
         for entry in dated_entries()
-        if entry.order not in ("", "buy")
+        if entry.kind in _KINDS and entry.order != "buy"
     ]
     return table(["product", "kind", "state", "newest source"], rows)
+
+
+def states() -> str:
+    """Return a table of the order states, with the number of entries of each."""
+    counts = Counter(entry.order.partition(" ")[0] for entry in dated_entries())
+    return table(
+        ["state", "meaning", "entries"], [[f"`{one}`", text, str(counts[one])] for one, text in STATES.items()]
+    )
 
 
 def gaps() -> str:

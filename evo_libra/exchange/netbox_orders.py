@@ -183,8 +183,8 @@ def write_order(name: str, chosen: Chosen) -> Written:
 def _short(found: OrderDevices) -> tuple[str, ...]:
     """Return a sentence on links whose racks are farther apart than the cables of the bill reach."""
     count = sum(len(found.places.short(wires, found.layout.runs)) for wires in found.wires)
-    sentence = f"the length of {count:,} links, whose racks are farther apart: the bill spreads links evenly over racks"
-    return (sentence,) if count else ()
+    why = "whose racks are farther apart: the bill spreads those to leaves evenly over racks"
+    return (f"the length of {count:,} links, {why}",) if count else ()
 
 
 def _writer(name: str, writes: str) -> Writer:

@@ -14,12 +14,13 @@ from evo_libra.errors import InputError
 from evo_libra.exchange.formats import Chosen
 from evo_libra.network.orders.direct_layout import topology_layout
 from evo_libra.network.orders.direct_wiring import topology_wires
-from evo_libra.network.orders.layout import Layout, Place
+from evo_libra.network.orders.layout import Layout
 from evo_libra.network.orders.modes import modes_of, switch_of
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.places import Places, places_of
 from evo_libra.network.orders.products import NicModeSpec, ProductsSpec, SwitchModeSpec
 from evo_libra.network.orders.racks import system_of
+from evo_libra.network.orders.runs import Place
 from evo_libra.network.orders.topology import Topology
 from evo_libra.network.orders.wiring import KINDS, Wires, runs_of
 
@@ -169,7 +170,7 @@ class OrderDevices:
 
     def _port(self, kind: str, device: int, port: int, tier: str) -> Port:
         modes, switch = modes_of(self.order, self.products), switch_of(self.order, self.products)
-        mode: NicModeSpec | SwitchModeSpec = modes.down if tier in ("leaf", "switch") else modes.up
+        mode: NicModeSpec | SwitchModeSpec = modes.down if tier in ("leaf", "switch", "circuit") else modes.up
         name, cage = f"port-{port + 1}", switch.cage
         if kind == "system":
             npu, own = divmod(port, self.order.ports)

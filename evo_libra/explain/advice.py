@@ -161,7 +161,7 @@ def advised(front: Front, advices: Sequence[Advice], scenarios: int = 0) -> list
 
 def _lines(found: Candidates, one: Advice, names: Mapping[int, str], scenarios: int) -> Iterator[str]:
     row = one.recommended
-    yield ", ".join(figure_text(column, value) for column, value in row.figures.items())
+    yield ", ".join(figure_text(column, value, row.between.get(column)) for column, value in row.figures.items())
     if one.design is not None:
         yield _design_text(one.design)
     yield f"why: {row.reason}"

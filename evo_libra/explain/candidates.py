@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,6 +11,7 @@ from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.errors import InputError
 from evo_libra.front.families import families_of, structures_of
 from evo_libra.front.front import Front, time_of
+from evo_libra.problem.bands import BAND, HIGH, LOW
 
 STEP = 0.1
 """The share of the time in the question what the next one costs."""
@@ -26,6 +27,8 @@ class Candidates:
     figures : (n,) of each objective, and of other figures that are limited, by column.
     objectives : columns that are minimised.
     limits : the largest value of a column.
+    ends : (n,) ends of the bands of objectives, by column; NaN of a design that has none.
+    classes : of the bands of each design; empty where none has one.
     noun : what a row is, an order or a design.
     """
 
@@ -35,6 +38,8 @@ class Candidates:
     objectives: tuple[str, ...]
     limits: Mapping[str, float] = field(default_factory=dict)
     noun: str = "design"
+    ends: Mapping[str, tuple[FloatArray, FloatArray]] = field(default_factory=dict)
+    classes: Sequence[str | None] = ()
 
     @property
     def values(self) -> FloatArray:
@@ -44,6 +49,23 @@ class Candidates:
     def of(self, row: int) -> dict[str, float]:
         """Return the objectives of a design."""
         return {column: float(self.figures[column][row]) for column in self.objectives}
+
+    def between(self, row: int) -> dict[str, tuple[float, float]]:
+        """Return the ends of the bands of a design, by objective."""
+        found = {column: (float(low[row]), float(high[row])) for column, (low, high) in self.ends.items()}
+        return {column: both for column, both in found.items() if not np.isnan(both).any()}
+
+    def equals(self, row: int) -> BoolArray:
+        """Return (n,) whether bands leave open which of two designs is better in the time that is minimised.
+
+        The errors of designs whose bands are of one class are the same, and cancel.
+        """
+        values, nothing = self.figures.get(self.time), np.zeros(len(self.ids), dtype=np.bool_)
+        if values is None or self.time not in self.ends:
+            return nothing
+        low, high = (np.where(np.isnan(end), values, end) for end in self.ends[self.time])
+        other = np.array([one != self.classes[row] for one in self.classes])
+        return np.asarray(other & (low <= high[row]) & (high >= low[row]))
 
     @property
     def money(self) -> str:
@@ -87,9 +109,11 @@ def candidates_of(
     # Blocks alone often make no difference: a runner-up has other sizes or technologies, if there are any.
     networks = structures_of(front)
     networks = networks if len(networks) > 1 else families_of(front)
+    ends = {c: (front.frame[LOW + c].to_numpy(), front.frame[HIGH + c].to_numpy()) for c in front.banded}
     return Candidates(
-        ids, networks.of, figures, objectives=front.objectives, limits=dict(limits or {}), noun=front.noun
-    )
+        ids, networks.of, figures, objectives=front.objectives, limits=dict(limits or {}), noun=front.noun, ends=ends,
+        classes=front.frame[BAND].to_list() if ends else (),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)

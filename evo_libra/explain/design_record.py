@@ -18,6 +18,7 @@ from evo_libra.explain.order_remarks import order_remarks
 from evo_libra.explain.reasons import compared_with, difference
 from evo_libra.explain.record import Breakdown, DesignRecord, DimensionUse
 from evo_libra.network.transport import approximation
+from evo_libra.problem.bands import bands_of
 from evo_libra.problem.designs import violations, warnings_of
 from evo_libra.problem.link_limits import beyond_links
 from evo_libra.problem.problem import Problem
@@ -82,6 +83,7 @@ def design_record(
         time_ms=breakdown.time_ms,
         cost_usd=breakdown.cost_usd,
         objectives=objectives,
+        bands=bands_of(problem, population)[0],
         feasible=not broken,
         violations=tuple(broken),
         standing=() if front is None else _position(front, row, objectives),

@@ -14,16 +14,18 @@ from evo_libra.errors import InputError
 from evo_libra.explain.order_sketch import Sketch, sketch_of
 from evo_libra.network.orders.bill import OrderBill, bill_of
 from evo_libra.network.orders.check import violations
+from evo_libra.network.orders.circuits import OCS_RAILS
 from evo_libra.network.orders.direct import Direct
 from evo_libra.network.orders.direct_layout import topology_layout
 from evo_libra.network.orders.direct_wiring import topology_groups, topology_wires
-from evo_libra.network.orders.layout import Layout, Tier
+from evo_libra.network.orders.layout import Layout
 from evo_libra.network.orders.limits import Limits
 from evo_libra.network.orders.modes import modes_of
 from evo_libra.network.orders.notation import read_order, written
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import ProductsSpec, Status
 from evo_libra.network.orders.racks import system_of
+from evo_libra.network.orders.runs import Tier
 from evo_libra.network.orders.topology import Topology, topology_of
 from evo_libra.network.orders.tree import Tree
 from evo_libra.network.orders.wiring import Groups, Wires
@@ -126,13 +128,13 @@ def drawn_order(design: str, products: ProductsSpec) -> DrawnOrder:
         raise InputError(broken[0])
     tree, bill, system = topology_of(order, products), bill_of(order, products), system_of(order.system, products)
     layout = topology_layout(order, tree, products)
-    by_rail = order.family in ("rail-only", "rail-optimised")
+    rails = {"rail-only": system.rails, "rail-optimised": system.rails, OCS_RAILS: order.npus}.get(order.family, 1)
     wires = topology_wires(order, tree, products)
     groups = topology_groups(order, tree, products) if tree.switches else Groups(trees=1, systems=1, leaves=0)
     return DrawnOrder(
         notation=written(order, products), system=order.system, count=order.count, npus=order.npus,
         active=order.active, scale_up=f"{system.scale_up.technology}, {system.scale_up.GBps:g} GB/s per NPU",
-        ports=(order.ports, order.Gbps), family=order.family, planes=order.planes, rails=system.rails if by_rail else 1,
+        ports=(order.ports, order.Gbps), family=order.family, planes=order.planes, rails=rails,
         groups=groups, pods=tree.pods if isinstance(tree, Tree) else 1, grid=_grid(tree),
         tiers=tuple(_tiers(order, tree, wires, layout, products)),
         system_racks=layout.system_racks, switch_racks=layout.switch_racks, **_totals(bill),

@@ -51,17 +51,28 @@ def value_text(column: str, value: float) -> str:
     return f"{number(value)} {column.rpartition('_')[2]}"
 
 
+def interval_text(column: str, value: float, ends: tuple[float | None, float | None] | None) -> str:
+    """Return a figure of a column with its unit, and the ends of its band where it has one.
+
+    >>> interval_text("tpot_ms", 20.0, (18.0, 25.0)), interval_text("tpot_ms", 20.0, None)
+    ('20 ms (18 ms to 25 ms)', '20 ms')
+    """
+    low, high = ends or (None, None)
+    text = value_text(column, value)
+    return text if low is None or high is None else f"{text} ({value_text(column, low)} to {value_text(column, high)})"
+
+
 _PLAIN = ("time_ms", "cost_usd")
 """Columns whose figures need no name."""
 
 
-def figure_text(column: str, value: float) -> str:
-    """Return a figure of a column with its unit, and its name unless it is the time or the cost.
+def figure_text(column: str, value: float, ends: tuple[float | None, float | None] | None = None) -> str:
+    """Return a figure of a column with its unit and its band, and its name unless it is the time or the cost.
 
     >>> figure_text("time_ms", 5.0), figure_text("tpot_ms", 5.0), figure_text("cost_per_Mtoken_usd", 1.4)
     ('5 ms', 'tpot 5 ms', 'cost per Mtoken 1.4 USD')
     """
-    text = value_text(column, value)
+    text = interval_text(column, value, ends)
     return text if column in _PLAIN else f"{noun(column)} {text}"
 
 

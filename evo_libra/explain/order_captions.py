@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from evo_libra.explain.drawn_order import DrawnCable, DrawnLinks, DrawnOrder, DrawnTier
-from evo_libra.network.orders.layout import Tier
 from evo_libra.network.orders.notation import mode_text, rate_text, ratio_text
+from evo_libra.network.orders.runs import Tier
 
 MEGA = 1e6
 _NAMES: dict[Tier, tuple[str, str]] = {
     "leaf": ("leaf", "leaves"), "spine": ("spine", "spines"), "core": ("core", "cores"),
-    "switch": ("switch", "switches"),
+    "switch": ("switch", "switches"), "circuit": ("circuit switch", "circuit switches"),
 }  # fmt: skip
 _KINDS = {
     "dac": "copper", "acc": "active copper", "aec": "active copper", "aoc": "active optical", "sr": "optical, SR",
@@ -18,7 +18,10 @@ _KINDS = {
 _JOINED: dict[Tier, str] = {
     "group": "in groups", "groups": "between groups", "line": "in lines", "column": "in columns",
 }  # fmt: skip
-_FAMILIES = {"tor": "top of rack", "fat-tree": "fat tree", "none": "no network", "slice": "slice", "hyperx": "HyperX"}
+_FAMILIES = {
+    "tor": "top of rack", "fat-tree": "fat tree", "none": "no network", "slice": "slice", "hyperx": "HyperX",
+    "ocs-rails": "optical rails",
+}  # fmt: skip
 
 
 def tier_title(tier: DrawnTier) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from evo_libra.explain.labels import cell, change, dollars, noun, percent, pieces, short_design, value_text
+from evo_libra.explain.labels import cell, change, dollars, percent, pieces, short_design
 from evo_libra.explain.neighbours import Neighbour
 from evo_libra.explain.record import Breakdown, DesignRecord, DimensionUse, Failures, OrderLine, PartRow, SystemRow
-from evo_libra.explain.sheet import Row, Section, Table, section
+from evo_libra.explain.sheet import Row, Section, Table, band_sentences, figure_rows, section
 from evo_libra.explain.system_bill import sum_of
 from evo_libra.explain.time_sheet import streams_table, workload_sections
 from evo_libra.network.orders.text import is_order
@@ -194,11 +194,11 @@ _TIME, _COST = "time_ms", "cost_usd"
 
 def evaluated(record: DesignRecord) -> list[Section]:
     """Return the figures of a design, and where time and money go."""
-    figures = [(noun(column), value_text(column, value)) for column, value in record.figures.items()]
+    figures = figure_rows(record)
     wide = max(len(name) for name, _ in figures)
     lines = [f"{name:<{wide}}  {text}" for name, text in figures]
     broken = [f"broken: {sentence}" for sentence in record.violations]
-    head = section(short_design(record.design), lines, broken, record.remarks)
+    head = section(short_design(record.design), lines, band_sentences(record), broken, record.remarks)
     return [head, *workload_sections(record.breakdown), money_section(record.breakdown)]
 
 

@@ -17,6 +17,15 @@ def difference(found: Candidates, row: int, than: int) -> str:
     return compared_with(found.of(row), found.of(than))
 
 
+def difference_and_band(found: Candidates, row: int, than: int) -> str:
+    """Return the difference, and whether the bands of both leave open which one is better in time."""
+    open_ = f"; {_AS_FAR_AS_KNOWN.format(noun(found.time))}" if found.equals(than)[row] else ""
+    return f"{difference(found, row, than)}{open_}"
+
+
+_AS_FAR_AS_KNOWN = "the {} of both is equal within their bands"
+
+
 def compared_with(mine: Mapping[str, float], other: Mapping[str, float]) -> str:
     """Return what figures are better and worse than others, by column, in words and percent.
 
@@ -123,6 +132,10 @@ def why_balanced(found: Candidates, row: int) -> str:
 def why_within(found: Candidates, row: int, column: str) -> str:
     """Return which limits the next better design breaks, in a column that is minimised within them."""
     values, is_time = found.figures[column], column == found.time
+    fastest = int(np.where(found.within, values, np.inf).argmin())
+    if is_time and found.equals(fastest)[row]:
+        than = f"Against the fastest, #{found.ids[fastest]}, it is {difference(found, row, fastest)}"
+        return f"{than}; {_AS_FAR_AS_KNOWN.format(noun(column))}, and it is the cheapest of these."
     there = np.flatnonzero(values < values[row])
     limits = " and ".join(limit_text(column, limit) for column, limit in found.limits.items())
     if not len(there):

@@ -12,7 +12,14 @@ from evo_libra.arrays import BoolArray, FloatArray
 from evo_libra.errors import InfeasibleError
 from evo_libra.explain.as_json import INLINE, as_json
 from evo_libra.explain.candidates import Candidates, Step, candidates_of, step
-from evo_libra.explain.reasons import difference, nothing_within, price_of_time, why_balanced, why_near, why_within
+from evo_libra.explain.reasons import (
+    difference_and_band,
+    nothing_within,
+    price_of_time,
+    why_balanced,
+    why_near,
+    why_within,
+)
 from evo_libra.front.front import Front
 from evo_libra.problem.protocol import TIME
 
@@ -97,7 +104,10 @@ def _pick(found: Candidates, kind: str, within: BoolArray) -> int:
         return int(np.where(within, found.figures[found.money], np.inf).argmin())
     time = found.figures[found.time]
     if kind == WITHIN:
-        return int(np.where(within, time, np.inf).argmin())
+        fastest = int(np.where(within, time, np.inf).argmin())
+        equal = within & found.equals(fastest)
+        equal[fastest] = True
+        return int(np.where(equal, found.figures[found.money], np.inf).argmin()) if found.money else fastest
     fastest = time[found.within].min()
     near = within & (time <= fastest * (1.0 + NEAR))
     if not near.any():  # of a runner-up's networks: the fastest
@@ -109,7 +119,7 @@ def _recommendation(found: Candidates, row: int, kinds: tuple[str, ...], within:
     faster, slower = (step(found, row, to_faster=side) for side in (True, False)) if found.priced else (None, None)
     others = within & (found.network != found.network[row])
     runner_up = _pick(found, kinds[0], others) if others.any() else None
-    loses = "" if runner_up is None else difference(found, runner_up, row)
+    loses = "" if runner_up is None else difference_and_band(found, runner_up, row)
     reason = " ".join(_reason(found, row, kind, faster, slower) for kind in kinds)
     return Recommendation(
         kinds=kinds, row=row, reason=reason, faster=faster, slower=slower, runner_up=runner_up, loses=loses
@@ -141,6 +151,7 @@ class Recommended:
 
     Attributes
     ----------
+    between : the ends of the bands of objectives, by column.
     steps_are_of : the columns of the time and of the money of its steps.
     runner_up_is : what the runner-up is worse and better in.
     """
@@ -148,6 +159,7 @@ class Recommended:
     kinds: tuple[str, ...]
     id: int
     figures: Mapping[str, float] = field(metadata=INLINE)
+    between: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     reason: str
     steps_are_of: tuple[str, ...] = ()
     faster_step: PriceStep | None
@@ -168,6 +180,7 @@ def recommendation_rows(found: Candidates, recommended: Sequence[Recommendation]
             kinds=one.kinds,
             id=int(found.ids[one.row]),
             figures={column: float(values[one.row]) for column, values in found.figures.items()},
+            between=found.between(one.row),
             reason=one.reason,
             steps_are_of=(found.time, found.money) if found.priced else (),
             faster_step=_price_step(found, one.faster),

@@ -16,6 +16,7 @@ from evo_libra.explain.as_json import INLINE
 if TYPE_CHECKING:
     from evo_libra.explain.neighbours import Neighbour
     from evo_libra.explain.time_record import WorkloadTime
+    from evo_libra.problem.bands import Band
     from evo_libra.problem.link_limits import BeyondLinks
     from evo_libra.timing.quirks import Warned
 
@@ -194,7 +195,7 @@ class DesignRecord:
     Attributes
     ----------
     design : in the notation, with all digits: shape, technologies, bandwidths in GB/s, options and plans.
-    objectives : by column.
+    objectives : by column; `bands` : of those figures that may be off by a known factor.
     violations : the limits that it breaks, as sentences.
     standing : why nothing on its front beats it, or what does.
     shares : in what it is faster than its links carry.
@@ -209,6 +210,7 @@ class DesignRecord:
     time_ms: float
     cost_usd: float
     objectives: Mapping[str, float] = field(metadata=INLINE)
+    bands: Mapping[str, Band] = field(default_factory=dict)
     feasible: bool
     violations: tuple[str, ...]
     standing: tuple[str, ...]

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from evo_libra.explain.labels import cell
+from evo_libra.explain.labels import cell, interval_text, noun
 from evo_libra.quantities import time_unit
+
+if TYPE_CHECKING:
+    from evo_libra.explain.record import DesignRecord
 
 Row = tuple[str, ...]
 
@@ -36,6 +40,18 @@ class Section:
 
     title: str
     parts: tuple[Table | str, ...]
+
+
+def figure_rows(record: DesignRecord) -> list[tuple[str, str]]:
+    """Return the name and the text of each figure of a design, with its band where it has one."""
+    ends = {column: band.around(record.figures[column]) for column, band in record.bands.items()}
+    return [(noun(column), interval_text(column, value, ends.get(column))) for column, value in record.figures.items()]
+
+
+def band_sentences(record: DesignRecord) -> list[str]:
+    """Return what the bands of a design are from, each reason once."""
+    reasons = {(one.of, one.rows, one.years): None for one in record.bands.values()}
+    return [f"bands in brackets: {of}, {rows} rows of {first} to {last}" for of, rows, (first, last) in reasons]
 
 
 def section(title: str, *parts: Table | str | Iterable[Table | str]) -> Section:

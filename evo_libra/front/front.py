@@ -18,6 +18,7 @@ from evo_libra.files.integrity import BLANK, CHECKSUM, DamagedError, check_table
 from evo_libra.front.archive import Archive
 from evo_libra.installed import require, view
 from evo_libra.network.fabric import NPU
+from evo_libra.problem.bands import BAND, HIGH, LOW, bands_of
 from evo_libra.problem.designs import genes_of, violations
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import TIME, SearchProblem
@@ -68,7 +69,8 @@ class Front:
 
     Attributes
     ----------
-    frame : one row per design: ``id``, the objectives with their units, then the description of the design.
+    frame : one row per design: ``id``, the objectives with their units, the ends of their bands as ``low_`` and
+        ``high_`` with the column and their class as ``band`` where some design has one, then the description.
     objectives : columns of the frame that are minimised.
 
     >>> from evo_libra import load_problem, search
@@ -111,6 +113,16 @@ class Front:
         names = texts.unique(maintain_order=True).to_list()
         places = texts.replace_strict(names, list(range(len(names))), return_dtype=pl.Int64) if names else texts
         return tuple(names), np.array(places.to_list(), dtype=np.int64)
+
+    @property
+    def banded(self) -> tuple[str, ...]:
+        """The objectives that have a band for some design."""
+        return tuple(column for column in self.objectives if LOW + column in self.frame.columns)
+
+    def ends(self, row: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
+        """Return the ends of the bands of a row of the frame, by objective."""
+        found = {column: (row[LOW + column], row[HIGH + column]) for column in self.banded}
+        return {column: ends for column, ends in found.items() if None not in ends}
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the designs as dictionaries."""
@@ -225,8 +237,23 @@ def front_of(problem: SearchProblem, archive: Archive) -> Front:
     _check(problem, archive)
     columns = {o.column: values / o.scale for o, values in zip(problem.objectives, archive.objectives, strict=True)}
     described = problem.describe(archive.genes) if len(archive) else {}
-    frame = pl.DataFrame({"id": np.arange(len(archive)), **columns, **described})
+    bands = _band_columns(problem, archive, columns) if len(archive) else {}
+    frame = pl.DataFrame({"id": np.arange(len(archive)), **columns, **bands, **described})
     return Front(frame, tuple(objective.column for objective in problem.objectives))
+
+
+def _band_columns(problem: SearchProblem, archive: Archive, columns: Mapping[str, FloatArray]) -> dict[str, list[Any]]:
+    """Return the ends of the bands of objectives and their class, None where a design has none; {} if none has one."""
+    if not isinstance(problem, Problem) or not problem.band_sources:
+        return {}
+    bands, found = bands_of(problem, problem.decode(archive.genes)), dict[str, list[Any]]()
+    for column, values in columns.items():
+        if any(column in mine for mine in bands):
+            ends = [mine[column].around(value) if column in mine else (None, None)
+                    for mine, value in zip(bands, values.tolist(), strict=True)]  # fmt: skip
+            found |= {prefix + column: [each[end] for each in ends] for end, prefix in enumerate((LOW, HIGH))}
+    classes = [next((band.of for band in mine.values()), None) for mine in bands]
+    return found | {BAND: classes} if found else {}
 
 
 def _check(problem: SearchProblem, archive: Archive) -> None:

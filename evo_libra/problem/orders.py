@@ -10,12 +10,15 @@ import numpy as np
 
 from evo_libra.arrays import GIGA, BoolArray, FloatArray, IntArray, Population
 from evo_libra.network.blocks import Kit, Part, Range
+from evo_libra.network.blocks.kit import OrderKit
 from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.network.blocks.scale_out import Reach, ScaleOutKit
 from evo_libra.network.catalog.technologies import Catalog
 from evo_libra.network.orders.bill import OrderBill
+from evo_libra.network.orders.circuits import OCS_RAILS
 from evo_libra.network.orders.limits import NO_LIMITS, Limits
 from evo_libra.network.orders.lines import Line, usd_of
+from evo_libra.network.orders.modes import switch_of
 from evo_libra.network.orders.nic_options import reached
 from evo_libra.network.orders.notation import written
 from evo_libra.network.orders.order import Order
@@ -202,12 +205,18 @@ def _scale_out(products: ProductsSpec, order: Order, tree: Topology, bill: Order
     """Return the network around systems as one part, with the price and the power of its section of the bill."""
     if order.switch is None:
         return _data_center(products, order)
-    switch = products.switches[order.switch]
+    switch = switch_of(order, products)
     radix = max(mode.ports for mode in switch.modes)
     whole = Part(
         name=written(order, products), kind="switch", price=bill.usd_of(NETWORK), power=bill.watts_of(NETWORK),
         ports=radix, latency=seconds(switch.latency_ns), source=switch.source, year=switch.year,
     )  # fmt: skip
+    if order.family == OCS_RAILS:
+        return OrderKit(
+            technology=order.switch, block=BLOCK_NAMES.index("ocs-rail"), rank=1, port_rate=order.Gbps * GIGA / _BITS,
+            ports=order.ports, domain_size=None, latency=_CABLE, energy=0.0, links=None, uplink=None, transceiver=None,
+            nic=None, switch=replace(whole, kind="ocs"),
+        )  # fmt: skip
     reach = Reach(tree.passed, tree.leaf_systems, tree.pod_systems, tree.leaf_share, tree.pod_share)
     return ScaleOutKit(
         technology=order.switch, block=BLOCK_NAMES.index("scale-out"), rank=1, port_rate=order.Gbps * GIGA / _BITS,

@@ -33,6 +33,7 @@ from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.problem.written_designs import Notation
 
 if TYPE_CHECKING:
+    from evo_libra.problem.bands import BandSource
     from evo_libra.problem.orders import OrderBook
     from evo_libra.problem.written_orders import OrderNotation
     from evo_libra.timing.quirks import Quirk
@@ -56,6 +57,7 @@ class Problem:
     optimal : whether bandwidths are solved for instead of being genes; parts then come in any fraction.
     sources : the sources of figures besides the time and the price of the network.
     notes : what its file, or a file of a model, says and is not computed, with the size of its effect.
+    band_sources : the reasons for which its figures may be off; see `evo_libra.problem.bands.bands_of`.
     book : the orders that the designs are; None where the file asks for a design.
     """
 
@@ -73,6 +75,7 @@ class Problem:
     optimal: bool
     sources: FigureSources = NO_SOURCES
     notes: tuple[Quirk, ...] = ()
+    band_sources: tuple[BandSource, ...] = ()
     book: OrderBook | None = None
 
     def __repr__(self) -> str:

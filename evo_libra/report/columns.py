@@ -69,9 +69,9 @@ def _objective(name: str, values: FloatArray) -> Column:
     return Column(name, label, "objective", rounded(values / factor), factor=factor)
 
 
-def rounded(values: Iterable[float]) -> list[float | int | None]:
-    """Return numbers to seven digits, None where they are not finite."""
-    return [float(f"{value:.{_DIGITS}g}") if np.isfinite(value) else None for value in values]
+def rounded(values: Iterable[float | None]) -> list[float | int | None]:
+    """Return numbers to seven digits, None where they are not finite or not known."""
+    return [None if value is None or not np.isfinite(value) else float(f"{value:.{_DIGITS}g}") for value in values]
 
 
 def _plain(name: str, values: pl.Series) -> list[Column]:
@@ -82,7 +82,7 @@ def _plain(name: str, values: pl.Series) -> list[Column]:
         return [replace(_objective(name, values.cast(float).to_numpy()), kind="other")]
     if values.dtype.is_numeric():
         return [Column(name, label_of(name), "other", rounded(values.to_list()))]
-    return _choices(name, name, "other", [str(one) for one in values], shown=True)
+    return _choices(name, name, "other", ["" if one is None else str(one) for one in values], shown=True)
 
 
 def _gene(name: str, what: str, dimension: int, values: pl.Series) -> Column:

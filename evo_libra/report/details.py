@@ -11,9 +11,9 @@ from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.explain.candidates import candidates_of
 from evo_libra.explain.difference import parts_of_time
 from evo_libra.explain.drawn_network import drawn_network
-from evo_libra.explain.labels import cell, groups_text, noun, value_text
+from evo_libra.explain.labels import cell, groups_text, value_text
 from evo_libra.explain.reason_sheet import money_section
-from evo_libra.explain.sheet import Table
+from evo_libra.explain.sheet import Table, band_sentences, figure_rows
 from evo_libra.pictures.networks.captions import pieces_text
 from evo_libra.quantities import time_text, time_unit
 from evo_libra.report.orders import order_drawing
@@ -78,9 +78,10 @@ def details_of(front: Front, problem: Problem, rows: Sequence[int]) -> list[Deta
 def detail_of(record: DesignRecord, problem: Problem) -> Detail:
     """Return what the page shows of a design."""
     found = record.breakdown
-    sentences = [*map(_sentence, record.standing), *_bottlenecks(found), *_prices(found)]
+    said = map(_sentence, (*record.standing, *band_sentences(record)))
+    sentences = [*said, *_bottlenecks(found), *_prices(found)]
     return Detail(
-        figures=[(noun(column), value_text(column, value)) for column, value in record.figures.items()],
+        figures=figure_rows(record),
         waterfalls=[_waterfall(workload, found) for workload in found.workloads],
         tables=[part for part in money_section(found).parts if isinstance(part, Table)],
         slots={} if problem.book is not None else _slots(record.design, problem),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -43,14 +44,26 @@ HEAD_WIDTH = 128
 _MICRO = 1e-6
 
 
-def _samples(kernel: str, npu: str, precision: str | None = None) -> list[Mapping[str, Any]]:
-    found: list[Mapping[str, Any]] = []
+def _sets(kernel: str, npu: str, precision: str | None = None) -> Iterator[Mapping[str, Any]]:
     for measured in published("kernel_measurements.json")["sets"]:
         other = kernel == "gemm" and measured["software"].startswith("VLLM")
         ours = measured["kernel"] == kernel and measured["npu"] == npu and not other
         if ours and (precision is None or measured["precision"] == precision):
-            found += [dict(zip(measured["columns"], row, strict=True)) for row in measured["rows"]]
-    return found
+            yield measured
+
+
+def _rows(measured: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [dict(zip(measured["columns"], row, strict=True)) for row in measured["rows"]]
+
+
+def _samples(kernel: str, npu: str, precision: str | None = None) -> list[Mapping[str, Any]]:
+    return [row for measured in _sets(kernel, npu, precision) for row in _rows(measured)]
+
+
+def unquantised(npu: Accelerator, precision: str) -> Accelerator:
+    """Return an accelerator whose products have their input in the precision, and need no quantisation."""
+    constants = npu.gemm_constants(precision).model_copy(update={"quantisation": 0.0})
+    return replace(npu, gemm={**npu.gemm, precision: constants})
 
 
 def product_seconds(npu: Accelerator, precision: str, m: Array, n: Array, k: Array) -> FloatArray:
@@ -81,13 +94,14 @@ def collective_seconds(npu: Accelerator, technology: str, size: Array) -> FloatA
 
 
 def _products(name: str, precision: str, *, large: bool) -> Iterator[PublishedRow]:
-    npu = accelerator(name)
-    for at in _samples("gemm", name, precision):
-        m, n, k = at["m"], at["n"], at["k"]
-        chosen = min(m, n, k) >= LARGE if large else 0 < m <= FEW and min(n, k) >= LARGE
-        if chosen:
-            ours = float(product_seconds(npu, precision, float(m), float(n), float(k)))
-            yield PublishedRow(f"{m} x {k} by {k} x {n}", at["us"], ours / _MICRO, "us")
+    for measured in _sets("gemm", name, precision):
+        npu = accelerator(name) if measured.get("quantised", True) else unquantised(accelerator(name), precision)
+        for at in _rows(measured):
+            m, n, k = at["m"], at["n"], at["k"]
+            chosen = min(m, n, k) >= LARGE if large else 0 < m <= FEW and min(n, k) >= LARGE
+            if chosen:
+                ours = float(product_seconds(npu, precision, float(m), float(n), float(k)))
+                yield PublishedRow(f"{m} x {k} by {k} x {n}", at["us"], ours / _MICRO, "us")
 
 
 def _attention(name: str) -> Iterator[PublishedRow]:
@@ -132,13 +146,20 @@ def _source(
 
 
 _MEASURED = "kernels of TensorRT-LLM and vLLM measured by ai-dynamo/aiconfigurator"
+_TUNED = "kernels of AITER with the times that ROCm/aiter lists"
+_AITER = ("mi300x", "mi355x")
 _SEEN = ("a100-80gb", "h100-80gb")
 _PRECISIONS = {
     "a100-80gb": ("bf16",), "h100-80gb": ("bf16", "fp8"),
     **dict.fromkeys(("b200", "gb200", "b300", "gb300"), ("bf16", "fp8", "mxfp8", "fp4")),
     "l40s-48gb": ("bf16", "fp8"), "rtx-pro-6000": ("bf16", "fp8", "fp4"),
+    "mi300x": ("fp8",), "mi355x": ("bf16", "fp8", "mxfp4"),
 }  # fmt: skip
 """Chips whose kernels are compared, and the precisions of their products."""
+
+
+def _who(npu: str) -> str:
+    return _TUNED if npu in _AITER else _MEASURED
 
 
 def _basis(npu: str) -> Basis:
@@ -146,18 +167,18 @@ def _basis(npu: str) -> Basis:
 
 
 KERNELS = tuple(
-    _source(f"products-{precision}", npu, f"{npu}, {precision}: products of 1,024 and more rows, {_MEASURED}",
+    _source(f"products-{precision}", npu, f"{npu}, {precision}: products of 1,024 and more rows, {_who(npu)}",
             partial(_products, npu, precision, large=True), basis=_basis(npu))
     for npu, precisions in _PRECISIONS.items() for precision in precisions
 ) + tuple(
-    _source("decode-products", npu, f"{npu}: products of up to 64 rows, {_MEASURED}",
+    _source("decode-products", npu, f"{npu}: products of up to 64 rows, {_who(npu)}",
             partial(_products, npu, "bf16", large=False), basis=_basis(npu))
-    for npu in _PRECISIONS
+    for npu, precisions in _PRECISIONS.items() if "bf16" in precisions
 ) + (
     _source("decode-products-fp8", "h100-80gb", f"h100-80gb, fp8: products of up to 64 rows, {_MEASURED}",
             partial(_products, "h100-80gb", "fp8", large=False), note="with the kernel that quantises their input"),
 ) + tuple(
-    _source("attention", npu, f"{npu}: fused attention of 1,024 and more tokens, {_MEASURED}",
+    _source("attention", npu, f"{npu}: fused attention of 1,024 and more tokens, {_who(npu)}",
             partial(_attention, npu), basis=_basis(npu))
     for npu in _PRECISIONS
 ) + tuple(

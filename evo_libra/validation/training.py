@@ -71,7 +71,8 @@ def setup_of(row: TrainingRow) -> Setup:
         fused_attention=row["attention"] == "fused",
         balanced=bool(row.get("balanced_head")),
         stack=stack_of(row),
-        half_message=npu.bus_constants(SERVER_LINKS[npu.name]).half_message,
+        bus=npu.bus_constants(SERVER_LINKS[npu.name]),
+        wire_rate=npu.wire_rate(SERVER_LINKS[npu.name]),
         # MosaicML's is fused in place (its FlashAttention's; assumed).
         loss="fused" if row["id"].startswith("mpt") else None,
     )

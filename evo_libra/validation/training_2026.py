@@ -103,7 +103,8 @@ def _setup_of(row: dict[str, Any]) -> Setup:
     return Setup(
         decoder=decoder, accelerator=npu, sequence=row["sequence"], global_batch=row["global_batch"],
         precision=row["precision"], gradient_bytes=row["gradient_bytes"], balanced=balanced,
-        stack=stack_of(row["software"], npu.generation), half_message=npu.bus_constants(_link(npu)).half_message,
+        stack=stack_of(row["software"], npu.generation), bus=npu.bus_constants(_link(npu)),
+        wire_rate=npu.wire_rate(_link(npu)),
     )  # fmt: skip
 
 

@@ -31,7 +31,8 @@ RACKS = "16 gb300-nvl72 (64 active) / 1 x 800G / q3450-ld fat tree 2:1"
 DRAGONFLY = "64 hgx-h100 / 1 x 400G / qm9700 dragonfly 1:1"
 HYPERX = "28 gb200-nvl72 / 1 x 400G / sn5600 hyperx 1:1"
 PLANES = "60 hgx-b300 / 2 x 400G / 2 planes / sn5600 hyperx 2:1"
-ORDERS = (RAILS, TOR, RACKS, DRAGONFLY, HYPERX, PLANES)
+OCS_RAILS = "16 gb200-nvl72 / 1 x 400G / polatis-192 ocs rails"
+ORDERS = (RAILS, TOR, RACKS, DRAGONFLY, HYPERX, PLANES, OCS_RAILS)
 
 
 def chosen(text: str) -> Any:
@@ -66,6 +67,21 @@ def test_rows_of_a_superpod() -> None:
     # A DGX H100 draws 10.2 kW, a QM9700 747 W.
     watts = {row["device"]: row["maximum_draw"] for row in table(RAILS, "netbox-power-ports")}
     assert (watts["system-0001"], watts["leaf-0001"]) == ("10200", "747")
+
+
+def test_fibres_of_optical_rails_end_at_circuit_switches() -> None:
+    (writer,) = [one for one in WRITERS if one.name == "netbox-cables"]
+    assert "the length of" not in " ".join(writer.write(chosen(OCS_RAILS)).left)
+    # Six rings a switch: NPU 7 of each rack is on the second, whose first ports are six of each rack.
+    (fibre,) = (
+        row
+        for row in table(OCS_RAILS, "netbox-cables")
+        if (row["side_a_device"], row["side_a_name"]) == ("system-0003", "npu-7-port-1")
+    )
+    assert (fibre["side_b_device"], fibre["side_b_name"], fibre["type"]) == ("circuit-0002", "port-13", "smf")
+    assert {row["device"] for row in table(OCS_RAILS, "netbox-power-ports") if row["maximum_draw"] == "75"} == {
+        f"circuit-{number:04d}" for number in range(1, 13)
+    }
 
 
 def test_interfaces_of_ethernet_have_rate_and_cage() -> None:

@@ -44,7 +44,7 @@ def test_the_best_plan_of_deepseek_v3_shares_out_its_experts() -> None:
     assert data["workloads"][0]["parallelism"] == {"tp": "any", "pp": "any", "ep": "any"}
     whole = {**data, "workloads": [{**data["workloads"][0], "parallelism": {"tp": "any", "pp": "any"}}]}
     # Without expert parallelism an NPU gathers all 256 experts of a layer, 22.6 GB, and those of the next one.
-    with pytest.raises(InputError, match=r"none of the 16 plans fits .* gathered 45.7"):
+    with pytest.raises(InputError, match=r"none of the 16 plans fits .*gathered 45.7"):
         fastest(whole)
     seconds, design = fastest(data)
     assert seconds == pytest.approx(4.58, abs=0.01)

@@ -16,6 +16,7 @@ from evo_libra.explain.order_captions import (
     ports_text,
     ratio_title,
     subtitle,
+    tier_title,
 )
 from evo_libra.network.orders.bill import bill_of
 from evo_libra.network.orders.catalog import load_products
@@ -29,6 +30,8 @@ PLANES = "1024 hgx-b300 / 2 x 400G / 2 planes / sn5600 fat tree 2:1"
 RAILS = "2048 hgx-h100 / 1 x 400G / qm9700 rail-only 1:1"
 DRAGONFLY = "128 hgx-h100 / 1 x 400G / qm9700 dragonfly 1:1"
 HYPERX = "112 gb300-nvl72 / 2 x 400G / 2 planes / sn5600 hyperx 1:1"
+SWITCHES = ("qm9700", "q3450-ld", "sn5600", "polatis-192")
+OPTICAL = "24 hgx-h200 / 1 x 400G / polatis-192 ocs rails"
 SHARED = "32 hgx-h100 / 1 x 400G / qm9700 rail-only 1:1"
 ORDERS = (
     SUPERPOD,
@@ -39,6 +42,7 @@ ORDERS = (
     SHARED,
     DRAGONFLY,
     HYPERX,
+    OPTICAL,
     "1000 hgx-h100 / 1 x 400G / sn5600 tor 2:1",
     "1 hgx-h100",
 )
@@ -46,6 +50,16 @@ ORDERS = (
 
 def drawn(text: str) -> DrawnOrder:
     return drawn_order(text, PRODUCTS)
+
+
+def test_captions_of_optical_rails() -> None:
+    # Rings of 24 servers, four on each of two circuit switches.
+    order = drawn(OPTICAL)
+    (tier,) = order.tiers
+    assert subtitle(order) == "192 NPUs, optical rails, 8 rails"
+    assert (tier_title(tier), ports_text(tier), links_text(tier), groups_text(order)) == (
+        "2 circuit switches", "96 down", "192 links of 400G", "",
+    )  # fmt: skip
 
 
 def test_captions_of_a_fat_tree_over_racks() -> None:
@@ -93,7 +107,7 @@ def test_counts_are_those_of_the_bill(text: str) -> None:
     for line in bill.lines:
         if not line.rule:
             pieces[line.product] += round(line.pieces)
-    assert sum(tier.count for tier in order.tiers) == pieces["qm9700"] + pieces["q3450-ld"] + pieces["sn5600"]
+    assert sum(tier.count for tier in order.tiers) == sum(pieces[name] for name in SWITCHES)
     cables = Counter[str]()
     for tier in order.tiers:
         for cable in (*tier.cables, *(cable for links in tier.between for cable in links.cables)):

@@ -248,3 +248,34 @@ def test_a_runner_up_is_the_best_of_the_other_networks_within_the_limits() -> No
     (near,) = [one for one in alone if NEAR_FASTEST in one.kinds]
     assert (near.row, near.kinds[0], near.runner_up) == (1, NEAR_FASTEST, 2)
     assert recommend(designs(time, cost))[0].runner_up is None
+
+
+def banded(classes: tuple[str | None, ...]) -> Candidates:
+    """Return three designs of 100, 110 and 150 ms: the first may take 90 to 120, the others are as they are."""
+    ends = {"time_ms": (np.array([90.0, np.nan, np.nan]), np.array([120.0, np.nan, np.nan]))}
+    figures = {"time_ms": np.array([100.0, 110.0, 150.0]), "cost_usd": np.array([9e6, 5e6, 4e6])}
+    return Candidates(
+        np.arange(3), np.arange(3), figures, ("time_ms", "cost_usd"), {"cost_usd": 1e7}, ends=ends, classes=classes
+    )
+
+
+def test_designs_that_bands_leave_equal_in_time_are_said_to_be_and_the_cheaper_one_is_taken() -> None:
+    """110 ms is between 90 and 120, 150 ms is not."""
+    found = banded(("class default", None, None))
+    assert found.equals(0).tolist() == [False, True, False]
+    (first, *_) = recommend(found)
+    assert (first.kinds[0], first.row) == (WITHIN, 1)
+    assert first.reason.startswith(
+        "Against the fastest, #0, it is 10 % slower, 44.4 % cheaper; the time of both is equal within their bands, and "
+        "it is the cheapest of these."
+    )
+    assert first.loses.endswith("; the time of both is equal within their bands")
+    rows = recommendation_rows(found, recommend(found))
+    assert rows[0].between == {}
+    assert next(row for row in rows if row.id == 0).between == {"time_ms": (90.0, 120.0)}
+
+
+def test_errors_of_one_class_cancel() -> None:
+    found = banded(("class default", "class default", None))
+    assert not found.equals(0).any()
+    assert recommend(found)[0].row == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from evo_libra.errors import InputError
 from evo_libra.network.catalog.accelerators import load_accelerators
 from evo_libra.problem.file.training import trained_models
 from evo_libra.ui.commands.catalog import catalog
-from evo_libra.ui.tables.ages import dated_entries, newest_year
+from evo_libra.ui.tables.ages import STATES, dated_entries, newest_year
 from evo_libra.workload.models.decoder import load_decoders
 
 
@@ -87,7 +88,7 @@ def test_everything_fits_a_screen(name: str | None, sources: bool, capsys: pytes
 
 
 def test_kernels_that_were_not_measured_are_named(capsys: pytest.CaptureFixture[str]) -> None:
-    assert catalog("mi355x") == 0
+    assert catalog("mi325x") == 0
     assert "default of the class, not measured: kernels.fp8, kernels.decode" in capsys.readouterr().out
     assert catalog("h100-80gb") == 0
     assert "not measured" not in capsys.readouterr().out
@@ -117,7 +118,7 @@ def test_stale_entries_are_one_list_of_json(capsys: pytest.CaptureFixture[str]) 
     assert catalog(stale=2024, as_json=True) == 0
     found = {one["name"]: one for one in json.loads(capsys.readouterr().out)["stale"]}
     assert found["llama-2-7b"] == {
-        "kind": "language model", "name": "llama-2-7b", "year": 2023, "order": "", "missing": [],
+        "kind": "language model", "name": "llama-2-7b", "year": 2023, "order": "open", "missing": [],
     }  # fmt: skip
     assert found["palomar-136"]["order"] == "own"
     assert found["palomar-136"]["missing"] == ["price_usd"]
@@ -127,6 +128,36 @@ def test_what_is_no_longer_sold_says_until_when() -> None:
     orders = {entry.name: entry.order for entry in dated_entries() if entry.kind == "system"}
     assert (orders["hgx-h20"], orders["hgx-h800"]) == ("until 2025", "until 2023-10")
     assert (orders["hgx-b300"], orders["trn2-ultraserver"], orders["maia-200-cluster"]) == ("buy", "rent", "own")
+
+
+def test_every_entry_has_an_order_state_of_its_kind() -> None:
+    for entry in dated_entries():
+        assert entry.order.partition(" ")[0] in STATES, entry
+    states = {(entry.kind, entry.name): entry.order for entry in dated_entries()}
+    known = {
+        ("accelerator", "b300"): "buy", ("accelerator", "tpu-v5e"): "rent", ("accelerator", "vr200"): "roadmap",
+        ("host", "luwu-testbed"): "own", ("host", "dgx-h100"): "buy", ("link technology", "ici-v5p"): "rent",
+        ("link technology", "wafer-fred"): "research", ("part", "nvswitch3"): "buy",
+        ("part", "fred-switch"): "research",
+        ("language model", "kimi-k2"): "open", ("language model", "gpt-3-175b"): "closed",
+        ("reference order", "xai-colossus"): "built", ("reference order", "dgx-b300-superpod"): "drawn",
+        ("reference design", "rail-only-h100"): "research", ("rule", "spare-servers"): "buy",
+        ("failure rate", "npu"): "observed",
+    }  # fmt: skip
+    assert {key: states[key] for key in known} == known
+
+
+@pytest.mark.parametrize(("name", "rows"), [
+    ("hosts", {"luwu-worker": "own", "dgx-a100": "buy", "luwu-testbed": "own"}),
+    ("clusters", {"hpn-7": "built", "gb300-ai-factory": "drawn"}),
+    ("designs", {"frontier-like": "built"}),
+])  # fmt: skip
+def test_lists_show_the_order_state(name: str, rows: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert catalog(name) == 0
+    words = re.split(r"[\s│]+", capsys.readouterr().out)
+    for row, state in rows.items():
+        after = words[words.index(row) + 1 :]
+        assert next(word for word in after if word in STATES) == state
 
 
 def test_stale_is_about_all_catalogues() -> None:

@@ -277,6 +277,13 @@ def assemble(
     return Counts(linear, step, slope)
 
 
+def whole(npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Counts:
+    """Return the one part that all of the network of an order is, over all ``inside`` NPUs of each NPU together."""
+    ends = np.asarray(npus, dtype=np.float64)
+    switches = 1.0 / np.asarray(1 if inside is None else inside) + 0.0 * ends, np.full(ends.shape, 1.0 / kit.ports)
+    return assemble(npus, kit, links=ends, switches=switches)
+
+
 def ring_steps(collective: Collective, extent: IntArray) -> FloatArray:
     """Return the steps of the ring algorithm; an all-to-all goes halfway around."""
     extent = np.asarray(extent, dtype=np.float64)

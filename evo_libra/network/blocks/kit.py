@@ -117,3 +117,8 @@ class Kit:
         if self.switch is None:
             raise ValueError(f"{self.technology} has no switch")
         return self.switch.radix
+
+
+@dataclass(frozen=True)
+class OrderKit(Kit):
+    """The network of an order as a kit: its one switch part is all of the network, with its price and its power."""

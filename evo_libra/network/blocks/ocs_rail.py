@@ -12,8 +12,8 @@ import numpy as np
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Collective, Pattern
 from evo_libra.network.blocks.blast import Blast, switched_blast
-from evo_libra.network.blocks.block import Block, Counts, Hops, assemble, ring_steps, switched_cut
-from evo_libra.network.blocks.kit import Kit
+from evo_libra.network.blocks.block import Block, Counts, Hops, assemble, ring_steps, switched_cut, whole
+from evo_libra.network.blocks.kit import Kit, OrderKit
 
 
 class OcsRail(Block):
@@ -32,7 +32,9 @@ class OcsRail(Block):
     timed_as = "ring"
 
     def allowed(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> BoolArray:
-        """Return whether one OCS has ports for a ring of all NPUs."""
+        """Return whether one OCS has ports for a ring of all NPUs; an order builds what it says."""
+        if isinstance(kit, OrderKit):
+            return np.ones(np.shape(npus), dtype=np.bool_)
         return np.asarray(kit.fibres * np.asarray(npus) <= kit.radix)
 
     def share(self, pattern: Pattern, extent: IntArray, stride: IntArray, npus: IntArray) -> FloatArray:
@@ -51,7 +53,12 @@ class OcsRail(Block):
         return ring_steps(Collective.ALL_GATHER if collective is Collective.ALL_TO_ALL else collective, extent)
 
     def counts(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Counts:
-        """Return a link and a transceiver for every port; an OCS holds as many ports as it has ports for."""
+        """Return a link and a transceiver for every port; an OCS holds as many ports as it has ports for.
+
+        The circuit switches of an order are one part.
+        """
+        if isinstance(kit, OrderKit):
+            return whole(npus, kit, inside)
         npus = np.asarray(npus, dtype=np.int64)
         switches = np.ones(npus.shape), 1 / self._ports_held(npus, kit)
         return assemble(npus, kit, links=npus.astype(np.float64), transceivers_per_link=1, switches=switches)

@@ -15,8 +15,8 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Pattern
-from evo_libra.network.blocks.block import Counts, Hops, Levels, assemble, switched_cut
-from evo_libra.network.blocks.kit import Kit
+from evo_libra.network.blocks.block import Counts, Hops, Levels, switched_cut, whole
+from evo_libra.network.blocks.kit import Kit, OrderKit
 from evo_libra.network.blocks.levelled import Levelled
 from evo_libra.network.blocks.switch import Clos
 
@@ -49,8 +49,8 @@ ONE_SWITCH = Reach(passed=1, leaf=1_000_000_000, pod=1_000_000_000, upper=1.0, t
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScaleOutKit(Kit):
-    """The network of an order as a kit: its one switch part is all of the network."""
+class ScaleOutKit(OrderKit):
+    """The leaves, pods and cores of an order, with their reach."""
 
     reach: Reach = ONE_SWITCH
 
@@ -120,11 +120,7 @@ class ScaleOut(Levelled, Clos):
 
     def counts(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Counts:
         """Return the one part that is all of the network of an order, whatever the ports that NPUs have in it."""
-        if not isinstance(kit, ScaleOutKit):
-            return super().counts(npus, kit, inside)
-        ends = np.asarray(npus, dtype=np.float64)
-        switches = 1.0 / self._sharing(inside) + 0.0 * ends, np.full(ends.shape, 1.0 / kit.ports)
-        return assemble(npus, kit, links=ends, switches=switches)
+        return whole(npus, kit, inside) if isinstance(kit, OrderKit) else super().counts(npus, kit, inside)
 
 
 def _reach_of(kit: Kit) -> Reach:

@@ -161,11 +161,15 @@ class Accelerator:
         attention = {} if self.attention is None else {ATTENTION: self.attention.plateau}
         return {**{name: one.plateau for name, one in self.gemm.items()}, **decode, **attention}
 
+    def source_of_kernels(self, kind: str) -> str:
+        """Return where the share that kernels of a kind reach comes from; empty where no source is named."""
+        share = "bandwidth" if kind == DECODING else "plateau"
+        key = covering_key(f"kernels.{kind}.{share}", self.sources)
+        return "" if key is None else self.sources[key]
+
     def class_defaults(self) -> tuple[str, ...]:
         """Return the kinds of kernels whose constants are the default of the class, and were not measured."""
-        shares = {kind: "bandwidth" if kind == DECODING else "plateau" for kind in self.kernel_shares()}
-        keys = {kind: covering_key(f"kernels.{kind}.{share}", self.sources) for kind, share in shares.items()}
-        return tuple(kind for kind, key in keys.items() if key and self.sources[key].startswith(CLASS_DEFAULT))
+        return tuple(kind for kind in self.kernel_shares() if self.source_of_kernels(kind).startswith(CLASS_DEFAULT))
 
     def _chosen(self, known: Mapping[str, Value], key: str, what: str) -> Value:
         if key not in known:

@@ -30,12 +30,13 @@ from evo_libra.network.catalog.accelerator import (
 )
 from evo_libra.network.catalog.bus import BusConstants
 from evo_libra.network.catalog.constants import Positive
+from evo_libra.network.catalog.link_layers import SALE, Sale
 from evo_libra.network.catalog.parts import load_parts_spec
 
 ACCELERATORS_FILE = Path(__file__).parent / "accelerators.yaml"
 
-Precision = Literal["bf16", "fp8", "mxfp8", "fp4", "int8"]
-PRECISIONS: tuple[Precision, ...] = ("bf16", "fp8", "mxfp8", "fp4", "int8")
+Precision = Literal["bf16", "fp8", "mxfp8", "fp4", "mxfp4", "int8"]
+PRECISIONS: tuple[Precision, ...] = ("bf16", "fp8", "mxfp8", "fp4", "mxfp4", "int8")
 
 _PARTS = "parts-2024"
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9.-]*$"
@@ -45,7 +46,7 @@ Count = Annotated[int, Field(ge=1, le=100_000)]
 TechnologyName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9.-]*$")]
 
 
-_NO_FIGURES = ("base", "source", "sources", "name", "generation")
+_NO_FIGURES = {"base", "source", "sources", "name", "order", "generation"}
 """Keys of an entry that are no figures and need no source."""
 
 
@@ -63,6 +64,7 @@ class KernelsSpec(StrictModel):
     fp8: GemmConstants | None = Field(None, description="products in fp8")
     mxfp8: GemmConstants | None = Field(None, description="products in fp8 with scales of blocks (MXFP8)")
     fp4: GemmConstants | None = Field(None, description="products in fp4 with scales of blocks (NVFP4)")
+    mxfp4: GemmConstants | None = Field(None, description="products in fp4 with scales of blocks of 32 (MXFP4)")
     int8: GemmConstants | None = Field(None, description="products in int8")
     decode: DecodeConstants | None = Field(None, description="products with few rows, as in decoding")
     attention: AttentionConstants | None = Field(None, description="fused attention")
@@ -90,6 +92,7 @@ class AcceleratorSpec(StrictModel):
     price_usd: Positive | tuple[Positive, Positive] | None = Field(
         None, description="price of a piece, or its lowest and highest price"
     )
+    order: Sale | None = Field(None, description=f"{SALE}; that of its systems when left out")
     source: str | None = Field(
         None,
         description="where all figures come from, with the year, such as `quote 2026-05`",
@@ -148,7 +151,7 @@ def load_accelerator_specs() -> dict[str, AcceleratorSpec]:
 
 def figures_of(spec: AcceleratorSpec) -> dict[str, tuple[object, str]]:
     """Return each figure that an entry gives itself, by its key, with its source; empty where it has none."""
-    given = spec.model_dump(exclude_none=True, exclude_unset=True, exclude={*_NO_FIGURES})
+    given = spec.model_dump(exclude_none=True, exclude_unset=True, exclude=_NO_FIGURES)
     sources = {key: " ".join(text.split()) for key, text in _sources_of(spec).items()}
     return {key: (value, sources.get(covering_key(key, sources) or "", "")) for key, value in leaves(given)}
 
@@ -160,7 +163,7 @@ def _extended(name: str, own: AcceleratorSpec) -> AcceleratorSpec:
     if own.base not in load_accelerator_specs():
         raise InputError(Mistake(unknown("accelerator", own.base, load_accelerator_specs()), name, key="base"))
     base = load_accelerator_specs()[own.base].model_dump(exclude_none=True)
-    data = own.model_dump(exclude_none=True, exclude_unset=True, exclude={"base", "source", "sources", "name"})
+    data = own.model_dump(exclude_none=True, exclude_unset=True, exclude=_NO_FIGURES)
     sources = {key: source for key, (_, source) in figures_of(own).items() if source}
     return AcceleratorSpec.model_validate(_merged(base, data | {"sources": sources}))
 

@@ -67,6 +67,18 @@ class BusConstants(Constants):
         """The share of the wire rate that the ports carry in large collectives."""
         return self.efficiency * (_MEASURED_NPUS - 1) / _MEASURED_NPUS
 
+    def counted(self, size: FloatArray, npus: FloatArray, wire_rate: float) -> FloatArray:
+        """Return the bytes that a reduce-scatter or all-gather of some bytes counts for at the rate of large ones.
+
+        Parameters
+        ----------
+        npus : (n,) NPUs of the group; one alone sends nothing, and counts as two.
+        wire_rate : B/s that the ports of an NPU carry.
+        """
+        npus = np.maximum(npus, 2.0)
+        seconds = self.seconds(Collective.REDUCE_SCATTER, size, npus, wire_rate)
+        return np.asarray(seconds * self.large_share * wire_rate * npus / (npus - 1))
+
     def seconds(
         self, collective: Collective, size: FloatArray | float, npus: FloatArray | float, wire_rate: float
     ) -> FloatArray:

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field, RootModel
 
 from evo_libra.files.source import StrictModel, packaged
-from evo_libra.network.catalog.designs import StepsSpec
+from evo_libra.network.catalog.designs import EXISTENCE, Existence, StepsSpec
 from evo_libra.network.catalog.parts_spec import DomainSize
 from evo_libra.network.catalog.technologies import Name
 
@@ -23,6 +23,7 @@ class ReferenceOrder(StrictModel):
     title: str = Field(min_length=1, description="what it is")
     order: str = Field(min_length=1, description="in the notation of orders; N is the number of systems")
     npus: Annotated[tuple[DomainSize, ...], Field(min_length=1)] | StepsSpec = Field(description="of its clusters")
+    order_state: Existence = Field(description=EXISTENCE)
     source: str = Field(min_length=1, description="where it is described")
     year: int = Field(ge=1990, le=2100, description="of the source")
 

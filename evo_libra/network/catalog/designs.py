@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from math import prod
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, RootModel
 
@@ -26,6 +26,10 @@ class StepsSpec(StrictModel):
     at_most: DomainSize = Field(description="NPUs of the largest cluster that the source names")
 
 
+Existence = Literal["built", "drawn", "roadmap", "research"]
+EXISTENCE = "built: a user runs it; drawn: its maker's reference architecture; roadmap: announced; research: a paper's"
+
+
 class ReferenceDesign(StrictModel):
     """A reference design as the file writes it."""
 
@@ -35,6 +39,7 @@ class ReferenceDesign(StrictModel):
         default_factory=dict, description="other names of a technology, where a catalogue has some"
     )
     npus: Annotated[tuple[DomainSize, ...], Field(min_length=1)] | StepsSpec = Field(description="of its clusters")
+    order_state: Existence = Field(description=EXISTENCE)
     source: str = Field(min_length=1, description="where it is described")
     year: int = Field(ge=1990, le=2100, description="of the source")
 

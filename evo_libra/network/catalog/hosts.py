@@ -12,6 +12,7 @@ from evo_libra.errors import InputError, unknown
 from evo_libra.files.source import StrictModel, packaged
 from evo_libra.network.blocks import Range
 from evo_libra.network.catalog.accelerator import ALL, covering_key
+from evo_libra.network.catalog.link_layers import SALE, Sale
 
 HOSTS_FILE = Path(__file__).with_name("hosts.yaml")
 _YEAR = re.compile(r"\b(19|20)[0-9]{2}\b")
@@ -74,6 +75,7 @@ class HostSpec(SourcedSpec):
     )
     ssd_GBps: Positive | None = Field(None, description="of an SSD in each direction, with as many reads as writes")
     ssd_price_usd: Price | None = Field(None, description="price of an SSD, or its lowest and highest price")
+    order: Sale = Field("buy", description=SALE)
 
     @property
     def ssd_rate(self) -> float | None:

@@ -18,6 +18,12 @@ else:
     TransportName = Literal[tuple(TRANSPORTS)]
 
 
+Sale = Literal["buy", "rent", "own", "roadmap", "research"]
+SALE = (
+    "whether it can be bought, alone or within a product, is rented, is its maker's own, announced, or in papers alone"
+)
+
+
 class LinkLayerSpec(StrictModel):
     """Protocols of the links of a technology, as a catalogue of either kind writes it."""
 

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from evo_libra.files.source import StrictModel
 from evo_libra.network.blocks import KINDS
-from evo_libra.network.catalog.link_layers import LinkLayerSpec
+from evo_libra.network.catalog.link_layers import SALE, LinkLayerSpec, Sale
 from evo_libra.network.catalog.technologies import BlockName, Name
 
 _ROUNDING = 1e-9
@@ -74,6 +74,7 @@ class PartSpec(StrictModel):
         default=False,
         description="whether a switch adds up what NPUs send to a parameter server, and copies what it sends",
     )
+    order: Sale = Field("buy", description=SALE)
     source: str = Field(min_length=1, description="where the figures come from")
     year: int = Field(ge=1990, le=2100, description="of the figures")
 
@@ -112,6 +113,7 @@ class KitSpec(LinkLayerSpec):
     )
     switch: str | None = Field(None, description="switch of the blocks that have switches")
     ocs: str | None = Field(None, description="optical circuit switch of the blocks that have one")
+    order: Sale = Field("buy", description=SALE)
     source: str = Field(min_length=1, description="where the figures come from")
     year: int = Field(ge=1990, le=2100, description="of the figures")
 

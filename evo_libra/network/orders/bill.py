@@ -8,14 +8,17 @@ from dataclasses import dataclass
 
 from evo_libra.errors import InputError, unknown
 from evo_libra.network.blocks import Range
+from evo_libra.network.orders.circuits import OCS_RAILS
 from evo_libra.network.orders.direct_layout import topology_layout
-from evo_libra.network.orders.layout import Layout, Place, Run, Tier
+from evo_libra.network.orders.layout import Layout
 from evo_libra.network.orders.lines import Group, Line, offer_of, range_of, usd_of
+from evo_libra.network.orders.modes import switch_of
 from evo_libra.network.orders.nic_lines import exchange_line
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import CableSpec, ProductsSpec
 from evo_libra.network.orders.racks import system_of
 from evo_libra.network.orders.rules import Counted
+from evo_libra.network.orders.runs import Place, Run, Tier
 from evo_libra.network.orders.slices import slice_lines
 from evo_libra.network.orders.topology import Topology, topology_of
 
@@ -105,9 +108,9 @@ class _Network:
             yield bought
         elif "nics" not in system_of(self.order.system, self.products).includes:
             yield self._line("nics", nic, "NICs", self.layout.nics, self.products.nics[nic].power_W)
-        watts = self.products.switches[switch].power_W
+        watts = switch_of(self.order, self.products).power_W
         for stage, pieces in self.tree.stages:
-            yield self._line("switches", switch, stage, pieces, watts)
+            yield self._line("ocs" if self.order.family == OCS_RAILS else "switches", switch, stage, pieces, watts)
         yield from self._cables()
         for one in self.layout.modules:
             what = f"modules in {one.place} {_WAY[one.tier, one.place]}"
@@ -149,8 +152,8 @@ def _racks(counted: Counted) -> Iterator[Line]:
 
 
 def _licences(order: Order, tree: Topology, products: ProductsSpec) -> Iterator[Line]:
-    switch = products.switches.get(order.switch or "")
-    if switch is not None and switch.license_usd and tree.switches:
+    switch = switch_of(order, products) if tree.switches else None
+    if switch is not None and switch.license_usd:
         yield Line(
             section="licences", product=order.switch or "", what="licences of switches", pieces=tree.switches,
             usd=range_of(switch.license_usd), watts=0.0, source=f"{switch.source}, {switch.year}",
@@ -158,10 +161,12 @@ def _licences(order: Order, tree: Topology, products: ProductsSpec) -> Iterator[
 
 
 _ABOVE: dict[Tier, str] = {
+    "circuit": "circuit switches",
     "leaf": "leaves", "spine": "spines", "core": "cores", "switch": "switches", "group": "switches of a group",
     "groups": "other groups", "line": "switches of a line", "column": "switches of a column",
 }  # fmt: skip
 _WAY: dict[tuple[Tier, Place], str] = {
+    ("circuit", "NICs"): "to circuit switches",
     ("leaf", "NICs"): "to leaves", ("leaf", "leaves"): "to NICs", ("spine", "leaves"): "to spines",
     ("spine", "spines"): "to leaves", ("core", "spines"): "to cores", ("core", "cores"): "to spines",
     ("switch", "NICs"): "to switches", ("switch", "switches"): "to NICs",

@@ -35,6 +35,7 @@ class Ends:
     nic, switch : cages at the lower end and at the upper one; no NIC between switches.
     parted : whether the ports of a cage of the NIC lead to different switches.
     co_packaged : whether switches have their optics inside.
+    fibres : those of a link of single mode, which light passes a circuit switch by; None for other switches.
     """
 
     Gbps: float
@@ -44,6 +45,7 @@ class Ends:
     switch: Cages
     parted: bool
     co_packaged: bool
+    fibres: float | None = None
 
     def joined_by(self, cable: CableSpec) -> bool:
         """Return whether a cable joins such ports, however far they are apart and whatever their cages."""
@@ -51,6 +53,8 @@ class Ends:
         if (cable.Gbps, cable.lane_Gbps) != (self.Gbps, self.lane_Gbps) or (self.co_packaged and not fibre):
             return False
         if self.layer not in cable.layers:
+            return False
+        if self.fibres is not None and (cable.kind, cable.fibres) not in (("dr", self.fibres), ("fr", self.fibres)):
             return False
         if self.nic is None:
             return cable.joins_switches

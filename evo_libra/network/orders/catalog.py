@@ -39,7 +39,7 @@ _GROUPS: dict[str, type[RootModel[Any]]] = {
     "rules": RootModel[dict[Name, RuleSpec]],
 }  # fmt: skip
 """Kinds of products with the schema of their files."""
-_PRICED = ("systems", "nics", "switches", "cables", "modules")
+_PRICED = ("systems", "nics", "switches", "cables", "modules", "ocs")
 
 
 def products_names() -> list[str]:

@@ -12,7 +12,7 @@ from evo_libra.network.orders.direct import Direct
 from evo_libra.network.orders.direct_layout import topology_layout
 from evo_libra.network.orders.limits import NO_LIMITS, Limits, limited_products
 from evo_libra.network.orders.lines import Line
-from evo_libra.network.orders.modes import Modes, modes_of
+from evo_libra.network.orders.modes import Modes, modes_of, switch_of
 from evo_libra.network.orders.notation import rate_text, ratio_text
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import ProductsSpec, SwitchSpec
@@ -74,7 +74,7 @@ def _network(order: Order, tree: Topology, products: ProductsSpec) -> Iterator[s
         yield from _linked(order, tree, modes)
         return
     yield from _tiers(order, tree)
-    yield from _cages(order, tree, modes, products.switches[order.switch])
+    yield from _cages(order, tree, modes, switch_of(order, products))
     yield from _spines(order, tree, modes, products)
     yield from _leaves_in_racks(order, tree, products)
 

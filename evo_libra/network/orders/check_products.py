@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from math import floor
 
 from evo_libra.errors import InputError, counted, unknown
+from evo_libra.network.orders.circuits import OCS_RAILS
 from evo_libra.network.orders.limits import Limits
 from evo_libra.network.orders.modes import modes_of
 from evo_libra.network.orders.nic_options import added_kilowatts
@@ -14,6 +15,7 @@ from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import (
     NicModeSpec,
     NicSpec,
+    OcsSpec,
     ProductsSpec,
     SwitchSpec,
     SystemSpec,
@@ -23,6 +25,7 @@ from evo_libra.network.orders.slots import fits_bus
 
 WITHOUT_SWITCHES = ("none", "slice")
 """Families without switches of the buyer's own."""
+_Bought = SystemSpec | NicSpec | SwitchSpec | OcsSpec
 _MONTH = len("2026-11")
 
 
@@ -32,7 +35,9 @@ def unknown_products(order: Order, products: ProductsSpec) -> Iterator[str]:
         yield unknown("system", order.system, products.systems)
     if order.nic is not None and order.nic not in products.nics:
         yield unknown("NIC", order.nic, products.nics)
-    if order.switch is not None and order.switch not in products.switches:
+    if order.family == OCS_RAILS and order.switch not in products.ocs:
+        yield unknown("optical circuit switch", order.switch, products.ocs)
+    elif order.family != OCS_RAILS and order.switch is not None and order.switch not in products.switches:
         yield unknown("switch", order.switch, products.switches)
 
 
@@ -83,6 +88,8 @@ def _nic(order: Order, nic: str, products: ProductsSpec) -> Iterator[str]:
         yield f"{nic} with {found} sends {rate:g} GB/s; {slot}"
     if order.planes < 1 or order.ports % order.planes:
         yield f"{counted(order.ports, 'port')} of an NPU cannot be in {counted(order.planes, 'plane')} alike"
+    elif order.family == OCS_RAILS and order.planes > 1:
+        yield "ocs rails have no planes: each port of an NPU has rings of its own"
 
 
 def _nic_modes(order: Order, nic: NicSpec, system: SystemSpec) -> list[NicModeSpec]:
@@ -93,8 +100,12 @@ def _nic_modes(order: Order, nic: NicSpec, system: SystemSpec) -> list[NicModeSp
 
 
 def _switch(order: Order, nic: str, name: str, products: ProductsSpec) -> Iterator[str]:
-    switch = products.switches[name]
     modes = _nic_modes(order, products.nics[nic], products.systems[order.system])
+    if order.family == OCS_RAILS:
+        if modes:
+            yield from _switch_modes(order, None, products)
+        return
+    switch = products.switches[name]
     layers = dict.fromkeys(layer for mode in modes for layer in mode.layers)
     if modes and switch.layer not in layers:
         yield (
@@ -128,19 +139,19 @@ def _sale(order: Order, products: ProductsSpec, limits: Limits) -> Iterator[str]
             yield f"{name} comes from {product.supplier}; limits.suppliers allows {', '.join(limits.suppliers)}"
 
 
-def _bought(order: Order, products: ProductsSpec) -> dict[str, SystemSpec | NicSpec | SwitchSpec]:
+def _bought(order: Order, products: ProductsSpec) -> dict[str, _Bought]:
     """Return the system, the NIC and the switch of an order, by name."""
-    bought: dict[str, SystemSpec | NicSpec | SwitchSpec] = {order.system: products.systems[order.system]}
+    bought: dict[str, _Bought] = {order.system: products.systems[order.system]}
     if order.nic is not None:
         bought[order.nic] = products.nics[order.nic]
     if order.switch is not None:
-        bought[order.switch] = products.switches[order.switch]
+        bought[order.switch] = (products.ocs if order.family == OCS_RAILS else products.switches)[order.switch]
     return bought
 
 
 def _cooling(order: Order, products: ProductsSpec, limits: Limits) -> Iterator[str]:
     for name, product in _bought(order, products).items():
-        if not isinstance(product, NicSpec) and product.cooling not in limits.cooling:
+        if isinstance(product, SystemSpec | SwitchSpec) and product.cooling not in limits.cooling:
             yield f"{name} is cooled by {product.cooling}; the room has {', '.join(limits.cooling)}"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Annotated, Literal, NamedTuple, TypeVar
@@ -16,10 +16,12 @@ from evo_libra.network.catalog.parts_spec import MOST, Count, Rate
 from evo_libra.network.catalog.technologies import Name
 from evo_libra.network.orders.catalog import priced_products
 from evo_libra.network.orders.check import broken_by_network, broken_by_products
+from evo_libra.network.orders.circuits import OCS_RAILS
 from evo_libra.network.orders.counts import AboutSpec, Npus, counts_of, no_count
 from evo_libra.network.orders.limits import NO_LIMITS, Limits, limited_products
 from evo_libra.network.orders.order import Order
-from evo_libra.network.orders.products import NicModeSpec, Price, ProductsSpec
+from evo_libra.network.orders.products import NicModeSpec, OcsSpec, Price, ProductsSpec, SwitchSpec
+from evo_libra.network.orders.text import said_once
 from evo_libra.network.orders.topology import Topology, topology_of
 from evo_libra.network.orders.tree import Tree
 
@@ -30,7 +32,7 @@ Names = Name | Listed[Name]
 CATALOG = "products-2026"
 """The catalogue of products where none is named."""
 
-SwitchedFamily = Literal["rail-optimised", "tor", "fat-tree", "rail-only", "dragonfly", "hyperx"]
+SwitchedFamily = Literal["rail-optimised", "tor", "fat-tree", "rail-only", "dragonfly", "hyperx", "ocs-rails"]
 
 
 class RatioChoices(StrictModel):
@@ -46,9 +48,11 @@ class FabricChoices(StrictModel):
     catalog: str = Field(CATALOG, description="name of a catalogue of products, or the path of a .yaml file")
     families: SwitchedFamily | Listed[SwitchedFamily] = Field(
         ("rail-optimised", "tor", "fat-tree"),
-        description="families; rail-only, dragonfly and hyperx where they are named",
+        description="families; rail-only, dragonfly, hyperx and ocs-rails where they are named",
     )
-    switches: Names | None = Field(None, description="switches; all of the catalogue when left out")
+    switches: Names | None = Field(
+        None, description="switches, packet or circuit; all of a kind where none of it is named"
+    )
     ratio: RatioChoices = Field(default_factory=RatioChoices, description="oversubscription")
     planes: Count | Listed[Count] | None = Field(
         None, description="planes; one, and one for each port of a NIC, when left out"
@@ -132,7 +136,7 @@ def orders_of(choices: OrderChoices, products: ProductsSpec, *, priced: bool = F
             continue
         for name in (order.system, order.nic, order.switch, order.family):
             reasons[name or ""][broken] += 1
-    return OrdersOffered(tuple(offered), tuple(_once(_left_out(choices, own, offered, reasons))))
+    return OrdersOffered(tuple(offered), tuple(said_once(_left_out(choices, own, offered, reasons))))
 
 
 def offered_products(choices: OrderChoices, products: ProductsSpec) -> ProductsSpec:
@@ -159,7 +163,7 @@ def _refuse_unknown(choices: OrderChoices, products: ProductsSpec) -> None:
     named = (
         ("system", "systems", choices.systems, products.systems),
         ("NIC", "nics", choices.nics, products.nics),
-        ("switch", "fabric.switches", fabric.switches, products.switches),
+        ("switch", "fabric.switches", fabric.switches, {**products.switches, **products.ocs}),
         ("cable", "fabric.cables", fabric.cables, products.cables),
         ("rule", "without", choices.without, products.rules),
         ("rented system", "rent", tuple(choices.rent), rented),
@@ -202,11 +206,19 @@ def _joined(order: Order, nics: tuple[str, ...], choices: FabricChoices, product
 def _fabrics(choices: FabricChoices, mode: NicModeSpec, products: ProductsSpec) -> Iterator[_Fabric]:
     """Yield every scale-out network for the ports of a NIC."""
     planes = dict.fromkeys(listed((1, mode.ports) if choices.planes is None else choices.planes))
-    switches = tuple(products.switches) if choices.switches is None else listed(choices.switches)
     uplinks = [None if rate == mode.Gbps else rate for rate in listed(choices.uplinks or mode.Gbps)]
     ratios = listed(choices.ratio.leaf), listed(choices.ratio.pod)
-    parts = (planes, listed(choices.families), switches, *ratios, uplinks)
-    yield from map(_Fabric._make, product(*parts))
+    whole, packets = ([1.0], [1.0], [None]), (*ratios, uplinks)
+    for number, family in product(planes, listed(choices.families)):
+        circuits = family == OCS_RAILS
+        switches = _named(choices, products.ocs if circuits else products.switches)
+        parts = ([number], [family], switches, *(whole if circuits else packets))
+        yield from map(_Fabric._make, product(*parts))
+
+
+def _named(choices: FabricChoices, kind: Mapping[str, SwitchSpec] | Mapping[str, OcsSpec]) -> list[str]:
+    """Return the switches of a kind that a file names; all of the kind where it names none."""
+    return [name for name in listed(choices.switches or ()) if name in kind] or list(kind)
 
 
 def _checked(choices: OrderChoices, products: ProductsSpec, *, priced: bool) -> Iterator[tuple[Order, _Broken | None]]:
@@ -251,19 +263,6 @@ def built_of(order: Order, tree: Topology) -> tuple[Order, Topology]:
     """Return what is the same of all orders that one tree joins: leaves without spines are no matter of rails."""
     one_tier = isinstance(tree, Tree) and tree.tiers == 1 and order.family == "rail-optimised"
     return replace(order, leaf_ratio=1.0, pod_ratio=1.0, family="fat-tree" if one_tier else order.family), tree
-
-
-def _once(reasons: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Yield each sentence once, after the names that it does not begin with.
-
-    >>> list(_once([("a", "b has no price"), ("b", "b has no price"), ("c", "c is rented")]))
-    ['a: b has no price', 'c is rented']
-    """
-    names = defaultdict[str, list[str]](list)
-    for name, sentence in reasons:
-        names[sentence] += [] if sentence.startswith(f"{name} ") else [name]
-    for sentence, some in names.items():
-        yield ": ".join(filter(None, (", ".join(some), sentence)))
 
 
 def _left_out(

@@ -14,30 +14,15 @@ import numpy as np
 
 from evo_libra.arrays import IntArray
 from evo_libra.network.orders.direct import Direct
+from evo_libra.network.orders.ends import switches_per_rack
 from evo_libra.network.orders.floor import Block, Floor, Stock, groups_of_block, leaf_cells, system_cells
-from evo_libra.network.orders.layout import Tier
-from evo_libra.network.orders.lengths import Rows, sold
-
-Counts = tuple[tuple[int, int], ...]
-"""Lengths of cables, the shortest first, each with its number of links."""
-
-
-@dataclass(frozen=True)
-class Ways:
-    """Links of one kind.
-
-    Attributes
-    ----------
-    tier : what they are links of.
-    together : links that always join the same two switches.
-    links : their number by metres.
-    ends : by metres, those at a switch, and at how many switches it is so.
-    """
-
-    tier: Tier
-    together: int
-    links: Counts
-    ends: tuple[tuple[Counts, int], ...]
+from evo_libra.network.orders.lengths import Rows, rows_of, sold
+from evo_libra.network.orders.order import Order
+from evo_libra.network.orders.products import ProductsSpec
+from evo_libra.network.orders.racks import room_of
+from evo_libra.network.orders.runs import Tier
+from evo_libra.network.orders.tor_racks import systems_of_rack
+from evo_libra.network.orders.ways import Side, Ways, counted_ways
 
 
 @dataclass(frozen=True)
@@ -95,6 +80,14 @@ class Placed:
         return np.asarray(block * self.floor.block.systems.racks + place)
 
 
+def placed_of(order: Order, found: Direct, products: ProductsSpec) -> Placed:
+    """Return a dragonfly or a HyperX in its room."""
+    return Placed(
+        found, order.count, systems_of_rack(order, products), switches_per_rack(order, products),
+        rows_of(room_of(products)),
+    )  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Pairs:
     """The (2, n) switches of a plane that links of a tier join, some together each."""
@@ -147,7 +140,8 @@ def _linked(placed: Placed, pairs: Pairs) -> Ways:
     one, other = placed.switches(between, plane)
     metres = _metres(placed.rows, one, other).ravel()
     switches = (between * placed.found.planes + plane).reshape(2, -1)
-    return _ways(pairs.tier, pairs.together, switches, metres, np.full(metres.shape, pairs.together))
+    links = np.full(metres.shape, pairs.together)
+    return counted_ways(pairs.tier, pairs.together, metres, links, (_side(placed.found, switches, links),))
 
 
 def _to_systems(placed: Placed) -> Ways:
@@ -159,26 +153,15 @@ def _to_systems(placed: Placed) -> Ways:
     each, more = divmod(found.links // (placed.count * found.planes), found.spread)
     links = np.broadcast_to(each + (part < more), metres.shape)
     switches = (switch * found.planes + plane).reshape(1, -1)
-    return _ways("switch", 0, switches, metres.ravel(), links.ravel())
+    return counted_ways("switch", 0, metres.ravel(), links.ravel(), (_side(found, switches, links.ravel()),))
+
+
+def _side(found: Direct, switches: IntArray, links: IntArray) -> Side:
+    """Return the (k, n) switches that (n,) links end at, none of which are alike."""
+    return Side("switches", switches.ravel(), np.ones(found.switches, np.int64), np.tile(links, len(switches)))
 
 
 def _metres(rows: Rows, one: IntArray, other: IntArray) -> IntArray:
     """Return the lengths of cables between (..., 2) rows and columns."""
     apart = np.abs(one - other)
     return sold(rows.metres(apart[..., 0], apart[..., 1]))
-
-
-def _ways(tier: Tier, together: int, switches: IntArray, metres: IntArray, links: IntArray) -> Ways:
-    """Return the links of (n,) numbers and lengths, at (k, n) switches."""
-    total = np.bincount(metres, weights=links).astype(np.int64)
-    lengths = np.flatnonzero(total)
-    wide, place = len(lengths), np.searchsorted(lengths, metres)
-    at = np.bincount((switches * wide + place).ravel(), weights=np.tile(links, len(switches))).astype(np.int64)
-    alike, number = np.unique(np.pad(at, (0, -len(at) % wide)).reshape(-1, wide), axis=0, return_counts=True)
-    ends = ((_counts(lengths, some), times) for some, times in zip(alike, number.tolist(), strict=True))
-    return Ways(tier, together, _counts(lengths, total[lengths]), tuple(ends))
-
-
-def _counts(metres: IntArray, links: IntArray) -> Counts:
-    """Return the lengths that some links have, with their number."""
-    return tuple((length, some) for length, some in zip(metres.tolist(), links.tolist(), strict=True) if some)

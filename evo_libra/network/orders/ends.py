@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from evo_libra.errors import InputError
 from evo_libra.network.orders.cables import Cages, Ends, choices_of
+from evo_libra.network.orders.circuits import OCS_RAILS, circuits_of
 from evo_libra.network.orders.modes import modes_of, nic_of, switch_of
 from evo_libra.network.orders.order import Order
-from evo_libra.network.orders.products import ProductsSpec, SwitchModeSpec, SwitchSpec
+from evo_libra.network.orders.products import ProductsSpec, SwitchModeSpec
 from evo_libra.network.orders.racks import per_rack, rack_kilowatts, room_of
 
 _KILO = 1000.0
@@ -14,20 +15,23 @@ _KILO = 1000.0
 
 def ends_down(order: Order, products: ProductsSpec) -> Ends:
     """Return the ends of a cable from a NIC to a switch."""
-    modes, nic, switch = modes_of(order, products), nic_of(order, products), switch_of(order, products)
+    modes, nic = modes_of(order, products), nic_of(order, products)
     lower = Cages(order.nic or "", nic.cage, modes.nic.per_cage)
-    return _ends(order, switch, modes.down, lower, parted=order.planes > 1)
+    return _ends(order, modes.down, lower, products, parted=order.planes > 1)
 
 
 def ends_between(order: Order, products: ProductsSpec) -> Ends:
     """Return the ends of a cable between two switches."""
-    return _ends(order, switch_of(order, products), modes_of(order, products).up, None, parted=False)
+    return _ends(order, modes_of(order, products).up, None, products, parted=False)
 
 
-def _ends(order: Order, switch: SwitchSpec, mode: SwitchModeSpec, nic: Cages | None, *, parted: bool) -> Ends:
+def _ends(order: Order, mode: SwitchModeSpec, nic: Cages | None, products: ProductsSpec, *, parted: bool) -> Ends:
+    switch = switch_of(order, products)
+    fibres = circuits_of(order, products).fibres if order.family == OCS_RAILS else None
     return Ends(
         Gbps=mode.Gbps, lane_Gbps=mode.lane_Gbps, layer=switch.layer, nic=nic,
         switch=Cages(order.switch or "", switch.cage, mode.per_cage), parted=parted, co_packaged=switch.co_packaged,
+        fibres=fibres,
     )  # fmt: skip
 
 

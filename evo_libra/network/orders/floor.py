@@ -19,9 +19,7 @@ import numpy as np
 
 from evo_libra.arrays import IntArray
 from evo_libra.network.orders.lengths import Rows, sold
-
-Ways = tuple[tuple[int, int], ...]
-"""Lengths of cables, the shortest first, each with its part of the links."""
+from evo_libra.network.orders.ways import Counts
 
 
 @dataclass(frozen=True)
@@ -130,31 +128,10 @@ class Floor:
         return tuple(sorted((+found).items()))
 
 
-@dataclass(frozen=True)
-class Lengths:
-    """The lengths of cables to leaves, from leaves to spines, and from spines to cores; links are spread evenly."""
-
-    leaf: Ways
-    spine: Ways
-    core: Ways
-
-
 @lru_cache(maxsize=65536)
-def lengths_of(floor: Floor) -> Lengths:
-    """Return the lengths of the cables between all racks."""
-    leaves, (spines, cores) = leaf_cells(floor), upper_cells(floor)
-    weights = [np.tile(block.leaves.sizes(), times) for block, _, times in floor.kinds]
-    own, above = floor.spines.sizes(), floor.cores.sizes()
-    return Lengths(
-        leaf=_to_leaves(floor),
-        spine=_ways(floor.rows, leaves, np.concatenate(weights), spines, own),
-        core=_ways(floor.rows, spines, own, cores, above),
-    )
-
-
-def _to_leaves(floor: Floor) -> Ways:
-    """Return the lengths between systems and the leaves of their groups."""
-    row, found = floor.rows.racks, Counter[int]()
+def lengths_to_leaves(floor: Floor) -> Counts:
+    """Return the lengths between systems and the leaves of their groups, over which links are spread evenly."""
+    row, found = floor.rows.racks, Counter[float]()
     for block, _, times in floor.kinds:
         systems, leaves = block.system_places(row), block.leaf_places(row)
         weights = block.systems.sizes(), block.leaves.sizes() // block.groups
@@ -239,7 +216,7 @@ def _cells(places: IntArray, row: int) -> IntArray:
     return np.column_stack(np.divmod(places, row))
 
 
-def _ways(rows: Rows, lower: IntArray, below: IntArray, upper: IntArray, above: IntArray) -> Ways:
+def _ways(rows: Rows, lower: IntArray, below: IntArray, upper: IntArray, above: IntArray) -> Counts:
     """Return the lengths between (k, 2) racks and others, each with the links of all pairs of products in them."""
     down, along = np.abs(lower[:, None, :] - upper[None, :, :]).transpose(2, 0, 1)
     links = np.bincount(sold(rows.metres(down, along)).ravel(), weights=np.outer(below, above).ravel())

@@ -7,47 +7,23 @@ cores are in racks in the middle of the room, or spines with the leaves, where o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
-from evo_libra.network.orders.cables import Choice, Ends, cheapest
-from evo_libra.network.orders.ends import ends_between, ends_down, switch_kilowatts, switches_per_rack
-from evo_libra.network.orders.floor import Block, Floor, Stock, groups_of_block, lengths_of
-from evo_libra.network.orders.lengths import rows_of
-from evo_libra.network.orders.modes import Modes, modes_of
+from evo_libra.network.orders.ends import ends_between, ends_down, switch_kilowatts
+from evo_libra.network.orders.floor import Floor, lengths_to_leaves
+from evo_libra.network.orders.laid import Laid, lay, modules_in_nics, modules_in_switches
+from evo_libra.network.orders.modes import modes_of
 from evo_libra.network.orders.order import Order
-from evo_libra.network.orders.products import ProductsSpec, RoomSpec
+from evo_libra.network.orders.places import floor_of
+from evo_libra.network.orders.products import ProductsSpec
 from evo_libra.network.orders.racks import room_of, system_of
+from evo_libra.network.orders.runs import Modules, Run
 from evo_libra.network.orders.tor_racks import systems_of_rack
 from evo_libra.network.orders.tree import Tree
-
-Tier = Literal["leaf", "spine", "core", "switch", "group", "groups", "line", "column"]
-"""The upper end of a cable; of links between switches of one tier, what they join."""
-
-Place = Literal["NICs", "leaves", "spines", "cores", "switches"]
-"""The place of a module."""
-
-
-@dataclass(frozen=True)
-class Run:
-    """Cables of one kind and length below the switches of a tier: links, and pieces that make them up."""
-
-    tier: Tier
-    cable: str
-    metres: float
-    links: int
-    pieces: int
-
-
-@dataclass(frozen=True)
-class Modules:
-    """Optical modules of one kind at one end of cables below the switches of a tier."""
-
-    tier: Tier
-    place: Place
-    product: str
-    pieces: int
+from evo_libra.network.orders.tree_ways import ways_above, ways_to_circuits
+from evo_libra.network.orders.ways import Counts, Ways
+from evo_libra.network.orders.wiring import groups_of
 
 
 @dataclass(frozen=True)
@@ -81,127 +57,56 @@ def layout_of(order: Order, tree: Tree, products: ProductsSpec) -> Layout:
     held = systems_of_rack(order, products)
     if not tree.tiers:
         return Layout(-(-order.count // held) * system_of(order.system, products).racks)
-    cabling, floor = _Cabling(order, tree, products, modes_of(order, products)), floor_of(order, tree, products)
-    metres, in_rack = lengths_of(floor), ((room_of(products).in_rack_m, 1),)
-    to_leaves = in_rack if floor.block.inside else metres.leaf
-    to_spines = in_rack if floor.together else metres.spine
-    laid = (*cabling.leaf(to_leaves), *cabling.spine(to_spines), *cabling.core(metres.core))
-    runs, modules = tuple(one.run for one in laid), tuple(cabling.modules(laid))
+    floor = floor_of(order, tree, products)
+    leaf = _to_circuits(order, tree, products) if tree.rings else _to_leaves(order, tree, floor, products)
+    above = [
+        (ways, lay(ways, ends_between(order, products), products))
+        for ways in ways_above(floor, tree, groups_of(order, tree, products), room_of(products).in_rack_m)
+    ]
+    modes = modes_of(order, products)
+    modules = (
+        *modules_in_nics(leaf, modes.nic.per_cage), *_modules_in_leaves(leaf, tree.leaves),
+        *(some for ways, laid in above for some in modules_in_switches(ways, laid)),
+    )  # fmt: skip
     return Layout(
         system_racks=floor.system_racks, racks_of_switches=floor.switch_racks(),
-        switch_kW=switch_kilowatts(order, products), runs=runs, modules=modules,
-        nics=order.bought_npus * cabling.modes.nics,
+        switch_kW=switch_kilowatts(order, products),
+        runs=tuple(one.run for laid in (leaf, *(some for _, some in above)) for one in laid), modules=modules,
+        nics=order.bought_npus * modes.nics,
     )  # fmt: skip
 
 
-def floor_of(order: Order, tree: Tree, products: ProductsSpec) -> Floor:
-    """Return the racks of an order with switches."""
-    in_rack = switches_per_rack(order, products)
-    return _floor(order, tree, room_of(products), systems_of_rack(order, products), in_rack)
+def _to_leaves(order: Order, tree: Tree, floor: Floor, products: ProductsSpec) -> list[Laid]:
+    """Return the cables between systems and leaves."""
+    ways: Counts = ((room_of(products).in_rack_m, 1),) if floor.block.inside else lengths_to_leaves(floor)
+    return lay(Ways("leaf", 0, tuple(_shared(tree.links, ways)), ()), ends_down(order, products), products)
 
 
-def _floor(order: Order, tree: Tree, room: RoomSpec, held: int, in_rack: int) -> Floor:
-    """Return the racks of an order; a block of `tor` is a rack."""
-    inside = order.family == "tor" and (tree.tiers > 1 or order.count <= held)
-    group = min(held if inside else tree.leaf_systems, order.count)
-    leaves = tree.leaves // -(-order.count // group)
-    groups = 1
-    if not inside:
-        groups = groups_of_block(group, leaves, held=held, in_rack=in_rack, row=room.racks_per_row)
-    size = min(groups * group, order.count)
-    blocks, rest = divmod(order.count, size)
-
-    def block(systems: int) -> Block:
-        some = -(-systems // group)
-        return Block(Stock(systems, held), some, Stock(some * leaves, in_rack), inside)
-
-    spines, cores = Stock(tree.spines, in_rack), Stock(tree.cores, in_rack)
-    last = block(rest) if rest else None
-    return Floor(rows=rows_of(room), block=block(size), blocks=blocks, last=last, spines=spines, cores=cores)
+def _to_circuits(order: Order, tree: Tree, products: ProductsSpec) -> list[Laid]:
+    """Return the fibres to circuit switches, whose modules reach on to the farthest system behind them."""
+    ways = ways_to_circuits(order, tree, products)
+    return lay(ways, ends_down(order, products), products, beyond=max(metres for metres, _ in ways.links))
 
 
-@dataclass(frozen=True)
-class Laid:
-    """Cables of one kind and length, and what they end in."""
-
-    run: Run
-    choice: Choice
-
-
-@dataclass(frozen=True)
-class _Cabling:
-    """An order whose cables are laid."""
-
-    order: Order
-    tree: Tree
-    products: ProductsSpec
-    modes: Modes
-
-    def leaf(self, ways: _Ways) -> list[Laid]:
-        """Return the cables to leaves."""
-        return self._laid("leaf", ends_down(self.order, self.products), self.tree.links, ways)
-
-    def spine(self, ways: _Ways) -> list[Laid]:
-        """Return the cables to spines."""
-        return self._laid("spine", ends_between(self.order, self.products), self.tree.uplinks, ways)
-
-    def core(self, ways: _Ways) -> list[Laid]:
-        """Return the cables to cores."""
-        return self._laid("core", ends_between(self.order, self.products), self.tree.core_links, ways)
-
-    def _laid(self, tier: Tier, ends: Ends, links: int, ways: _Ways) -> list[Laid]:
-        found = []
-        step = ends.switch.ports if ends.nic is None else 1
-        for metres, some in _shared(links, ways, step):
-            choice = cheapest(ends, metres, self.products)
-            found.append(Laid(Run(tier, choice.name, metres, some, -(-some // choice.links)), choice))
-        return found
-
-    def modules(self, laid: tuple[Laid, ...]) -> Iterator[Modules]:
-        """Yield the modules at each end: links up from a NIC or a switch are alike, those down are of all kinds."""
-        links: Counter[tuple[Tier, str]] = Counter()
-        for one in laid:
-            links[one.run.tier, one.run.cable] += one.run.links
-        choices = {(one.run.tier, one.run.cable): one.choice for one in laid}
-        for (tier, cable), some in links.items():
-            choice = choices[tier, cable]
-            (lower, alike), (upper, switches) = self._ends(tier)
-            if choice.lower is not None:
-                yield Modules(tier, lower, choice.lower.module, modules_alike(some, alike, choice.lower.links))
-            if choice.upper is not None:
-                yield Modules(tier, upper, choice.upper.module, modules_spread(some, switches, choice.upper.links))
-
-    def _ends(self, tier: Tier) -> tuple[tuple[Place, int], tuple[Place, int]]:
-        """Return the places below a tier with the links up that are alike, and in it with the switches there."""
-        tree = self.tree
-        if tier == "leaf":
-            return ("NICs", self.modes.nic.per_cage), ("leaves", tree.leaves)
-        if tier == "spine":
-            return ("leaves", tree.up), ("spines", tree.spines)
-        return ("spines", tree.core_links // tree.spines), ("cores", tree.cores)
-
-
-def _shared(links: int, ways: _Ways, step: int) -> Iterator[tuple[float, int]]:
-    """Yield the links of each length, in proportion to the ways; all but the last are a multiple of a step."""
+def _shared(links: int, ways: Counts) -> Iterator[tuple[float, int]]:
+    """Yield the links of each length, in proportion to the ways."""
     whole, before, given = sum(some for _, some in ways), 0, 0
     for metres, some in ways:
         before += some
-        until = links if before == whole else links * before // whole // step * step
+        until = links * before // whole
         if until > given:
             yield metres, until - given
         given = until
 
 
-def modules_alike(links: int, alike: int, served: int) -> int:
-    """Return the modules, each for some links, of cages whose links are alike."""
-    return links // alike * -(-alike // served) + -(-(links % alike) // served)
-
-
-def modules_spread(links: int, switches: int, served: int) -> int:
-    """Return the modules, each for some links, of switches over which links are spread evenly."""
-    each, rest = divmod(links, switches)
-    return (switches - rest) * -(-each // served) + rest * -(-(each + 1) // served)
-
-
-_Ways = Sequence[tuple[float, int]]
-"""Lengths of cables, the shortest first, each with its part of the links."""
+def _modules_in_leaves(laid: list[Laid], leaves: int) -> Iterator[Modules]:
+    """Yield the modules of leaves towards NPUs, over which links of each kind are spread evenly."""
+    links: Counter[str] = Counter()
+    for one in laid:
+        links[one.run.cable] += one.run.links
+    plugs = {one.run.cable: one.choice.upper for one in laid}
+    for cable, some in links.items():
+        plug, (each, rest) = plugs[cable], divmod(some, leaves)
+        if plug is not None:
+            pieces = (leaves - rest) * -(-each // plug.links) + rest * -(-(each + 1) // plug.links)
+            yield Modules("leaf", "leaves", plug.module, pieces)

@@ -16,7 +16,7 @@ Section = Literal[
     "systems", "network", "management", "storage", "spares", "racks", "cooling", "licences", "support", "installation"
 ]
 
-Group = Literal["systems", "nics", "switches", "cables", "modules", "rack"]
+Group = Literal["systems", "nics", "switches", "cables", "modules", "ocs", "rack"]
 """A group of products of a catalogue."""
 
 _CENTS = 100
@@ -88,7 +88,7 @@ def offer_of(group: Group, name: str, products: ProductsSpec) -> Offer:
     """Return what a product of a group costs; the rack is that of the room."""
     group_of: dict[Group, Mapping[str, ProductSpec]] = {
         "systems": products.systems, "nics": products.nics, "switches": products.switches, "cables": products.cables,
-        "modules": products.modules,
+        "modules": products.modules, "ocs": products.ocs,
     }  # fmt: skip
     product = room_of(products).rack if group == "rack" else group_of[group][name]
     source = product.sources.get("price_usd") or f"{product.source}, {product.year}"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from evo_libra.errors import InputError, unknown
+from evo_libra.network.orders.circuits import OCS_RAILS, circuits_of
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import NicModeSpec, NicSpec, ProductsSpec, SwitchModeSpec, SwitchSpec
 
@@ -28,6 +29,8 @@ class Modes:
 
 def switch_of(order: Order, products: ProductsSpec) -> SwitchSpec:
     """Return the switch of an order; an InputError where there is none of that name."""
+    if order.family == OCS_RAILS:
+        return circuits_of(order, products).switch
     if order.switch not in products.switches:
         raise InputError(unknown("switch", order.switch, products.switches))
     return products.switches[order.switch]
@@ -42,8 +45,11 @@ def nic_of(order: Order, products: ProductsSpec) -> NicSpec:
 
 def modes_of(order: Order, products: ProductsSpec) -> Modes:
     """Return the modes of an order with a network; an InputError where NIC or switch have no such mode."""
+    nic_of(order, products)
     wanted = _Wanted(order.nic or "", order.ports, order.Gbps, order.switch or "", order.uplink_Gbps)
-    nic_of(order, products), switch_of(order, products)
+    if order.family == OCS_RAILS:
+        return _modes_at(wanted, switch_of(order, products), products)
+    switch_of(order, products)
     return _modes(wanted, products)
 
 
@@ -60,7 +66,10 @@ class _Wanted:
 
 @lru_cache(maxsize=4096)
 def _modes(wanted: _Wanted, products: ProductsSpec) -> Modes:
-    switch = products.switches[wanted.switch]
+    return _modes_at(wanted, products.switches[wanted.switch], products)
+
+
+def _modes_at(wanted: _Wanted, switch: SwitchSpec, products: ProductsSpec) -> Modes:
     nic, down = _joined(wanted, products.nics[wanted.nic], switch)
     return Modes(nic, wanted.ports // nic.ports, down, _up(wanted, switch, down))
 

@@ -4,7 +4,7 @@
 and system come first, with the NPUs of one where it has several sizes, and with those in use where others are spare.
 Then come the ports of an NPU, with the NIC where the system takes several that have them; the planes where there are
 several; and the switch, the family, the ratio of leaves, and what of the rest is not the default. A dragonfly has the
-ratio of its groups as ``pods``.
+ratio of its groups as ``pods``. Optical rails have no ratios: ``16 hgx-h100 / 1 x 400G / polatis-192 ocs rails``.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from fractions import Fraction
 from typing import NamedTuple, cast
 
 from evo_libra.errors import InputError, printable, shortened, unknown
+from evo_libra.network.orders.circuits import OCS_RAILS
 from evo_libra.network.orders.order import Family, Order
 from evo_libra.network.orders.products import ProductsSpec, SystemSpec
 
@@ -26,6 +27,7 @@ FAMILY_NAMES: dict[Family, str] = {
     "fat-tree": "fat tree",
     "dragonfly": "dragonfly",
     "hyperx": "hyperx",
+    "ocs-rails": "ocs rails",
 }
 """Families that have switches, as the notation writes them."""
 
@@ -199,16 +201,18 @@ def _offers(nics: Iterable[str], products: ProductsSpec) -> list[str]:
 def _fabric(order: Order, switch: str) -> str:
     pods = f" pods {ratio_text(order.pod_ratio)}" if order.pod_ratio != 1 else ""
     uplinks = f" uplinks {rate_text(order.uplink_Gbps)}" if order.uplink_Gbps is not None else ""
-    return f"{switch} {FAMILY_NAMES[order.family]} {ratio_text(order.leaf_ratio)}{pods}{uplinks}"
+    leaves = "" if order.family == OCS_RAILS and order.leaf_ratio == 1 else f" {ratio_text(order.leaf_ratio)}"
+    return f"{switch} {FAMILY_NAMES[order.family]}{leaves}{pods}{uplinks}"
 
 
 def _read_fabric(text: str, products: ProductsSpec) -> _Fabric:
     match = _matched(_FABRIC, text, "a switch with a family", "sn5600 rail-optimised 1:1")
-    if match[1] not in products.switches:
-        raise InputError(unknown("switch", match[1], products.switches))
     family = match[2].replace(" ", "-")
     if family not in FAMILY_NAMES:
         raise InputError(unknown("family", match[2], FAMILY_NAMES.values()))
+    kind, switches = ("optical circuit switch", products.ocs) if family == OCS_RAILS else ("switch", products.switches)
+    if match[1] not in switches:
+        raise InputError(unknown(kind, match[1], switches))
     uplinks = _read_rate(match[5], match[6]) if match[5] else None
     leaf, pod = (_read_ratio(ratio or "1:1") for ratio in (match[3], match[4]))
     return _Fabric(match[1], cast("Family", family), leaf, pod, uplinks)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-Family = Literal["none", "rail-only", "rail-optimised", "tor", "fat-tree", "dragonfly", "hyperx", "slice"]
+Family = Literal["none", "rail-only", "rail-optimised", "tor", "fat-tree", "dragonfly", "hyperx", "ocs-rails", "slice"]
 """Ways in which switches join systems.
 
 none : one system alone.
@@ -15,6 +15,7 @@ tor : leaves in the rack of their systems, which spines join.
 fat-tree : filled leaves of whole systems, which spines join.
 dragonfly : groups of switches, each linked to all others of its group; links between groups join these.
 hyperx : a grid of switches, each linked to all others of its line and of its column.
+ocs-rails : optical circuit switches, which are set to rings of the NPUs that have one place in each system.
 slice : rented slices, which the network of the data centre joins where there are several.
 """
 

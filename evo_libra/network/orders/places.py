@@ -7,14 +7,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
-from evo_libra.network.orders.direct_layout import placed_of
-from evo_libra.network.orders.direct_ways import Placed
-from evo_libra.network.orders.floor import Floor, leaf_cells, system_cells, upper_cells
-from evo_libra.network.orders.layout import Run, Tier, floor_of
+from evo_libra.network.orders.direct_ways import Placed, placed_of
+from evo_libra.network.orders.ends import switches_per_rack
+from evo_libra.network.orders.floor import (
+    Block,
+    Floor,
+    Stock,
+    groups_of_block,
+    leaf_cells,
+    system_cells,
+    upper_cells,
+)
 from evo_libra.network.orders.lengths import Rows, rows_of, sold
 from evo_libra.network.orders.order import Order
-from evo_libra.network.orders.products import ProductsSpec
+from evo_libra.network.orders.products import ProductsSpec, RoomSpec
 from evo_libra.network.orders.racks import room_of, system_of
+from evo_libra.network.orders.runs import Run, Tier
 from evo_libra.network.orders.topology import Topology
 from evo_libra.network.orders.tor_racks import systems_of_rack
 from evo_libra.network.orders.tree import Tree
@@ -44,12 +52,15 @@ class Places:
         """Return (n,) the way between the racks that each link joins."""
         below, above = KINDS[wires.tier]
         racks = self.systems if below == "system" else self.switches[below]
-        lower, upper = self.cells[racks[wires.lower]], self.cells[self.switches[above][wires.upper]]
-        down, along = np.abs(lower - upper).T
+        return self.between(racks[wires.lower], self.switches[above][wires.upper])
+
+    def between(self, racks: IntArray, others: IntArray) -> FloatArray:
+        """Return (n,) the way from each rack to the other one."""
+        down, along = np.abs(self.cells[racks] - self.cells[others]).T
         return self.rows.metres(down, along)
 
     def short(self, wires: Wires, runs: tuple[Run, ...]) -> IntArray:
-        """Return the links whose cable of the bill is shorter than the way, as bills spread links evenly over racks."""
+        """Return the links whose cable of the bill is shorter than the way, as bills spread those to leaves evenly."""
         if wires.tier in self.together:
             return np.empty(0, dtype=np.int64)
         metres = self.metres(wires)
@@ -68,7 +79,33 @@ def places_of(order: Order, tree: Topology, products: ProductsSpec) -> Places:
         racks = np.arange(-(-order.count // held) * filled)
         return Places(rows, np.column_stack(np.divmod(racks, rows.racks)), len(racks), systems, {})
     floor = floor_of(order, tree, products)
-    return _placed(floor, order, tree, groups_of(order, tree, products))
+    return tree_places(floor, tree, groups_of(order, tree, products))
+
+
+def floor_of(order: Order, tree: Tree, products: ProductsSpec) -> Floor:
+    """Return the racks of an order with switches."""
+    in_rack = switches_per_rack(order, products)
+    return _floor(order, tree, room_of(products), systems_of_rack(order, products), in_rack)
+
+
+def _floor(order: Order, tree: Tree, room: RoomSpec, held: int, in_rack: int) -> Floor:
+    """Return the racks of an order; a block of `tor` is a rack."""
+    inside = order.family == "tor" and (tree.tiers > 1 or order.count <= held)
+    group = min(held if inside else tree.leaf_systems, order.count)
+    leaves = tree.leaves // -(-order.count // group)
+    groups = 1
+    if not inside:
+        groups = groups_of_block(group, leaves, held=held, in_rack=in_rack, row=room.racks_per_row)
+    size = min(groups * group, order.count)
+    blocks, rest = divmod(order.count, size)
+
+    def block(systems: int) -> Block:
+        some = -(-systems // group)
+        return Block(Stock(systems, held), some, Stock(some * leaves, in_rack), inside)
+
+    spines, cores = Stock(tree.spines, in_rack), Stock(tree.cores, in_rack)
+    last = block(rest) if rest else None
+    return Floor(rows=rows_of(room), block=block(size), blocks=blocks, last=last, spines=spines, cores=cores)
 
 
 def _standing(placed: Placed) -> Places:
@@ -82,7 +119,8 @@ def _standing(placed: Placed) -> Places:
     )  # fmt: skip
 
 
-def _placed(floor: Floor, order: Order, tree: Tree, groups: Groups) -> Places:
+def tree_places(floor: Floor, tree: Tree, groups: Groups) -> Places:
+    """Return the places of the systems of a tree, and of its switches in the order of their planes and pods."""
     spines, cores = upper_cells(floor)
     leaves = leaf_cells(floor)[:0] if floor.block.inside else leaf_cells(floor)
     own = spines[:0] if floor.together else spines
@@ -90,11 +128,12 @@ def _placed(floor: Floor, order: Order, tree: Tree, groups: Groups) -> Places:
     first = floor.system_racks
     above, top = first + (0 if floor.together else len(leaves)), first + len(leaves) + len(own)
     switches: dict[Tier, IntArray] = {
-        "leaf": _racks_of_leaves(floor, tree, groups), "spine": above + np.arange(tree.spines) // floor.spines.per_rack,
+        "circuit" if tree.rings else "leaf": _racks_of_leaves(floor, tree, groups),
+        "spine": above + np.arange(tree.spines) // floor.spines.per_rack,
         "core": top + np.arange(tree.cores) // floor.cores.per_rack,
     }  # fmt: skip
     stock = floor.block.systems
-    block, within = np.divmod(np.arange(order.count), stock.pieces)
+    block, within = np.divmod(np.arange(sum(one.systems.pieces * times for one, _, times in floor.kinds)), stock.pieces)
     systems = block * stock.racks + within // stock.per_rack
     together: tuple[Tier, ...] = ("leaf",) if floor.block.inside else ("spine",) if floor.together else ()
     return Places(floor.rows, cells - cells.min(axis=0), first, systems, switches, together=together)

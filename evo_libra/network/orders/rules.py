@@ -10,8 +10,10 @@ from functools import cached_property
 from typing import Literal
 
 from evo_libra.errors import InputError
+from evo_libra.network.orders.circuits import OCS_RAILS
 from evo_libra.network.orders.layout import Layout
 from evo_libra.network.orders.lines import Group, Line, offer_of, offer_of_rule, usd_of
+from evo_libra.network.orders.modes import switch_of
 from evo_libra.network.orders.nic_lines import exchange_line
 from evo_libra.network.orders.nic_options import added_kilowatts
 from evo_libra.network.orders.order import Order
@@ -90,6 +92,8 @@ class Counted:
 
     def _line(self, name: str, rule: RuleSpec, product: str, units: float) -> Line:
         group = _GROUPS.get(rule.per)
+        if group == "switches" and self.order.family == OCS_RAILS:
+            group = "ocs"
         offer = offer_of_rule(name, self.products)
         if rule.usd is None and group is not None:
             offer = offer_of(group, product, self.products)
@@ -161,9 +165,9 @@ class Counted:
         found = 0.0
         if system.cooling == "liquid" and "cooling" not in system.includes:
             found += order.count * (_known(order.system, "kW", system.kW, "its cooling") + self._added)
-        if order.switch is not None and self.products.switches[order.switch].cooling == "liquid":
-            switch = self.products.switches[order.switch]
-            found += self.tree.switches * _known(order.switch, "power_W", switch.power_W, "its cooling") / _KILO
+        switch = switch_of(order, self.products) if order.switch is not None else None
+        if switch is not None and switch.cooling == "liquid":
+            found += self.tree.switches * _known(order.switch or "", "power_W", switch.power_W, "its cooling") / _KILO
         return found
 
 

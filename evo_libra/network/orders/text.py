@@ -1,9 +1,10 @@
-"""Recognition of the text of an order, without reading it."""
+"""Texts of orders that need no catalogue: recognition of an order, its options, and reasons that are said once."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 
 _ORDER = re.compile(r"\d+ +[A-Za-z]", re.ASCII)
 
@@ -35,3 +36,16 @@ def is_order(text: str) -> bool:
     (True, False)
     """
     return _ORDER.match(text) is not None
+
+
+def said_once(reasons: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Yield each sentence once, after the names that it does not begin with.
+
+    >>> list(said_once([("a", "b has no price"), ("b", "b has no price"), ("c", "c is rented")]))
+    ['a: b has no price', 'c is rented']
+    """
+    names = defaultdict[str, list[str]](list)
+    for name, sentence in reasons:
+        names[sentence] += [] if sentence.startswith(f"{name} ") else [name]
+    for sentence, some in names.items():
+        yield ": ".join(filter(None, (", ".join(some), sentence)))

@@ -7,6 +7,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 from evo_libra.errors import InputError
+from evo_libra.network.orders.circuits import OCS_RAILS
+from evo_libra.network.orders.modes import modes_of
 from evo_libra.network.orders.order import Family, Order
 from evo_libra.network.orders.ports import Ports, ports_of
 from evo_libra.network.orders.products import ProductsSpec
@@ -28,6 +30,8 @@ class Tree:
     leaf_systems, pod_systems : systems whose NPUs of one rail are under one leaf, and in one pod; at least 1.
     leaf_share, pod_share : what an NPU has of its bandwidth beyond its leaf, and beyond its pod, at most 1.
     uneven : whether leaves or pods hold different numbers of systems.
+    rings : those that a circuit switch holds, of one port of the NPUs that have one place in each system; 0 of others.
+        Circuit switches are leaves without spines.
     """
 
     tiers: int
@@ -45,10 +49,13 @@ class Tree:
     leaf_share: float
     pod_share: float
     uneven: bool = False
+    rings: int = 0
 
     @property
     def stages(self) -> tuple[tuple[str, int], ...]:
         """The switches of each tier that there is, by its name."""
+        if self.rings:
+            return (("optical circuit switches", self.leaves),)
         tiers = (("leaf", self.leaves), ("spine", self.spines), ("core", self.cores))
         return tuple((f"{tier} switches", pieces) for tier, pieces in tiers if pieces)
 
@@ -76,6 +83,8 @@ def tree_of(order: Order, products: ProductsSpec) -> Tree:
     """
     if order.family in ("none", "slice"):
         return _no_network(order.count)
+    if order.family == OCS_RAILS:
+        return _circuits(order, products)
     leaf, pod = ports_of(order, products)
     return _tree(
         _Needs(
@@ -217,6 +226,21 @@ def _upper(needs: _Needs, group: _Group, groups: int, up: int) -> _Upper:
 def _dividing(links: int, ports: int, up: int) -> int:
     """Return the fewest switches of some ports that take the links, where each leaf has equally many links to each."""
     return next(spines for spines in range(-(-links // ports), up + 1) if up % spines == 0)
+
+
+def _circuits(order: Order, products: ProductsSpec) -> Tree:
+    """Return circuit switches, each with whole rings: an NPU has one for each of its ports."""
+    ports = modes_of(order, products).down.ports
+    if order.count > ports:
+        many = f"{order.count:,} NPUs, one of each {order.system}"
+        raise InputError(f"{order.switch} has ports for a ring of {ports:,} NPUs, and a rail has {many}")
+    links = order.npus * order.ports
+    rings = min(ports // order.count, links)
+    return Tree(
+        tiers=1, down=rings * order.count, up=0, leaves=-(-links // rings), spines=0, cores=0, pods=1,
+        links=order.count * links, uplinks=0, core_links=0, leaf_systems=order.count, pod_systems=order.count,
+        leaf_share=1.0, pod_share=1.0, rings=rings,
+    )  # fmt: skip
 
 
 def _no_network(count: int) -> Tree:

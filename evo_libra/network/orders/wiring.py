@@ -12,10 +12,10 @@ from typing import Literal
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
-from evo_libra.network.orders.layout import Run, Tier
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import ProductsSpec
 from evo_libra.network.orders.racks import system_of
+from evo_libra.network.orders.runs import Run, Tier
 from evo_libra.network.orders.tor_racks import systems_of_rack
 from evo_libra.network.orders.tree import Tree
 
@@ -41,11 +41,21 @@ class Wires:
 
 
 KINDS: dict[Tier, tuple[Tier | Literal["system"], Tier]] = {
+    "circuit": ("system", "circuit"),
     "leaf": ("system", "leaf"), "spine": ("leaf", "spine"), "core": ("spine", "core"), "switch": ("system", "switch"),
     "group": ("switch", "switch"), "groups": ("switch", "switch"), "line": ("switch", "switch"),
     "column": ("switch", "switch"),
 }  # fmt: skip
 """Kinds of devices at the lower and the upper end of links of each tier."""
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Networks that nothing joins, and in each of them the systems that share leaves, with the number of these."""
+
+    trees: int
+    systems: int
+    leaves: int
 
 
 @dataclass(frozen=True)
@@ -90,13 +100,17 @@ class _Trees:
         """Leaves of a group in a tree."""
         return self.tree.leaves // self.count // -(-self.order.count // self.systems)
 
+    @property
+    def groups(self) -> Groups:
+        return Groups(trees=self.count, systems=self.systems, leaves=self.leaves)
+
 
 def wires_of(order: Order, tree: Tree, products: ProductsSpec) -> tuple[Wires, ...]:
     """Return the links of each tier, the lowest first; none of an order without switches."""
     if not tree.tiers:
         return ()
     trees = _trees(order, tree, products)
-    leaf = _leaf(trees)
+    leaf = _circuit(order, tree) if tree.rings else _leaf(trees)
     if tree.tiers == 1:
         return (leaf,)
     spine = _spine(trees, first=_used(leaf))
@@ -108,21 +122,11 @@ def _trees(order: Order, tree: Tree, products: ProductsSpec) -> _Trees:
     return _Trees(order, tree, system_of(order.system, products).rails, min(rack, order.count))
 
 
-@dataclass(frozen=True)
-class Groups:
-    """Networks that nothing joins, and in each of them the systems that share leaves, with the number of these."""
-
-    trees: int
-    systems: int
-    leaves: int
-
-
 def groups_of(order: Order, tree: Tree, products: ProductsSpec) -> Groups:
     """Return the groups of an order with switches; planes and rails that share switches are one network."""
     if tree.tiers == 1:
         return Groups(trees=1, systems=order.count, leaves=tree.leaves)
-    trees = _trees(order, tree, products)
-    return Groups(trees=trees.count, systems=trees.systems, leaves=trees.leaves)
+    return _trees(order, tree, products).groups
 
 
 def runs_of(wires: Wires, runs: tuple[Run, ...], metres: FloatArray) -> IntArray:
@@ -136,6 +140,12 @@ def runs_of(wires: Wires, runs: tuple[Run, ...], metres: FloatArray) -> IntArray
     found = np.empty(len(wires), dtype=np.int64)
     found[np.argsort(metres, kind="stable")] = np.repeat(mine, [runs[at].links for at in mine])
     return found
+
+
+def _circuit(order: Order, tree: Tree) -> Wires:
+    """Return the links to circuit switches: a port of NPUs of one place is a ring, which one switch has whole."""
+    system, ring = np.indices((order.count, order.npus * order.ports)).reshape(2, -1)
+    return _wires("circuit", system, ring, ring // tree.rings)
 
 
 def _leaf(trees: _Trees) -> Wires:
@@ -156,22 +166,53 @@ def _leaf(trees: _Trees) -> Wires:
 
 def _spine(trees: _Trees, first: int) -> Wires:
     """Return the links of leaves to the spines of their pod; first: the first port of a leaf that leads up."""
-    tree = trees.tree
-    leaf, up = np.indices((tree.leaves, tree.up)).reshape(2, -1)
-    number, mine = np.divmod(leaf, tree.leaves // trees.count)
-    spines = tree.spines // trees.count
-    pod = mine // trees.leaves * trees.systems // tree.pod_systems
-    wide = np.where(pod < tree.pods - 1, tree.up, spines - (tree.pods - 1) * tree.up)
-    return _wires("spine", leaf, first + up, number * spines + pod * tree.up + up % wide)
+    leaf, up = np.indices((trees.tree.leaves, trees.tree.up)).reshape(2, -1)
+    pods = pods_of(trees.tree, trees.groups)
+    pod = pods.leaf[leaf]
+    return _wires("spine", leaf, first + up, pods.first[pod] + up % pods.spines[pod])
 
 
 def _core(trees: _Trees, first: int) -> Wires:
-    tree = trees.tree
-    spine, up = np.indices((tree.spines, tree.core_links // tree.spines)).reshape(2, -1)
-    number, mine = np.divmod(spine, tree.spines // trees.count)
-    cores = tree.cores // trees.count
-    turn = mine * (tree.core_links // tree.spines) + up
-    return _wires("core", spine, first + up, number * cores + turn % cores)
+    spine, core = core_ends(trees.tree, trees.groups)
+    each = trees.tree.core_links // trees.tree.spines
+    return _wires("core", spine, first + np.arange(len(spine)) % each, core)
+
+
+@dataclass(frozen=True)
+class Pods:
+    """The pods of all trees, one tree after the other; a tree without cores is one pod.
+
+    Attributes
+    ----------
+    leaf, spine : (n,) the pod of each leaf and of each spine.
+    first, spines : (p,) the first spine of each pod, and how many it has.
+    each : (p,) links of each of its leaves to each of its spines.
+    """
+
+    leaf: IntArray
+    spine: IntArray
+    first: IntArray
+    spines: IntArray
+    each: IntArray
+
+
+def pods_of(tree: Tree, groups: Groups) -> Pods:
+    """Return the pods of an order with spines; all but the last have as many spines as a leaf has uplinks."""
+    number, mine = np.divmod(np.arange(tree.leaves), tree.leaves // groups.trees)
+    leaf = number * tree.pods + mine // groups.leaves * groups.systems // tree.pod_systems
+    spines, full = tree.spines // groups.trees, (tree.pods - 1) * tree.up
+    number, pod = np.divmod(np.arange(groups.trees * tree.pods), tree.pods)
+    wide = np.where(pod < tree.pods - 1, tree.up, spines - full)
+    spine = np.repeat(np.arange(len(wide)), wide)
+    return Pods(leaf, spine, number * spines + pod * tree.up, wide, tree.up // wide)
+
+
+def core_ends(tree: Tree, groups: Groups) -> tuple[IntArray, IntArray]:
+    """Return (n,) the spine and the core of each link; the links of a tree are dealt out to its cores in turn."""
+    each, cores = tree.core_links // tree.spines, tree.cores // groups.trees
+    spine = np.repeat(np.arange(tree.spines), each)
+    number, turn = np.divmod(np.arange(len(spine)), tree.core_links // groups.trees)
+    return spine, number * cores + turn % cores
 
 
 def _wires(tier: Tier, lower: IntArray, lower_port: IntArray, upper: IntArray) -> Wires:

@@ -29,7 +29,7 @@ from evo_libra.explain.order_sketch import SLOTS, Box
 
 # Okabe and Ito's colours, as of pictures of designs.
 SYSTEM, LINE = "#0072B2", "#8a8f98"
-SWITCHES = {"leaf": "#E69F00", "spine": "#D55E00", "core": "#CC79A7", "switch": "#E69F00"}
+SWITCHES = {"leaf": "#E69F00", "spine": "#D55E00", "core": "#CC79A7", "switch": "#E69F00", "circuit": "#009E73"}
 _WIDTH, _MARGIN, _TEXTS, _RIGHT = 1120.0, 32.0, 250.0, 360.0
 _TITLE, _ROW, _BETWEEN, _TOTALS = 84.0, 62.0, 96.0, 84.0
 _GAP, _SHIFT, _SHADOWS = 8.0, 5.0, 3

@@ -39,9 +39,13 @@ class AcceleratorLoader:
 
         An `InputError` says that there is none of a name, that figures are wrong, or that two have one name.
         """
-        given = self.spec.npu
         if self.file.orders is not None:
             return self.file.orders.npus
+        return tuple(self.file.instead.get(npu.name, npu) for npu in self._given())
+
+    def _given(self) -> tuple[Accelerator, ...]:
+        """Return the accelerators that the file names."""
+        given = self.spec.npu
         if given is None:
             return ()
         if not isinstance(given, tuple):

@@ -50,6 +50,8 @@ from evo_libra.workload.layers.iteration_time import Merging
 from evo_libra.workload.parallelism import HOLDS_TENSOR
 
 if TYPE_CHECKING:
+    from evo_libra.network.catalog.accelerator import Accelerator
+    from evo_libra.problem.bands import BandSource
     from evo_libra.problem.file.orders import OrderLoader
     from evo_libra.problem.time_models.loops import WeightedLoop
 
@@ -68,7 +70,7 @@ def problem_of(source: Source, folder: Path, *, open_box: bool = False) -> Probl
     InputError : with all mistakes of the file, including those of later stages that do not depend on others.
     """
     try:
-        return _Loader(_file_of(source, folder), open_box=open_box).load()
+        return _Loader(_file_of(source, folder, {}), open_box=open_box).load()
     except ConflictError:
         raise
     except InputError as error:
@@ -77,13 +79,18 @@ def problem_of(source: Source, folder: Path, *, open_box: bool = False) -> Probl
         raise _with_all_mistakes(error, source, folder, open_box=open_box) from None
 
 
-def _file_of(source: Source, folder: Path) -> ProblemFile:
+def _with_accelerators(source: Source, folder: Path, instead: Mapping[str, Accelerator]) -> Problem:
+    """Return the problem of a file with some accelerators in place of those of the same name."""
+    return _Loader(_file_of(source, folder, instead), open_box=False).load()
+
+
+def _file_of(source: Source, folder: Path, instead: Mapping[str, Accelerator]) -> ProblemFile:
     """Return the file of some data, of either question."""
     if not asks_for_order(source.data):
-        return ProblemFile.of(source, folder)
+        return replace(ProblemFile.of(source, folder), instead=instead)
     from evo_libra.problem.file.orders import order_file  # noqa: PLC0415 - files of designs do not need it
 
-    return order_file(source, folder)
+    return order_file(source, folder, instead)
 
 
 def _with_all_mistakes(first: InputError, source: Source, folder: Path, *, open_box: bool) -> InputError:
@@ -163,7 +170,7 @@ class _Loader:
             constraints=constraints, settings=orders.settings(),
             spec=self._identity(catalog) | orders.identity(), grown=None, optimal=False,
             sources=FigureSources(tco=tco, training=training, npu=npu, system=system, scenarios=scenarios),
-            notes=(*self._notes(catalog), *orders.notes()), book=book,
+            notes=(*self._notes(catalog), *orders.notes()), band_sources=self._band_sources(), book=book,
         )  # fmt: skip
 
     def load_design(self) -> Problem:
@@ -201,7 +208,7 @@ class _Loader:
                 scenarios=UncertaintyLoader(self.file, asked).scenarios(kits, npu, time.loops, system),
                 faults=FaultsLoader(self.file, asked).faults(kits),
             ),
-            notes=self._notes(catalog),
+            notes=self._notes(catalog), band_sources=self._band_sources(),
         )  # fmt: skip
 
     def _notes(self, catalog: Catalog) -> tuple[Quirk, ...]:
@@ -211,12 +218,26 @@ class _Loader:
             return ignored
         from evo_libra.problem.file.kernel_defaults import default_kernels  # noqa: PLC0415 - of whole models alone
 
-        orders = self.file.orders
-        defaults = default_kernels(
-            self.workloads.accelerators.npus if orders is None else orders.chips, self.spec.workloads
-        )
         files = (Quirk("model-file", note) for note in self.workloads.training.notes())
-        return (*files, *ignored, *defaults)
+        return (*files, *ignored, *default_kernels(self._chips(), self.spec.workloads))
+
+    def _band_sources(self) -> tuple[BandSource, ...]:
+        """Return the reasons for which figures may be off; the files of the ends of a band have none of their own."""
+        if not self.workloads.accelerators.trains or self.file.instead:
+            return ()
+        from evo_libra.problem.file.kernel_defaults import (  # noqa: PLC0415 - of whole models alone
+            KernelBands,
+            assumed_kernels,
+        )
+
+        kinds = assumed_kernels(self._chips(), self.spec.workloads)
+        npus = {npu.name: npu for npu in self._chips() if npu.name in kinds}
+        source, folder = self.file.source, self.file.folder
+        return (KernelBands(source, folder, npus, kinds=kinds, load=_with_accelerators),) if kinds else ()
+
+    def _chips(self) -> tuple[Accelerator, ...]:
+        """Return the accelerators under their own names, which pools of systems do not have."""
+        return self.workloads.accelerators.npus if self.file.orders is None else self.file.orders.chips
 
     def system(self, loops: Sequence[WeightedLoop] = (), kits: Sequence[Kit] = ()) -> SystemBill:
         """Return the bill of everything besides network and accelerators; see `SystemLoader.bill`."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 import math
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,6 +18,7 @@ from evo_libra.problem.file.spec import ProblemSpec, WorkloadSpec
 from evo_libra.workload.layers.generators import DlrmSpec, MoeSpec, TableSpec, TransformerSpec
 
 if TYPE_CHECKING:
+    from evo_libra.network.catalog.accelerator import Accelerator
     from evo_libra.problem.file.orders import OrderLoader
 
 T = TypeVar("T")
@@ -33,13 +34,15 @@ _ROUNDS = 3
 class ProblemFile:
     """A problem file by its schema; its source knows the place of every key, and paths are relative to its folder.
 
-    `orders` reads the products of a file that asks for an order; it is None where the file asks for a design.
+    `orders` reads the products of a file that asks for an order; it is None where the file asks for a design. `instead`
+    has accelerators in place of those of the same name.
     """
 
     source: Source
     folder: Path
     spec: ProblemSpec
     orders: OrderLoader | None = None
+    instead: Mapping[str, Accelerator] = field(default_factory=dict)
 
     @staticmethod
     def of(source: Source, folder: Path) -> ProblemFile:

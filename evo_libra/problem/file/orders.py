@@ -34,10 +34,13 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"[A-Za-z][\w.-]*")
 
 
-def order_file(source: Source, folder: Path) -> ProblemFile:
-    """Return the file of data that ask for an order; an `InputError` says that they do not follow the schema."""
+def order_file(source: Source, folder: Path, instead: Mapping[str, Accelerator]) -> ProblemFile:
+    """Return the file of data that ask for an order; an `InputError` says that they do not follow the schema.
+
+    `instead` has accelerators in place of those of the same name.
+    """
     spec = validate(OrderSpec, source)
-    file = ProblemFile(source, folder, spec.as_design())
+    file = ProblemFile(source, folder, spec.as_design(), instead=instead)
     return replace(file, orders=OrderLoader(file, spec))
 
 
@@ -114,8 +117,11 @@ class OrderLoader:
     @cached_property
     def npus(self) -> tuple[Accelerator, ...]:
         """The accelerator of each pool of systems, under the name of the pool."""
-        systems = self.book.products.systems
-        return tuple(replace(accelerator(systems[pool[0]].npu), name=name_of(pool)) for pool in self.book.pools)
+        return tuple(replace(self._chip(pool[0]), name=name_of(pool)) for pool in self.book.pools)
+
+    def _chip(self, system: str) -> Accelerator:
+        name = self.book.products.systems[system].npu
+        return self.file.instead.get(name) or accelerator(name)
 
     def domain_of(self, npu: Accelerator) -> int:
         """Return the NPUs in use of a system, which its scale-up network joins, of a pool by its name."""
@@ -123,9 +129,8 @@ class OrderLoader:
 
     @property
     def chips(self) -> tuple[Accelerator, ...]:
-        """The accelerators of all systems of the orders, as the catalogue has them."""
-        systems = dict.fromkeys(system for system, *_ in self.book.pools)
-        return tuple(accelerator(self.book.products.systems[name].npu) for name in systems)
+        """The accelerators of all systems of the orders, under their own names."""
+        return tuple(map(self._chip, dict.fromkeys(system for system, *_ in self.book.pools)))
 
     @cached_property
     def counts(self) -> tuple[int, ...]:

@@ -132,7 +132,7 @@ def kernel_mistakes(npu: Accelerator, serving: ServingSpec) -> Iterator[tuple[Ke
     """Yield what the accelerator does not have for serving."""
     if not _weights(npu, serving):
         given, known = ", ".join(values_of(serving.weights)), ", ".join(npu.gemm) or "none"
-        rule = "products of fp8 weights run in fp8, those of nvfp4 in fp4, all others in bf16"
+        rule = "products of fp8 weights run in fp8, those of nvfp4 in fp4, of mxfp4 in mxfp4, all others in bf16"
         yield ("serving", "weights"), f"found {given}; {npu.name} has kernel constants for {known}; {rule}"
     for what, there in (("products with few rows, as in decoding", npu.decode), ("fused attention", npu.attention)):
         if there is None:

@@ -305,7 +305,7 @@ class TrainingLoader:
 
 def _setup(model: Decoder, npu: Accelerator, training: TrainingSpec, host: HostSpec | None) -> Setup:
     # Under every time model: a link's latency is a small part of what NCCL takes for a small collective.
-    half = [constants.half_message for constants in npu.bus.values()]
+    link = max(npu.bus, key=lambda name: npu.bus[name].half_message, default=None)
     return Setup(
         model,
         npu,
@@ -320,7 +320,8 @@ def _setup(model: Decoder, npu: Accelerator, training: TrainingSpec, host: HostS
         tensor_anywhere=training.tp_domain == "any",
         jitter=training.jitter,
         dropout=training.dropout,
-        half_message=max(half, default=0.0),
+        bus=None if link is None else npu.bus[link],
+        wire_rate=0.0 if link is None else npu.wire_rate(link),
         offload=offload_of(training.optimizer, host, layers=offloads_layers(training)),
         loss=training.loss,
     )

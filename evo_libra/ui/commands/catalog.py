@@ -146,7 +146,7 @@ def _decoder(name: str) -> dict[str, Any]:
     shape = {key: value for key, value in found.figures().items() if key not in ("name", "source", "mixed")}
     kinds = {} if found.mixed is None else {"layer_kinds": found.mixed.texts()}
     weights = {"parameters": found.parameters, "active_parameters": found.active_parameters}
-    return {**shape, **kinds, **weights, "source": found.source, "year": found.year}
+    return {**shape, **kinds, **weights, "order": found.order, "source": found.source, "year": found.year}
 
 
 def _recommender(name: str) -> dict[str, Any]:

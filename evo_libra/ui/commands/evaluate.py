@@ -52,7 +52,7 @@ def evaluate(
     return 0 if record.feasible else _FAILED
 
 
-_KEYS = ("design", "time_ms", "cost_usd", "objectives", "feasible", "violations", "shares", "breakdown")
+_KEYS = ("design", "time_ms", "cost_usd", "objectives", "bands", "feasible", "violations", "shares", "breakdown")
 _FAILED = 1
 
 

@@ -24,14 +24,14 @@ class Entry:
     ----------
     kind, name : what it is, and what files call it.
     year : of its newest source.
-    order : whether it can be ordered, or until when it was sold; empty where that is not asked.
+    order : its order state, one of `STATES`; ``until`` has the year or the month after it.
     missing : figures for which no source was found.
     """
 
     kind: str
     name: str
     year: int
-    order: str = ""
+    order: str
     missing: tuple[str, ...] = ()
 
 
@@ -63,8 +63,23 @@ def systems_with(npu: str) -> dict[str, str]:
     return {name: one.order for each in catalogues for name, one in each.systems.items() if one.npu == npu}
 
 
-_STATES = ("buy", "rent", "own", "roadmap")
+_SALE = ("buy", "rent", "own", "roadmap")
 """States of sale; an accelerator has the first of those of its systems."""
+
+STATES: Mapping[str, str] = {
+    "buy": "sold, alone or within a product",
+    "rent": "only rented, in the data centres of its maker",
+    "own": "only its owner has it",
+    "until": "sold until that year or month",
+    "roadmap": "announced",
+    "research": "of papers and prototypes",
+    "open": "a model whose weights anyone can have",
+    "closed": "a model that is described, and whose weights are not public",
+    "built": "a cluster that a user runs",
+    "drawn": "a cluster that its maker draws as a reference architecture",
+    "observed": "a rate of failures, of what is in service",
+}
+"""Meanings of the order states of entries."""
 
 
 def show_stale(year: int) -> None:
@@ -76,15 +91,17 @@ def show_stale(year: int) -> None:
 
 
 def _accelerators() -> Iterator[Entry]:
-    from evo_libra.network.catalog.accelerators import load_accelerators
+    from evo_libra.network.catalog.accelerators import load_accelerator_specs, load_accelerators
 
+    specs = load_accelerator_specs()
     for name, npu in load_accelerators().items():
         absent = {"price_usd": npu.price, "power_W": npu.power, "kernels.decode": npu.decode,
                   "kernels.attention": npu.attention}  # fmt: skip
         missing = [key for key, value in absent.items() if value is None]
         missing += [f"kernels.{precision}" for precision in npu.peak if precision not in npu.gemm]
         states = systems_with(name).values()
-        order = next((state for state in _STATES if state in states), "")
+        order = next((state for state in _SALE if state in states), specs[name].order)
+        assert order is not None, f"{name} has neither a system nor a state of its own"  # noqa: S101 - internal error
         yield Entry("accelerator", name, newest_year(npu.sources), order, missing=tuple(missing))
 
 
@@ -96,7 +113,7 @@ def _products() -> Iterator[Entry]:
     for catalogue in products_names():
         for group, kind in kinds.items():
             for name, product in getattr(load_products(catalogue), group).items():
-                yield _dated(kind, name, product, ("price_usd", "power_W", "kW"))
+                yield _dated(kind, name, product, ("price_usd", "power_W", "kW"), state=_state_of(product))
 
 
 def _parts() -> Iterator[Entry]:
@@ -107,7 +124,7 @@ def _parts() -> Iterator[Entry]:
         for catalogue in parts_names():
             for name, part in getattr(load_parts_spec(catalogue), group).items():
                 if (kind, name) not in seen:
-                    yield _dated(kind, name, part)
+                    yield _dated(kind, name, part, state=part.order)
                 seen.add((kind, name))
 
 
@@ -116,9 +133,10 @@ def _models() -> Iterator[Entry]:
     from evo_libra.workload.models.recommender import trainable_recommenders
 
     for name, model in load_decoders().items():
-        yield Entry("language model", name, model.year or newest_year([model.source]))
+        yield Entry("language model", name, model.year or newest_year([model.source]), model.order)
     for name, recommender in trainable_recommenders().items():
-        yield Entry("recommendation model", name, recommender.year or newest_year([recommender.source]))
+        year = recommender.year or newest_year([recommender.source])
+        yield Entry("recommendation model", name, year, recommender.order)
 
 
 def _lists() -> Iterator[Entry]:
@@ -128,19 +146,24 @@ def _lists() -> Iterator[Entry]:
     from evo_libra.network.catalog.hosts import load_hosts
 
     for name, design in reference_designs().items():
-        yield _dated("reference design", name, design)
+        yield _dated("reference design", name, design, state=design.order_state)
     for name, cluster in reference_orders().items():
-        yield Entry("reference order", name, max(cluster.year, newest_year([cluster.source])))
+        yield Entry("reference order", name, max(cluster.year, newest_year([cluster.source])), cluster.order_state)
     for name, host in load_hosts().items():
-        yield Entry("host", name, newest_year([host.source, *host.sources.values()]))
+        yield Entry("host", name, newest_year([host.source, *host.sources.values()]), host.order)
     for name, failure in load_failure_specs().items():
-        yield _dated("failure rate", name, failure)
+        yield _dated("failure rate", name, failure, state="observed")
 
 
-def _dated(kind: str, name: str, spec: BaseModel, figures: tuple[str, ...] = ()) -> Entry:
+def _state_of(product: BaseModel) -> str:
+    """Return whether a product is sold, or until when; a rule of a bill is of what is sold."""
+    until = getattr(product, "until", None)
+    return f"until {until}" if until else getattr(product, "order", "buy")
+
+
+def _dated(kind: str, name: str, spec: BaseModel, figures: tuple[str, ...] = (), *, state: str) -> Entry:
     """Return an entry whose file has the year of its figures, and maybe newer ones of single figures."""
     values: dict[str, Any] = dict(spec)
     year = max(values["year"], newest_year(values.get("sources") or {}))
     missing = tuple(key for key in figures if key in values and values[key] is None)
-    until = values.get("until")
-    return Entry(kind, name, year, f"until {until}" if until else values.get("order", ""), missing)
+    return Entry(kind, name, year, state, missing)

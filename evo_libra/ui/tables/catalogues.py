@@ -73,14 +73,19 @@ def _show_linear(name: str, catalog: Mapping[str, Any]) -> None:
 
 
 def _show_designs(_: str, designs: Mapping[str, Any]) -> None:
-    rows = [(name, one["design"], _sizes(one["npus"]), str(one["year"])) for name, one in designs.items()]
-    columns = ("name", "design", "NPUs", "year")
+    rows = [(name, one["design"], _sizes(one["npus"]), *_dated(one)) for name, one in designs.items()]
+    columns = ("name", "design", "NPUs", "state", "year")
     print_table("reference designs; N is the dimension that grows", columns, rows, fold=columns[:3])
 
 
+def _dated(reference: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the state and the year of a reference design or order."""
+    return reference["order_state"], str(reference["year"])
+
+
 def _show_clusters(_: str, clusters: Mapping[str, Any]) -> None:
-    rows = [(name, one["order"], _sizes(one["npus"]), str(one["year"])) for name, one in clusters.items()]
-    columns = ("name", "order", "NPUs", "year")
+    rows = [(name, one["order"], _sizes(one["npus"]), *_dated(one)) for name, one in clusters.items()]
+    columns = ("name", "order", "NPUs", "state", "year")
     print_table("reference orders; N is the number of systems", columns, rows, left=columns[:2], fold=columns[:3])
 
 
@@ -95,7 +100,11 @@ def _show_hosts(_: str, hosts: Mapping[str, Any]) -> None:
         "SSD\nUSD": "ssd_price_usd",
     }  # fmt: skip
     rows = [
-        (name, *(figure(one.get(key)) for key in columns.values()), str(newest_year(one["sources"])))
+        (
+            f"{name}\n  {one['order']}",
+            *(figure(one.get(key)) for key in columns.values()),
+            str(newest_year(one["sources"])),
+        )
         for name, one in hosts.items()
     ]
     print_narrow("hosts, without their accelerators", ("host", *columns, "year"), rows, left=("host",))
@@ -125,12 +134,12 @@ def _sizes(npus: Any) -> str:  # noqa: ANN401 - JSON
 
 
 def _show_accelerator(name: str, entry: Mapping[str, Any]) -> None:
-    figures = {key: entry[key] for key in entry if key not in ("source", "sources")}
+    figures = {key: entry[key] for key in entry if key not in ("source", "sources", "order")}
     _print_figures(f"accelerator {name}, newest source of {newest_year(_given(entry))}", figures)
     from evo_libra.network.catalog.accelerators import accelerator
 
     systems = ", ".join(f"{system} ({order})" for system, order in systems_with(name).items())
-    _print_text(f"in {systems}" if systems else "in no product of the package")
+    _print_text(f"in {systems}" if systems else f"in no product of the package ({entry['order']})")
     if defaults := accelerator(name).class_defaults():
         _print_text(f"default of the class, not measured: {', '.join(f'kernels.{kind}' for kind in defaults)}")
 
@@ -150,9 +159,9 @@ def _given(entry: Mapping[str, Any]) -> Mapping[str, str]:
 def _show_model(name: str, model: Mapping[str, Any]) -> None:
     kind = "recommendation" if "tables" in model else "language"
     own = {f"layers of {kind}": count for kind, count in model.get("layer_kinds", {}).items()}
-    figures = {key: model[key] for key in model if key not in ("source", "year", "layer_kinds")}
+    figures = {key: model[key] for key in model if key not in ("source", "year", "order", "layer_kinds")}
     year = model.get("year") or newest_year([model["source"]])
-    _print_figures(f"{kind} model {name}, newest source of {year}", figures | own)
+    _print_figures(f"{kind} model {name}, {model['order']}, newest source of {year}", figures | own)
 
 
 def _model_sources(name: str, model: Mapping[str, Any]) -> None:

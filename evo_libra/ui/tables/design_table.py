@@ -36,7 +36,7 @@ def show_designs(front: Front, shown: pl.DataFrame, title: str, *, wide: bool = 
         heads = list(map(folded_head, heads))  # designs in words need the room
     names, shared = ({"design": _whole(shown, front)}, "") if wide else described(front, shown)
     rows = [
-        [str(row["id"]), *(number(row[column] / size) for column, (_, size) in units.items()), *cells]
+        [str(row["id"]), *_figures(row, units, front.ends(row)), *cells]
         for row, *cells in zip(shown.to_dicts(), *names.values(), strict=True)
     ]
     fold = () if wide else tuple(names)
@@ -45,6 +45,15 @@ def show_designs(front: Front, shown: pl.DataFrame, title: str, *, wide: bool = 
         print_folded(f"all plans: {shared}")
     if noted(shown):
         print_folded(LABEL)
+
+
+def _figures(
+    row: Mapping[str, Any], units: Mapping[str, tuple[str, float]], ends: Mapping[str, tuple[float, float]]
+) -> list[str]:
+    """Return the objectives of a design in their units, each with its band in a line of its own."""
+    texts = {column: number(row[column] / size) for column, (_, size) in units.items()}
+    bands = {column: " - ".join(f"{end / units[column][1]:.4g}" for end in both) for column, both in ends.items()}
+    return [f"{text}\n{bands[column]}" if column in bands else text for column, text in texts.items()]
 
 
 def noted(shown: pl.DataFrame) -> bool:

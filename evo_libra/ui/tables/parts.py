@@ -22,16 +22,17 @@ def show_parts(name: str, catalog: Mapping[str, Any]) -> None:
             *(figure(row[key]) for key in keys.values()),
             _domains(row["domains"]),
             ", ".join(row["blocks"]),
+            row["order"],
             str(row["year"]),
         )
         for technology, row in catalog["technologies"].items()
     ]
-    columns = ("name", *keys, "sold", "blocks", "year")
+    columns = ("name", *keys, "sold", "blocks", "order", "year")
     print_narrow(f"catalogue {name}: technologies", columns, rows, fold=("name", "sold", "blocks"))
     for kind in KINDS:
         rows = [_part_cells(part, row) for part, row in catalog["parts"].items() if row["kind"] == kind]
         if rows:
-            columns = ("name", "low USD", "USD", "high USD", "W", "idle W", "ports", "ns", "year")
+            columns = ("name", "low USD", "USD", "high USD", "W", "idle W", "ports", "ns", "order", "year")
             print_table(f"parts: {kind}", columns, rows, fold=("name",))
 
 
@@ -54,7 +55,7 @@ def _domains(sold: Mapping[str, Sequence[int]] | None) -> str:
 def _part_cells(part: str, row: Mapping[str, Any]) -> tuple[str, ...]:
     keys = ("power_W", "idle_W", "ports", "latency_ns")
     figures = [*(row["price_usd"][end] for end in ("low", "value", "high")), *(row[key] for key in keys)]
-    return (part, *map(figure, figures), str(row["year"]))
+    return (part, *map(figure, figures), row["order"], str(row["year"]))
 
 
 def figure(value: float | None) -> str:

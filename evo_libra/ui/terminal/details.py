@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from evo_libra.errors import InputError
-from evo_libra.explain.labels import cell, groups_text, noun, value_text
+from evo_libra.explain.labels import cell, groups_text, interval_text, noun
 from evo_libra.quantities import money_text, number, time_text, time_unit
 from evo_libra.ui.terminal.queue_view import bar, clipped
 
@@ -37,7 +37,7 @@ class Design:
     ----------
     run : id of its run.
     name : what it is called.
-    objectives : column -> value.
+    objectives : column -> value; `ends` : of their bands, where they have some.
     notation : the design; empty when it is not known yet.
     subject : what its run searched; None when that is not known.
     """
@@ -47,6 +47,7 @@ class Design:
     objectives: Mapping[str, float]
     notation: str = ""
     subject: Subject | None = None
+    ends: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,8 @@ def detail_lines(
 
 def _objective_lines(design: Design, other: Design | None, width: int) -> Iterator[Line]:
     for column, value in design.objectives.items():
-        line: Line = ((f"{noun(column):<{_LABEL}}", "label"), (value_text(column, value), "value"))
+        text = interval_text(column, value, design.ends.get(column))
+        line: Line = ((f"{noun(column):<{_LABEL}}", "label"), (text, "value"))
         if other is not None and column in other.objectives:
             used = sum(len(text) for text, _ in line)
             change, role = difference(value, other.objectives[column])

@@ -130,7 +130,7 @@ def selected_design(state: State, scene: Scene) -> Design | None:
     row = front.frame.row(index, named=True)
     name = f"{front.noun} {row['id']} of {len(front):,}"
     values = {column: float(row[column]) for column in front.objectives}
-    return Design(state.run, name, values, str(row.get("design", "")), data.subject)
+    return Design(state.run, name, values, str(row.get("design", "")), data.subject, ends=front.ends(row))
 
 
 def picture(state: State, scene: Scene) -> Picture:

@@ -54,6 +54,7 @@ class Decoder(DecoderFields):
     head_width: Size
     source: str = ""
     year: int | None = None
+    order: str = ""
     mixed: InstanceOf[Stack] | None = None
 
     @property
@@ -89,7 +90,9 @@ class Decoder(DecoderFields):
     def figures(self) -> dict[str, Any]:
         """Return its figures by the names of the fields; those that few models have only where it has them."""
         rare = {"predictors": self.predictors == 0, "biased": self.biased is None}
-        found = self.model_dump(exclude={"mixed", "year", *(key for key, is_usual in rare.items() if is_usual)})
+        found = self.model_dump(
+            exclude={"mixed", "year", "order", *(key for key, is_usual in rare.items() if is_usual)}
+        )
         return found if self.mixed is None else {**found, "mixed": asdict(self.mixed)}
 
     @property

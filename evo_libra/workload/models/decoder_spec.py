@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -59,6 +59,10 @@ class StackRule(StrictModel):
         return range(self.start, stop, self.every) if self.at is None else self.at
 
 
+Weights = Literal["open", "closed", "roadmap"]
+WEIGHTS = "open: weights that anyone can have; closed: a model that is described alone; roadmap: announced"
+
+
 class DecoderFields(StrictModel):
     """Figures of a model, as a file writes them and as they are computed with."""
 
@@ -98,6 +102,7 @@ class CatalogueSpec(DecoderSpec):
     """A model of the catalogue."""
 
     year: int = Field(description="year of the newest source")
+    order: Weights = Field("open", description=WEIGHTS)
 
 
 class AliasSpec(StrictModel):

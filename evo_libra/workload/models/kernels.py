@@ -11,8 +11,11 @@ from evo_libra.network.catalog.accelerator import Accelerator
 
 Array = FloatArray | float
 
-ELEMENT_BYTES = {"fp8": 1.0, "mxfp8": 1.0 + 1.0 / 32.0, "fp4": 0.5 + 1.0 / 16.0}
-"""Bytes of an element of a product by precision, 2 of others; 32 in MXFP8 and 16 in NVFP4 share a scale of one byte."""
+ELEMENT_BYTES = {"fp8": 1.0, "mxfp8": 1.0 + 1.0 / 32.0, "fp4": 0.5 + 1.0 / 16.0, "mxfp4": 0.5 + 1.0 / 32.0}
+"""Bytes of an element of a product by precision, 2 of others.
+
+32 in MXFP8 and MXFP4, and 16 in NVFP4, share a scale of one byte.
+"""
 
 _UNFUSED_RATE = 0.75
 """Rate of the batched products of unfused attention and of chunks over that of large ones (assumed)."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, RootModel
 
@@ -34,6 +34,7 @@ class RecommenderSpec(StrictModel):
     element_bytes: Size = Field(4, description="bytes of an element of an embedding table")
     source: str = Field(min_length=1, description="where the figures come from")
     year: int | None = Field(None, ge=1990, le=2100, description="of the newest source")
+    order: Literal["", "open", "closed"] = Field("", description="whether anyone can have its weights")
 
 
 class _Recommenders(RootModel[dict[str, RecommenderSpec]]):
@@ -47,8 +48,8 @@ class Recommender(RecommenderSpec):
     source: str = ""
 
     def figures(self) -> dict[str, Any]:
-        """Return its figures by the names of the fields, without the year of their source."""
-        return self.model_dump(mode="json", exclude={"year"})
+        """Return its figures by the names of the fields, without the year of their source and its state."""
+        return self.model_dump(mode="json", exclude={"year", "order"})
 
     @property
     def bottom_weights(self) -> int:

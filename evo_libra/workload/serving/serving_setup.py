@@ -73,10 +73,12 @@ UNCOUNTED = EmbeddingAndHeadTraffic()
 """No traffic of either: the constants of software include what they cost."""
 
 
-WEIGHT_BYTES = {"bf16": 2.0, "fp8": 1.0, "int8": 1.0, "int4": 0.5, "nvfp4": ELEMENT_BYTES["fp4"]}
+WEIGHT_BYTES = {
+    "bf16": 2.0, "fp8": 1.0, "int8": 1.0, "int4": 0.5, "nvfp4": ELEMENT_BYTES["fp4"], "mxfp4": ELEMENT_BYTES["mxfp4"],
+}  # fmt: skip
 """Bytes of a weight by precision."""
 
-_PRODUCTS = {"fp8": "fp8", "nvfp4": "fp4"}
+_PRODUCTS = {"fp8": "fp8", "nvfp4": "fp4", "mxfp4": "mxfp4"}
 """Precision of the products of weights; those of others run in bf16, as the weights alone are narrower."""
 
 CACHE_BYTES = {"bf16": (2.0, 0.0), "fp8": (1.0, 0.0), "int8": (1.0, 4.0)}

@@ -74,8 +74,8 @@ class _Work:
     @classmethod
     def of(cls, setup: Setup, plan: Plans) -> _Work:
         value, model = plan_values(plan), setup.decoder
-        whole = 2.0 * number(plan.tokens(setup.sequence)) * model.hidden
-        gathered = (Sent(TENSOR, Collective.ALL_GATHER, whole + setup.half_message),)
+        whole = 2.0 * plan.tokens(setup.sequence) * model.hidden
+        gathered = (Sent(TENSOR, Collective.ALL_GATHER, number(setup.counted(whole, plan.tp))),)
         return cls(
             stages=value["pp"],
             chunks=value["vp"],
@@ -84,7 +84,7 @@ class _Work:
             order=(*model.stack.order, *[len(model.stack.kinds)] * model.predictors),
             # The last stage has all of it, even where the formula gives each stage a share.
             head=number(head_time(replace(setup, balanced=False), plan)),
-            message=whole,
+            message=number(whole),
             parts=() if plan.sequence_parallel[0] else gathered,
             waits=not plan.overlap_pp[0] or value["vp"] == 1,
         )

@@ -277,7 +277,7 @@ def _pipeline_waits(setup: Setup, plans: Plans, micro: FloatArray, fill: FloatAr
     whole = 2.0 * plans.tokens(setup.sequence) * model.hidden
     gathers = np.where(plans.sequence_parallel, 0.0, both)
     messages = Traffic("pipeline", PIPELINE, NextStage(), whole / plans.tp, both)
-    parts = Traffic("pipeline", TENSOR, Collective.ALL_GATHER, whole + setup.half_message, gathers)
+    parts = Traffic("pipeline", TENSOR, Collective.ALL_GATHER, setup.counted(whole, plans.tp), gathers)
     exposed = np.where(plans.overlap_pp & (plans.vp > 1), 0.0, micro)
     found = [
         StepOverlap((StepSequence(_NONE, (messages,)),), exposed, fill),

@@ -5,7 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
+from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.network.catalog.accelerator import Accelerator
+from evo_libra.network.catalog.bus import BusConstants
 from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.models.kernels import Kernels
 from evo_libra.workload.models.losses import LOSSES
@@ -33,7 +37,8 @@ class Setup:
     gradient_bytes : of an accumulated gradient, 2 or 4.
     fused_attention : attention that never writes its scores to memory.
     dropout : whether masks of dropout are kept.
-    half_message : bytes at which a collective of the tensor parallel group reaches half of its bandwidth.
+    bus, wire_rate : how collectives of the tensor parallel group use the ports of an NPU, and the B/s of these ports;
+        None where every collective is as fast as a large one.
     balanced : stages at the ends have a layer less, so that embedding and head do not slow the pipeline.
     uneven : stages may have a layer more than others; the longest ones set the pace.
     gemm_factor, memory_factor : the two fitted constants.
@@ -60,7 +65,8 @@ class Setup:
     uneven: bool = False
     stack: Stack = STACKS["any"]
     dropout: bool = False
-    half_message: float = 0.0
+    bus: BusConstants | None = None
+    wire_rate: float = 0.0
     gemm_factor: float = GEMM_OF_ISOLATED
     memory_factor: float = MEMORY_OF_PEAK
     weight_bytes: float | None = None
@@ -77,6 +83,12 @@ class Setup:
     def share_of_batch(self) -> float:
         """The stated batch over the batch: what times of a step are multiplied by."""
         return self.stated_batch / self.global_batch if self.stated_batch else 1.0
+
+    def counted(self, size: FloatArray, npus: IntArray) -> FloatArray:
+        """Return the bytes that a collective of a group of (n,) NPUs counts for at the rate of large ones."""
+        if self.bus is None:
+            return size
+        return self.bus.counted(size, npus.astype(np.float64), self.wire_rate)
 
     @property
     def loss_bytes(self) -> float:

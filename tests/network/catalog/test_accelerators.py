@@ -154,15 +154,22 @@ MEAN_ERRORS = {
     ("rtx-pro-6000", "bf16", "TRTLLM 1.3.0rc20"): 0.055,
     ("rtx-pro-6000", "fp8", "TRTLLM 1.3.0rc20"): 0.075,
     ("rtx-pro-6000", "fp4", "TRTLLM 1.3.0rc20"): 0.085,
+    ("mi355x", "bf16", "ROCm/aiter 2026-08"): 0.095,
+    ("mi355x", "fp8", "ROCm/aiter 2026-08"): 0.09,
+    ("mi355x", "mxfp4", "ROCm/aiter 2026-08"): 0.125,
+    ("mi300x", "fp8", "ROCm/aiter 2026-08"): 0.045,
 }
-"""Mean errors of large products; the fits have not seen a row of TensorRT-LLM 1.3.0rc20."""
+"""Mean errors of large products; the fits have not seen a row of TensorRT-LLM 1.3.0rc20 and of AITER."""
 
-ELEMENT = {"bf16": 2, "fp8": 1, "mxfp8": 1.03125, "fp4": 0.5625}
-"""Bytes of an element; MXFP8 has 8 bits, and 8 for each 32 of them: 8.25 bits. NVFP4 has 4, and 8 for 16: 4.5 bits."""
+ELEMENT = {"bf16": 2, "fp8": 1, "mxfp8": 1.03125, "fp4": 0.5625, "mxfp4": 0.53125}
+"""Bytes of an element; MXFP8 has 8 bits, and 8 for each 32 of them: 8.25 bits. NVFP4 has 4, and 8 for 16: 4.5 bits.
+
+MXFP4 has 4, and 8 for 32: 4.25 bits.
+"""
 
 FEW_ERRORS = {
     "a100-80gb": 0.06, "h100-80gb": 0.04, "b200": 0.08, "gb200": 0.08, "b300": 0.08, "gb300": 0.08,
-    "l40s-48gb": 0.04, "rtx-pro-6000": 0.02,
+    "l40s-48gb": 0.04, "rtx-pro-6000": 0.02, "mi355x": 0.13,
 }  # fmt: skip
 """Median errors of products with few rows."""
 
@@ -177,7 +184,8 @@ def test_large_products_are_as_fast_as_measured(measured: dict[str, Any]) -> Non
         if min(m, n, k) >= 1024:
             compute = 2 * m * n * k / (it.peak[precision] * constants.plateau)
             traffic = (element * (m * k + k * n) + 2 * m * n) / it.memory_bandwidth
-            extra = constants.quantisation * m * k / it.memory_bandwidth + constants.isolated
+            quantised = constants.quantisation * m * k if measured.get("quantised", True) else 0.0
+            extra = quantised / it.memory_bandwidth + constants.isolated
             errors.append(abs((max(compute, traffic) + extra) / (us * 1e-6) - 1))
     assert len(errors) > 30
     assert mean(errors) <= MEAN_ERRORS[measured["npu"], precision, measured["software"]]
@@ -254,7 +262,7 @@ def test_fused_attention_of_long_sequences_is_as_fast_as_measured(measured: dict
         if width == 128 and tokens >= 4096 and heads >= 32
         for share in [constants.plateau * tokens / (tokens + constants.half_tokens)]
     ]
-    assert len(ratios) > 10
+    assert len(ratios) >= (11 if measured["measured_rows"] > 10 else 1)
     assert 0.9 < mean(ratios) < 1.15
 
 
@@ -268,7 +276,7 @@ def asked(it: Accelerator, what: str) -> str:
 @pytest.mark.parametrize(
     ("name", "what", "sentence"),
     [
-        ("mi355x", "gemm_constants fp4", "mi355x has no kernel constants for fp4; it has bf16, fp8"),
+        ("mi355x", "gemm_constants fp4", "mi355x has no kernel constants for fp4; it has bf16, fp8, mxfp4"),
         ("a100-80gb", "peak_rate fp8", "a100-80gb has no peak rate for fp8; it has bf16, int8"),
         ("tpu-v4", "gemm_constants fp8", "tpu-v4 has no kernel constants for fp8; it has bf16"),
         ("mi300x", "bus_constants xgmi", "mi300x has no measured collectives for xgmi; none are known"),
@@ -293,11 +301,12 @@ def test_an_accelerator_trains_and_serves_with_what_was_measured_or_the_default_
     assert 0.5 <= it.gemm_constants("bf16").plateau <= 0.85
     card = name in {"l40s-48gb", "rtx-pro-6000"}  # memory without stacks, which less overhead keeps from its rate
     assert 0.6 < it.decode_constants().bandwidth < (0.95 if card else 0.9)
-    assert (0.4 if card else 0.5) <= it.attention_constants().plateau < 0.82
+    slow = card or name in {"mi300x", "mi325x"}  # AITER reaches 545 TFLOP/s of 1,307
+    assert (0.4 if slow else 0.5) <= it.attention_constants().plateau < 0.82
 
 
 def test_what_is_not_measured_says_that_it_is_the_default_of_its_class() -> None:
-    defaults = {name: accelerator(name).source_of("kernels.decode") for name in ("mi355x", "h20-96gb", "trainium2")}
+    defaults = {name: accelerator(name).source_of("kernels.decode") for name in ("mi350x", "h20-96gb", "trainium2")}
     assert all(text.startswith("Class default of ") for text in defaults.values())
 
 

@@ -44,3 +44,10 @@ def test_a_larger_collective_never_takes_less() -> None:
             for collective in Collective:
                 times = bus.seconds(collective, sizes, np.full(200, 8.0), npu.wire_rate(link))
                 assert (np.diff(times) > 0).all()
+
+
+def test_a_small_collective_counts_for_the_bytes_that_take_as_long() -> None:
+    # Ports carry 0.8 x 7/8 x 400 = 280 GB/s of large ones. 1 MB among 8 takes 20.75 us, in which 5.81 MB move; of a
+    # collective of 6.64 MB, 7/8 move. 600 MB count as 620.
+    sizes = BUS.counted(np.array([1e6, 600e6]), np.array([8.0, 8.0]), WIRE)
+    assert sizes.tolist() == pytest.approx([20.75e-6 * 280e9 * 8 / 7, 620e6])

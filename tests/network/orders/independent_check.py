@@ -1,7 +1,7 @@
 """An order check of its own, written from the catalogue's YAML alone: it reads the notation and knows no record.
 
 It answers whether a vendor would accept an order, and which rule the order breaks: sale, domain, alone, nic, slot,
-planes, layer, mode, rack, tier, cages, leaf, direct, reach.
+planes, layer, mode, rack, tier, cages, leaf, direct, circuits, reach.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from independent_cables import cables_between, cables_to_leaves, leaf_kilowatts, rack_kilowatts, switches_of_rack
+from independent_circuits import broken_circuits, circuit_cables
 from independent_direct import longest_links, shape_of
-from independent_lengths import longest_ways
+from independent_lengths import longest_ways, switches_above
 from independent_nics import carries, with_nics
 from ruamel.yaml import YAML
 
@@ -73,13 +74,13 @@ def _parsed_mode(text: str, system: str, catalogue: Catalogue) -> dict[str, Any]
 
 
 def _parsed_fabric(text: str) -> dict[str, Any]:
-    found = re.fullmatch(r"(\S+) (.+?) (\S+):(\S+)(?: pods (\S+):(\S+))?(?: uplinks (\S+)G)?", text)
+    found = re.fullmatch(r"(\S+) (.+?)(?: (\S+):(\S+))?(?: pods (\S+):(\S+))?(?: uplinks (\S+)G)?", text)
     assert found is not None
     switch, family, down, up, pod_down, pod_up, uplink = found.groups()
     return {
         "switch": switch,
         "family": family,
-        "leaf": float(down) / float(up),
+        "leaf": float(down or 1) / float(up or 1),
         "pod": float(pod_down or 1) / float(pod_up or 1),
         "uplink": float(uplink) if uplink else None,
     }
@@ -89,7 +90,7 @@ def _products(order: dict[str, Any], catalogue: Catalogue, states: Collection[st
     system = catalogue["systems"][order["system"]]
     parts = [system]
     parts += [catalogue["nics"][order["nic"]]] if order["nic"] else []
-    parts += [catalogue["switches"][order["switch"]]] if order["switch"] else []
+    parts += [_switch_of(order, catalogue)] if order["switch"] else []
     broken = {"sale" for part in parts if not _is_sold(part, states)}
     sizes = system["npus"] if isinstance(system["npus"], list) else [system["npus"]]
     if order["npus"] not in sizes or order["active"] not in system.get("active", [order["npus"]]):
@@ -103,6 +104,11 @@ def _products(order: dict[str, Any], catalogue: Catalogue, states: Collection[st
     elif order["switch"]:
         broken |= _links(order, system, catalogue)
     return broken
+
+
+def _switch_of(order: dict[str, Any], catalogue: Catalogue) -> dict[str, Any]:
+    found: dict[str, Any] = catalogue["ocs" if order["family"] == "ocs rails" else "switches"][order["switch"]]
+    return found
 
 
 def _is_sold(part: dict[str, Any], states: Collection[str]) -> bool:
@@ -126,6 +132,9 @@ def _links(order: dict[str, Any], system: dict[str, Any], catalogue: Catalogue) 
         broken.add("slot")
     if order["ports"] % order["planes"]:
         broken.add("planes")
+    if order["family"] == "ocs rails":
+        broken |= {"planes"} if order["planes"] > 1 else set()
+        return broken | ({"mode"} if mode and not circuit_cables(order, mode, catalogue) else set())
     switch = catalogue["switches"][order["switch"]]
     if mode and switch["layer"] not in mode["layers"]:
         broken.add("layer")
@@ -142,8 +151,11 @@ def _switch_mode(switch: dict[str, Any], rate: float, lane: float | None) -> dic
 
 
 def _network(order: dict[str, Any], catalogue: Catalogue) -> set[str]:
-    switch, nic = catalogue["switches"][order["switch"]], _nic_mode(order, catalogue)
+    nic = _nic_mode(order, catalogue)
     assert nic is not None
+    if order["family"] == "ocs rails":
+        return broken_circuits(order, nic, _per_rack(catalogue["systems"][order["system"]], catalogue), catalogue)
+    switch = catalogue["switches"][order["switch"]]
     catalogue = with_nics(order, nic["ports"], catalogue)
     if "power_W" not in switch or not catalogue:
         return {"rack"}
@@ -178,7 +190,7 @@ def _network_of_tiers(
         if not groups or ceil(tree["groups"] / groups) > up["ports"]:
             return {"leaf"}
     ups = ceil(tree["plugged"] / (ratios[0] * Fraction(up["Gbps"]) / Fraction(down["Gbps"])))
-    tree["above"] = _above(tree, ups, up["ports"], groups, ceil(groups * tree["leaves"] / ratios[1]))
+    tree |= switches_above(tree, ups, up["ports"], groups, ceil(groups * tree["leaves"] / ratios[1]))
     broken = _tier_rules(order, tree, catalogue)
     return broken or _reach(order, tree, nic, up, catalogue)
 
@@ -253,18 +265,6 @@ def _tree(order: dict[str, Any], down: int, mode: dict[str, Any], catalogue: Cat
     return one | {"groups": ceil(order["count"] / rack)} | more
 
 
-def _above(tree: dict[str, Any], ups: int, ports: int, groups: int, links: int) -> list[int]:
-    """Return spines and cores: each leaf has equally many of its uplinks to each spine; links: of a spine to cores."""
-    if tree["tiers"] == 1:
-        return [0, 0]
-    pods, leaves = ceil(tree["groups"] / groups), tree["leaves"]
-    last = (tree["groups"] - (pods - 1) * groups) * leaves * ups
-    down = ports if tree["tiers"] == 2 else groups * leaves
-    spines = (pods - 1) * ups + next(n for n in range(ceil(last / down), ups + 1) if ups % n == 0)
-    cores = ceil(spines * links / ports) if tree["tiers"] == 3 else 0
-    return [spines * tree["trees"], cores * tree["trees"]]
-
-
 def _per_rack(system: dict[str, Any], catalogue: Catalogue) -> int:
     rack = catalogue["room"]["rack"]
     if system.get("is_rack"):
@@ -299,7 +299,7 @@ def _reach(
     leaves["spines"], leaves["cores"] = tree["above"]
     if order["family"] == "tor" and (tree["tiers"] > 1 or order["count"] <= tree["rack"]):
         leaves["in_rack"] = 0
-    above = [ceil(switches / in_rack) for switches in tree["above"]]
-    ways = order["ways"] = longest_ways(order["count"], tree["rack"], leaves, above, catalogue["room"])
+    tree["in_rack"] = in_rack
+    ways = order["ways"] = longest_ways(order["count"], tree["rack"], leaves, tree, catalogue["room"])
     reach = [max((cable["reach_m"] for cable in some), default=0) for some in (lower, upper)]
     return {"reach"} if ways[0] > reach[0] or max(ways[1:], default=0) > reach[1] else set()

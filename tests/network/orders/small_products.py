@@ -93,6 +93,7 @@ DATA: dict[str, Any] = {
         "dr-400": _cable("dr", 400.0, 500.0, 1400.0),
         "dr-800": _cable("dr", 800.0, 500.0, 2800.0),
     },
+    "ocs": {"mirrors": {"ports": 192, "power_W": 75.0, "price_usd": 99_840.0, **_SOURCE}},
     "room": {
         "rack": {"U": 48.0, "kW": 60.0, "width_m": 0.6, "price_usd": 12_000.0, **_SOURCE},
         **_SOURCE,

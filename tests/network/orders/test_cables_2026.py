@@ -110,5 +110,6 @@ def test_kinds_of_cables_reach_as_far_as_their_sources_say() -> None:
     assert reach == {
         "dac-400": 2, "dac-400-split": 3, "acc-400": 5, "acc-400-split": 5, "aec-400": 7, "aec-400-split": 7,
         "sr-400": 50, "sr-400-twin": 50, "dr-400": 500, "dr-400-twin": 500, "fr-400": 2000, "sr-400-qsfp112": 50,
+        "fr-400-nic": 2000,
         "dr-400-qsfp112": 100, "dac-400-split-qsfp112": 3, "acc-400-split-qsfp112": 5, "aec-400-split-qsfp112": 7,
     }  # fmt: skip

@@ -54,6 +54,8 @@ def orders(draw: st.DrawFn) -> Order:
         for other, switch in PRODUCTS.switches.items()
         if any((own.Gbps, own.lane_Gbps) == (mode.Gbps, mode.lane_Gbps) for own in switch.modes)
     ]
+    family = draw(st.sampled_from(sorted(FAMILY_NAMES)))
+    switches = list(PRODUCTS.ocs) if family == "ocs-rails" else [*fitting * 6, *PRODUCTS.switches]
     return Order(
         name,
         count,
@@ -63,8 +65,8 @@ def orders(draw: st.DrawFn) -> Order:
         ports=draw(st.sampled_from([mode.ports] * 9 + [mode.ports + 1])),
         Gbps=mode.Gbps,
         planes=draw(st.sampled_from([1, 1, mode.ports, mode.ports, mode.ports, 2])),
-        family=draw(st.sampled_from(sorted(FAMILY_NAMES))),
-        switch=draw(st.sampled_from([*fitting * 6, *PRODUCTS.switches])),
+        family=family,
+        switch=draw(st.sampled_from(switches)),
         leaf_ratio=draw(ratios),
         pod_ratio=draw(st.sampled_from([1.0, 1.0, 1.0, 2.0, 7.0])),
         uplink_Gbps=draw(st.sampled_from([None, None, None, 400.0, 800.0])),

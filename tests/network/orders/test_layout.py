@@ -195,9 +195,7 @@ def test_runs_have_all_links_and_modules_serve_them(count: int, family: str, rat
     tiers = ("leaf", "spine", "core")
     links = [sum(run.links for run in found.runs if run.tier == tier) for tier in tiers]
     assert links == [tree.links, tree.uplinks, tree.core_links]
-    # Both links of a twin module between switches are of one kind.
-    for tier in ("spine", "core"):
-        assert all(run.links % 2 == 0 for run in [run for run in found.runs if run.tier == tier][:-1])
+    # Both links of a twin module are of one kind, and may have different lengths.
     served = sum(module.pieces * products.modules[module.product].links for module in found.modules)
     assert 2 * sum(links) <= served <= 2 * sum(links) + 2 * tree.switches
     assert found.nics == order.bought_npus

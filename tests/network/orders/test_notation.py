@@ -34,6 +34,9 @@ LITERAL = {
     "128 hgx-b200 / cx7 1 x 400G / th5-64 hyperx 1:1": Order(
         "hgx-b200", 128, 8, 8, "cx7", 1, 400.0, 1, "hyperx", "th5-64"
     ),
+    "16 hgx-b200 / cx7 1 x 400G / mirrors ocs rails": Order(
+        "hgx-b200", 16, 8, 8, "cx7", 1, 400.0, 1, "ocs-rails", "mirrors"
+    ),
     "4 tpu7x-slice-256": Order("tpu7x-slice", 4, 256, 256, family="slice"),
     "1 gb300-nvl72": Order("gb300-nvl72", 1, 72, 72),
 }
@@ -49,6 +52,8 @@ def orders(draw: st.DrawFn) -> Order:
     count = draw(st.integers(1, 10**6))
     if not system.nics or draw(st.booleans()):
         return Order(name, count, npus, active, family="none" if system.nics else "slice")
+    family = draw(st.sampled_from(sorted(FAMILY_NAMES)))
+    switches = PRODUCTS.ocs if family == "ocs-rails" else PRODUCTS.switches
     return Order(
         name,
         count,
@@ -58,8 +63,8 @@ def orders(draw: st.DrawFn) -> Order:
         ports=draw(st.integers(1, 16)),
         Gbps=draw(st.one_of(st.sampled_from([100.0, 200.0, 400.0, 800.0, 1600.0]), st.floats(0.1, 1e6))),
         planes=draw(st.integers(1, 8)),
-        family=draw(st.sampled_from(sorted(FAMILY_NAMES))),
-        switch=draw(st.sampled_from(sorted(PRODUCTS.switches))),
+        family=family,
+        switch=draw(st.sampled_from(sorted(switches))),
         leaf_ratio=draw(ratios),
         pod_ratio=draw(ratios),
         uplink_Gbps=draw(st.sampled_from([None, 400.0, 1600.0])),
@@ -110,8 +115,8 @@ def test_other_forms_are_read(text: str, same: str) -> None:
         ("2 hgx-b200 / cx7 1 x 400G / sn560 tor 1:1",
          "unknown switch 'sn560'; allowed: qm9700, q3400, sn5600, th5-64, th6; did you mean 'sn5600'?"),
         ("2 hgx-b200 / cx7 1 x 400G / sn5600 rail-optimized 1:1",
-         ("unknown family 'rail-optimized'; allowed: rail-only, rail-optimised, tor, fat tree, dragonfly, hyperx; "
-         "did you mean 'rail-optimised'?")),
+         ("unknown family 'rail-optimized'; allowed: rail-only, rail-optimised, tor, fat tree, dragonfly, hyperx, "
+         "ocs rails; did you mean 'rail-optimised'?")),
         ("2 hgx-b200 / cx7 1 x 400G / sn5600",
          "found 'sn5600', a switch with a family is needed, such as 'sn5600 rail-optimised 1:1'"),
         ("2 hgx-b200 / cx7 1 x 400G / sn5600 tor 0:1", "found '0', a number above 0 is needed"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
@@ -10,6 +10,7 @@ from test_wiring import ORDERS
 
 from evo_libra.network.orders.catalog import load_products
 from evo_libra.network.orders.layout import layout_of
+from evo_libra.network.orders.lengths import sold
 from evo_libra.network.orders.notation import read_order
 from evo_libra.network.orders.places import Places, places_of
 from evo_libra.network.orders.tree import tree_of
@@ -70,11 +71,17 @@ def short_cables(text: str) -> list[int]:
     return [len(found.short(wires, runs)) for wires in wires_of(order, tree, PRODUCTS)]
 
 
-@pytest.mark.parametrize("text", [*ORDERS[:2], *ORDERS[5:8], ORDERS[9]])
+@pytest.mark.parametrize("text", ORDERS)
 def test_cables_are_as_long_as_the_ways_between_their_ends(text: str) -> None:
     assert not any(short_cables(text))
 
 
-def test_bills_spread_links_evenly_where_pods_do_not() -> None:
-    # Of the links to 256 spines in 8 pods, 4.5 % join racks that are farther apart than the mean of all racks.
-    assert short_cables("1024 hgx-h100 / 1 x 400G / qm9700 rail-optimised 1:1") == [0, 368, 10]
+@pytest.mark.parametrize("text", ORDERS)
+def test_bills_have_the_lengths_of_the_links_above_leaves_one_by_one(text: str) -> None:
+    order = read_order(text, PRODUCTS)
+    tree, places = tree_of(order, PRODUCTS), placed(text)
+    billed: defaultdict[str, Counter[float]] = defaultdict(Counter)
+    for run in layout_of(order, tree, PRODUCTS).runs:
+        billed[run.tier][run.metres] += run.links
+    for wires in wires_of(order, tree, PRODUCTS)[1:]:
+        assert billed[wires.tier] == Counter(sold(places.metres(wires)).tolist())

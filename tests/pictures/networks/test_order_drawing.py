@@ -15,6 +15,7 @@ from evo_libra.pictures.networks.order_svg import order_svg
 PRODUCTS = load_products("products-2026")
 SVG = "{http://www.w3.org/2000/svg}"
 ORDERS = (
+    "24 hgx-h200 / 1 x 400G / polatis-192 ocs rails",
     "112 gb300-nvl72 / 1 x 800G / q3450-ld fat tree 2:1",
     "1024 hgx-h100 / 1 x 400G / qm9700 rail-optimised 1:1",
     "1024 hgx-b300 / 2 x 400G / 2 planes / sn5600 fat tree 2:1",
@@ -49,7 +50,7 @@ def test_characters_fit_the_terminal(text: str, width: int) -> None:
 
 
 def test_a_graph_has_the_tiers_and_the_cables() -> None:
-    text = order_dot(drawn_order(ORDERS[0], PRODUCTS))
+    text = order_dot(drawn_order(ORDERS[1], PRODUCTS))
     assert "112 leaves q3450-ld" in text
     assert "systems -- leaf" in text
     assert "leaf -- spine" in text

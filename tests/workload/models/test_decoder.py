@@ -145,7 +145,7 @@ def refusal(folder: Path, data: Any) -> str:
 
 
 def same_shape(one: Decoder, other: Decoder) -> bool:
-    own = {"name": "", "source": "", "year": None}
+    own = {"name": "", "source": "", "year": None, "order": ""}
     return vars(one) | own == vars(other) | own
 
 
@@ -396,6 +396,6 @@ def test_weights_grow_with_every_size_and_active_ones_are_a_part(data: dict[str,
 
 def test_figures_have_what_few_models_have_only_where_one_has_it() -> None:
     usual = load_decoders()["llama-3-8b"]
-    assert not {"predictors", "biased", "mixed", "year"} & usual.figures().keys()
+    assert not {"predictors", "biased", "mixed", "year", "order"} & usual.figures().keys()
     rare = usual.model_copy(update={"predictors": 1, "biased": True})
     assert {key: rare.figures()[key] for key in ("predictors", "biased")} == {"predictors": 1, "biased": True}

@@ -12,7 +12,7 @@ from evo_libra.workload.models.layers.sublayer import Matrix
 from evo_libra.workload.plans.plans import one_plan
 from evo_libra.workload.serving.decoding import matrix_step
 from evo_libra.workload.serving.memory import serving_memory
-from evo_libra.workload.serving.serving_setup import ServingSetup, products_of
+from evo_libra.workload.serving.serving_setup import WEIGHT_BYTES, ServingSetup, products_of
 
 NPU = read_accelerator("ours", {
     "peak_TFLOPS": {"bf16": 2000, "fp8": 4000, "fp4": 8000},
@@ -57,8 +57,9 @@ def test_weights_take_nine_thirtyseconds_of_the_memory_of_those_in_bf16() -> Non
 
 
 def test_products_run_in_the_precision_of_narrow_weights_where_the_chip_multiplies_in_it() -> None:
-    assert {name: products_of(name) for name in ("bf16", "fp8", "int8", "int4", "nvfp4")} == {
+    assert {name: products_of(name) for name in ("bf16", "fp8", "int8", "int4", "nvfp4", "mxfp4")} == {
         "bf16": "bf16", "fp8": "fp8", "int8": "bf16", "int4": "bf16", "nvfp4": "fp4",
+        "mxfp4": "mxfp4",
     }  # fmt: skip
 
 
@@ -66,3 +67,12 @@ def test_products_run_in_the_precision_of_narrow_weights_where_the_chip_multipli
 def test_a_chip_without_constants_of_fp4_refuses(name: str) -> None:
     with pytest.raises(InputError, match=f"{name} has no kernel constants for fp4; it has bf16, fp8"):
         accelerator(name).gemm_constants("fp4")
+
+
+def test_mxfp4_has_a_scale_for_each_32_weights() -> None:
+    """32 weights of 4 bits and a scale of 8 are 136 bits: 4.25 bits, or 0.53125 bytes, of each."""
+    assert WEIGHT_BYTES["mxfp4"] == 0.53125
+    assert accelerator("mi355x").gemm_constants("mxfp4").plateau == 0.477
+    for name in ("b200", "h100-80gb", "mi300x"):
+        with pytest.raises(InputError, match=f"{name} has no kernel constants for mxfp4"):
+            accelerator(name).gemm_constants("mxfp4")

@@ -97,7 +97,13 @@ def test_traces_send_the_bytes_that_the_formula_counts(seed: int) -> None:
     model = pick(DENSE, ROUTED, SHARED)
     ep = pick(1, 2) if model is not DENSE and plan["tp"] * plan["cp"] * plan["dp"] > 1 else 1
     stack = STACKS[pick("any", "megatron-2022")]
-    setup = setup_of(model, stack=stack, half_message=pick(0.0, 1e6), fused_attention=coin())
+    setup = setup_of(
+        model,
+        stack=stack,
+        bus=pick(None, accelerator("h100-80gb").bus["nvlink4"]),
+        wire_rate=450e9,
+        fused_attention=coin(),
+    )
     step, traces = traces_of(setup, **plan, ep=ep)
     whole = counted(step)
     # A stage in the middle sends and receives at both ends; the formula counts tables of the first stage.

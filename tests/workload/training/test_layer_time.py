@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from evo_libra.network.catalog.accelerators import accelerator
+from evo_libra.network.catalog.bus import BusConstants
 from evo_libra.workload.models.decoder import decoder_of
 from evo_libra.workload.models.decoder_spec import DecoderSpec
 from evo_libra.workload.plans.plans import one_plan
@@ -27,7 +28,8 @@ SPEC = DecoderSpec.model_validate(
 )  # fmt: skip
 MODEL = decoder_of("small", SPEC)
 NPU = accelerator("h100-80gb")
-SETUP = Setup(MODEL, NPU, 2048, 64, half_message=1000.0)
+BUS = BusConstants(efficiency=1.0, half_message_MB=0.001)
+SETUP = Setup(MODEL, NPU, 2048, 64, bus=BUS, wire_rate=1e9)
 DENSE, ROUTED = MODEL.stack.kinds
 
 
@@ -85,7 +87,7 @@ def test_the_longest_stage_has_the_predictor_too() -> None:
     assert number(stage.forward.reduced) == 2 * 1 + 2
     # One predictor, not two: its time is what a model without it lacks.
     bare = decoder_of("bare", SPEC.model_copy(update={"predictors": 0}))
-    without = Setup(bare, NPU, 2048, 64, half_message=1000.0)
+    without = Setup(bare, NPU, 2048, 64, bus=BUS, wire_rate=1e9)
     plan = one_plan(pp=4, tp=2)
     one = layer_time(SETUP, plan, predictor_parts(MODEL, np.ones(1)))
     assert number(stage.forward.compute - stage_of(without, plan).forward.compute) == pytest.approx(number(one.forward))

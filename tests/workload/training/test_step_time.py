@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from evo_libra.network.catalog.accelerators import accelerator
+from evo_libra.network.catalog.bus import BusConstants
 from evo_libra.workload.models.decoder import Decoder, decoder_of
 from evo_libra.workload.models.decoder_spec import DecoderSpec
 from evo_libra.workload.models.stacks import STACKS
@@ -28,7 +29,8 @@ def model(**given: object) -> Decoder:
     return decoder_of("small", DecoderSpec.model_validate({**spec, "source": "made up", **given}))
 
 
-SETUP = Setup(model(), accelerator("h100-80gb"), 128, 16, half_message=100.0)
+BUS = BusConstants(efficiency=1.0, half_message_MB=0.0001)
+SETUP = Setup(model(), accelerator("h100-80gb"), 128, 16, bus=BUS, wire_rate=1e9)
 HIDES = next(stack for stack in STACKS.values() if stack.hides_gather)
 TOKENS = 2 * 128 * 64
 """Bytes of the activations of a microbatch of one sequence."""

@@ -1,0 +1,66 @@
+"""Cables for links of some lengths, and the modules at their ends."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from evo_libra.network.orders.cables import Choice, Ends, Plug, cheapest
+from evo_libra.network.orders.products import ProductsSpec
+from evo_libra.network.orders.runs import Modules, Place, Run
+from evo_libra.network.orders.ways import Ways
+
+
+@dataclass(frozen=True)
+class Laid:
+    """Cables of one kind and length, and what they end in."""
+
+    run: Run
+    choice: Choice
+
+
+def lay(ways: Ways, ends: Ends, products: ProductsSpec, *, beyond: float = 0.0) -> list[Laid]:
+    """Return the cables of each length; an InputError where none reaches as far and as many metres beyond its end."""
+    found = []
+    for metres, links in ways.links:
+        choice = cheapest(ends, metres + beyond, products, together=ways.together)
+        found.append(Laid(Run(ways.tier, choice.name, metres, links, -(-links // choice.links)), choice))
+    return found
+
+
+def modules_in_switches(ways: Ways, laid: Sequence[Laid]) -> Iterator[Modules]:
+    """Yield the modules of switches, which serve links of one kind of module at one switch."""
+    plugs = {one.run.metres: one.choice.upper for one in laid}
+    pieces: Counter[tuple[Place, str]] = Counter()
+    for place, links, switches in _links_of_plugs(ways, plugs):
+        for plug, some in links.items():
+            if plug is not None:
+                pieces[place, plug.module] += -(-some // plug.links) * switches
+    yield from (Modules(ways.tier, place, module, some) for (place, module), some in pieces.items())
+
+
+def _links_of_plugs(
+    ways: Ways, plugs: Mapping[float, Plug | None]
+) -> Iterator[tuple[Place, Mapping[Plug | None, int], int]]:
+    """Yield the links of each plug at a switch, and at how many switches it is so."""
+    kinds = set(plugs.values())
+    if len(kinds) == 1:
+        yield from ((place, dict.fromkeys(kinds, links), switches) for place, links, switches in ways.totals)
+        return
+    for place, ends, switches in ways.ends:
+        links: Counter[Plug | None] = Counter()
+        for metres, some in ends:
+            links[plugs[metres]] += some
+        yield place, links, switches
+
+
+def modules_in_nics(laid: Sequence[Laid], per_cage: int) -> Iterator[Modules]:
+    """Yield the modules of NICs, whose cages are alike."""
+    links: Counter[Plug | None] = Counter()
+    for one in laid:
+        links[one.choice.lower] += one.run.links
+    for plug, some in links.items():
+        if plug is not None:
+            alike = some // per_cage * -(-per_cage // plug.links) + -(-(some % per_cage) // plug.links)
+            yield Modules(laid[0].run.tier, "NICs", plug.module, alike)
