@@ -47,6 +47,16 @@ def test_the_spread_is_that_of_measured_chips() -> None:
     assert measured_spread("made up") is None
 
 
+def test_a_precision_that_one_chip_was_measured_in_has_the_spread_of_all_narrow_ones() -> None:
+    # MXFP4 was measured on the MI355X alone: a spread of one chip would be none.
+    found = measured_spread("mxfp4")
+    assert found is not None
+    assert found == measured_spread("mxfp4")
+    low, high = found.shares
+    assert low < 0.477 < high
+    assert found.chips > 5
+
+
 def test_an_end_has_the_slowest_constants_of_measured_chips_and_leaves_the_others() -> None:
     npu = accelerator("h20-96gb")
     slow, fast = (at_end(npu, ("attention",), end) for end in ("slow", "fast"))

@@ -63,17 +63,34 @@ _PRODUCTS = ("plateau", "quantisation")
 """Constants that measurements of kernels give: a share that makes kernels faster, and one that makes them slower."""
 
 
+_NARROW = frozenset({"fp8", "mxfp8", "mxfp4", "fp4"})
+"""Precisions of at most 8 bits, whose products stand for each other where few chips were measured in one of them."""
+_FEW = 3
+"""Chips below which a spread says little."""
+
+
 @cache
 def measured_spread(kind: str) -> Spread | None:
-    """Return the constants of kernels of a kind on the chips of the catalogue where they were measured, if any."""
-    chips = [npu for npu in load_accelerators().values() if kind in set(npu.kernel_shares()) - {*npu.class_defaults()}]
-    if not chips:
+    """Return the constants of kernels of a kind on the chips of the catalogue where they were measured, if any.
+
+    If these are few and the kind is a precision of at most 8 bits, it is the spread of all such precisions.
+    """
+    found = _measured_in(kind)
+    if kind in _NARROW and 0 < len(found) < _FEW:
+        found = [one for precision in sorted(_NARROW) for one in _measured_in(precision)]
+    if not found:
         return None
     share, more = _SHARE_AND_MORE.get(kind, _PRODUCTS)
-    shares, others = ([getattr(_constants(npu, kind), key) for npu in chips] for key in (share, more))
-    years = [int(year) for npu in chips for year in _YEAR.findall(npu.source_of_kernels(kind))]
+    shares, others = ([getattr(_constants(npu, of), key) for npu, of in found] for key in (share, more))
+    years = [int(year) for npu, of in found for year in _YEAR.findall(npu.source_of_kernels(of))]
     slow, fast = {share: min(shares), more: max(others)}, {share: max(shares), more: min(others)}
-    return Spread(slow, fast, len(chips), (min(years), max(years)))
+    return Spread(slow, fast, len({npu.name for npu, _ in found}), (min(years), max(years)))
+
+
+def _measured_in(kind: str) -> list[tuple[Accelerator, str]]:
+    """Return the chips whose kernels of a kind were measured, with the kind."""
+    chips = load_accelerators().values()
+    return [(npu, kind) for npu in chips if kind in set(npu.kernel_shares()) - {*npu.class_defaults()}]
 
 
 def _constants(npu: Accelerator, kind: str) -> Constants:
