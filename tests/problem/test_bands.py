@@ -78,6 +78,7 @@ def test_a_share_beyond_the_measured_ones_stays() -> None:
 def design_data(npu: Any) -> dict[str, Any]:
     data = order_data()
     data["workloads"][0]["parallelism"] = {"tp": 8, "pp": 1}
+    data["workloads"][0]["training"]["tp_domain"] = "any"
     data["workloads"][0]["training"] |= {"global_batch": 64, "micro_batch": 1, "recompute": "full", "zero": 1}
     fabric = {"catalog": "products-2025", "technologies": ["optics-400g"], "blocks": ["switch"], "max_dimensions": 1}
     return {key: data[key] for key in ("version", "name", "workloads")} | {
