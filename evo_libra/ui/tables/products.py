@@ -70,7 +70,6 @@ def _state_of(entry: Mapping[str, Any]) -> str:
     return f"until {entry['until']}" if entry.get("until") else str(entry["order"])
 
 
-
 def _plain(key: str) -> Any:  # noqa: ANN401 - a function of an entry
     return lambda entry: figure(entry[key])
 
