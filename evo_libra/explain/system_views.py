@@ -131,15 +131,17 @@ def _outside(problem: Problem, within: Collection[str]) -> Iterator[str]:
 
 
 def _beaten(front: Front, rows: Sequence[SystemRow]) -> str:
-    """Return which design of a front beats the order of a system that comes nearest to it."""
+    """Return which design of a front beats the order of a system that comes nearest to it, or comes close to it."""
     columns = list(front.objectives)
     values = np.log(front.frame.select(columns).to_numpy())
     mine = np.log(np.array([[row.objectives[column] for column in columns] for row in rows]))
-    # Of the designs that are no worse in anything, the one that is least better in what it is most better in.
+    # Of the designs that are no worse in anything, the one that is least better in what it is most better in. A row that
+    # another one only comes close to is left out, too: then of those that are least worse.
     behind = mine[:, None, :] - values[None]
-    behind = np.where((behind >= -_ROUNDING).all(axis=2, keepdims=True), behind, np.inf)
-    row, design = map(int, np.unravel_index(int(behind.max(axis=2).argmin()), behind.shape[:2]))
-    worse = 100.0 * np.expm1(np.maximum(behind[row, design], 0.0))
+    least = behind.min(axis=2)
+    most = np.where(least >= min(-_ROUNDING, float(least.max())), behind.max(axis=2), np.inf)
+    row, design = map(int, np.unravel_index(int(most.argmin()), most.shape))
+    worse = 100.0 * np.expm1(behind[row, design])
     words = [f"{change(float(w))} % {noun(column)}" for w, column in zip(worse, columns, strict=True)]
     return (
         f"{rows[row].system} is on no row: its nearest order, {rows[row].design.partition(' | ')[0]}, has "
