@@ -135,8 +135,8 @@ def _beaten(front: Front, rows: Sequence[SystemRow]) -> str:
     columns = list(front.objectives)
     values = np.log(front.frame.select(columns).to_numpy())
     mine = np.log(np.array([[row.objectives[column] for column in columns] for row in rows]))
-    # Of the designs that are no worse in anything, the one that is least better in what it is most better in. A row that
-    # others only come close to is left out, too: then of those that are least worse.
+    # Of the designs that are no worse in anything, the one that is least better in what it is most better in. A row
+    # that others only come close to is on no front: then of those that are least worse.
     behind = mine[:, None, :] - values[None]
     least = behind.min(axis=2)
     most = np.where(least >= min(-_ROUNDING, float(least.max())), behind.max(axis=2), np.inf)
