@@ -131,25 +131,22 @@ def _outside(problem: Problem, within: Collection[str]) -> Iterator[str]:
 
 
 def _beaten(front: Front, rows: Sequence[SystemRow]) -> str:
-    """Return which design of a front beats the order of a system that comes nearest to it, or stands for it."""
+    """Return which design of a front beats the order of a system that comes nearest to it, or comes close to it."""
     columns = list(front.objectives)
     values = np.log(front.frame.select(columns).to_numpy())
     mine = np.log(np.array([[row.objectives[column] for column in columns] for row in rows]))
+    # Of the designs that are no worse in anything, the one that is least better in what it is most better in. A row
+    # that others only come close to is on no front: then of those that are least worse.
     behind = mine[:, None, :] - values[None]
-    worse = np.maximum(-behind, 0.0).max(axis=2)
-    if folded := bool(worse.min() > _ROUNDING):
-        # No design beats an order of the system: one that is hardly worse in anything stands for it.
-        nearest = worse
-    else:
-        # Of the designs that are no worse in anything, the one that is least better in what it is most better in.
-        nearest = np.where(worse <= _ROUNDING, behind.max(axis=2), np.inf)
-    row, design = map(int, np.unravel_index(int(nearest.argmin()), nearest.shape))
-    order, other = rows[row].design.partition(" | ")[0], f"#{front.frame['id'][int(design)]}"
-    percents = 100.0 * np.expm1(np.maximum(behind[row, design], 0.0))
-    words = [f"{change(float(w))} % {noun(column)}" for w, column in zip(percents, columns, strict=True)]
-    why = "is left out for" if folded else f"has {' and '.join(words)} against"
-    end = f", which is at most {100.0 * np.expm1(worse[row, design]):.2g} % worse in anything" if folded else ""
-    return f"{rows[row].system} is on no row: its nearest order, {order}, {why} {other}{end}"
+    least = behind.min(axis=2)
+    most = np.where(least >= min(-_ROUNDING, float(least.max())), behind.max(axis=2), np.inf)
+    row, design = map(int, np.unravel_index(int(most.argmin()), most.shape))
+    worse = 100.0 * np.expm1(behind[row, design])
+    words = [f"{change(float(w))} % {noun(column)}" for w, column in zip(worse, columns, strict=True)]
+    return (
+        f"{rows[row].system} is on no row: its nearest order, {rows[row].design.partition(' | ')[0]}, has "
+        f"{' and '.join(words)} against #{front.frame['id'][int(design)]}"
+    )
 
 
 _ROUNDING = 1e-9

@@ -28,9 +28,8 @@ def test_an_order_is_compared_with_the_design_that_beats_it_by_the_least() -> No
 
 
 def test_an_order_that_nothing_beats_names_the_row_that_stands_for_it() -> None:
-    """It is 0.5 % faster than #8 and 20 % more expensive, so that #8 is at most 0.5 % worse in anything."""
+    """It is 0.5 % faster than #8 and 20 % more expensive, and #0 is 150 % more expensive than it."""
     sentence = _beaten(FRONT, [row(200.0 / 1.005, 12e6)])
     assert sentence == (
-        "hgx-h200 is on no row: its nearest order, 2 hgx-h200 / x, is left out for #8, which is at most 0.5 % worse in "
-        "anything"
+        "hgx-h200 is on no row: its nearest order, 2 hgx-h200 / x, has -0.498 % time and +20 % order cost against #8"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -255,6 +256,15 @@ def test_a_system_that_is_on_no_row_has_a_reason() -> None:
     (reason,) = absent(found, front, rows)
     assert reason.startswith("gb200-nvl72 is on no row: its nearest order, 8 gb200-nvl72 / ")
     assert reason.endswith(f" has +{100 * (rack / server - 1):.3g} % order cost against #0")
+
+
+def test_the_reason_of_a_row_left_out_as_another_comes_close_to_it_has_figures() -> None:
+    """A row 0.5 % better than one of the front is left out, too, and no row of the front beats it."""
+    found = order_problem(fabric=_TWO_NETWORKS, objectives=["order-cost"])
+    front, (*servers, rack) = search(found), system_rows(found)
+    close = replace(rack, objectives={"order_cost_usd": 0.995 * front.frame["order_cost_usd"].item()})
+    (reason,) = absent(found, front, [*servers, close])
+    assert reason.endswith(" has -0.5 % order cost against #0")
 
 
 def test_a_costlier_network_of_a_system_is_faster() -> None:
