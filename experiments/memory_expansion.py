@@ -67,7 +67,7 @@ def draw(both: dict[str, Front]) -> None:
         left.set_xticks(DEGREES, [str(tp) for tp in DEGREES])
         left.minorticks_off()
         left.axvspan(48, 140, color="0.92", zorder=0)
-        left.text(135, 133, "fits the NPUs", ha="right", va="bottom")
+        left.text(135, 0.04, "fits the NPUs", ha="right", va="bottom", transform=left.get_xaxis_transform())
         left.legend(loc="upper left", bbox_to_anchor=(0.0, 1.0))
         for (name, front), style in zip(both.items(), ("o-", "s--"), strict=True):
             time, cost = (np.array(front.frame[column]) for column in front.objectives)

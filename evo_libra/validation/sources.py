@@ -40,9 +40,9 @@ SOURCES: tuple[PublishedSource, ...] = (
 """Every source, those of a group one after the other."""
 
 NOT_MODELLED = (
-    "Stages of a pipeline that differ in their layers: all of them take the time of the longest one.",
-    "Fragments of a training step's memory, but for a stated share of the accelerator's.",
-    "Stragglers, but for a stated share of the step for each doubling of the accelerators (`jitter`, off by default).",
+    "Times of stages that differ in their layers: all of them take that of the longest one.",
+    "Schedules of pipelines other than 1F1B and interleaved 1F1B, and all-to-alls of experts alongside attention.",
+    "Stragglers, unless a file states their share of a step (`jitter`).",
     "Checkpoints that are written, failures and restarts, but for the rows on failures.",
     "Loading of data.",
     "Contention between groups that share a link.",
