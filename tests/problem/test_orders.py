@@ -241,7 +241,7 @@ def test_each_system_has_a_front() -> None:
     costs = [row.order_cost_usd for row in rows]
     assert costs == sorted(set(costs))
     times = [row.objectives["time_ms"] for row in rows]
-    adds = f"+{100 * (costs[1] / costs[0] - 1):.3g} % of the order, -{100 * (1 - times[1] / times[0]):.2g} % time"
+    adds = f"+{100 * (costs[1] / costs[0] - 1):.3g} % of the order, -{100 * (1 - times[1] / times[0]):.3g} % time"
     assert (cheap.adds, fast.adds, rack.adds) == ("", adds, "")
 
 
