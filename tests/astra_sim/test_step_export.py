@@ -34,7 +34,7 @@ DENSE = {
     "vocabulary": 32000,
 }  # fmt: skip
 ROUTED = {**DENSE, "experts": {"count": 8, "per_token": 2, "feed_forward": 1408}}
-PRICES = {"link_usd_per_GBps": 1, "switch_usd_per_GBps": 1, "nic_usd_per_GBps": 1}
+PRICES = {"link_usd_per_GBps": 1, "switch_usd_per_GBps": 1, "nic_usd_per_GBps": 0}
 ORDER = ["tp", "cp", "dp", "pp"]
 NOTHING = {"tp": False, "pp": False, "dp": False}
 FREE = {"latency_ns": 0, "endpoint_delay_ns": 0, "chunks": 1}
@@ -44,7 +44,7 @@ FREE = {"latency_ns": 0, "endpoint_delay_ns": 0, "chunks": 1}
 def training(degrees: dict[str, int], **given_: Any) -> dict[str, Any]:
     """Return the keys of a training step of a few microbatches that overlaps nothing unless it is given."""
     each = degrees["dp"] * given_.get("micro_batch", 1) * degrees["pp"]
-    return {"sequence": 2048, "global_batch": 2 * each, "order": ORDER, **given_,
+    return {"sequence": 2048, "global_batch": 2 * each, "order": ORDER, "stack": "any", **given_,
             "overlap": {**NOTHING, **given_.get("overlap", {})}}  # fmt: skip
 
 

@@ -40,7 +40,7 @@ ROUTED = {**DENSE, "experts": {"count": 8, "per_token": 2, "feed_forward": 2816}
 def data_of(**changes: Any) -> dict[str, Any]:
     workload = {
         "name": "small", "generator": DENSE, "parallelism": {"tp": [1, 2, 4], "pp": [1, 2]},
-        "training": {"sequence": 4096, "global_batch": 128, "zero": [0, 1, 3]},
+        "training": {"sequence": 4096, "global_batch": 128, "zero": [0, 1, 3], "tp_domain": "any"},
     }  # fmt: skip
     fabric = {"catalog": "parts-2024", "technologies": ["nvlink3", "nvlink4", "optics-400g"], "max_dimensions": 3}
     return {
