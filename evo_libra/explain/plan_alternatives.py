@@ -54,7 +54,7 @@ def _other(table: PlanTable, plan: int, time: float, seconds: float, change: str
     used = {} if fits else table.memory_of(plan)
     return OtherPlan(
         change=change,
-        plan=table.texts[plan],
+        plan=table.text(plan),
         time_ms=time * 1e3 if held else None,
         slower_percent=100.0 * (time / seconds - 1.0) if held else None,
         memory_GB=float(table.memory[plan]) / GIGA,

@@ -152,7 +152,7 @@ def _balanced(problem: Problem, network: Population, held: Sequence[IntArray]) -
             found = problem.evaluate(replace(network.select(np.zeros(len(plans), dtype=np.int64)), plan=chosen))
             product = np.log(found.objectives).sum(axis=0)
             some[place] = plans[np.lexsort((product, found.violation))[0]]
-    return tuple(table.texts[int(plan)] for table, plan in zip(problem.time.tables, some, strict=True))
+    return tuple(table.text(int(plan)) for table, plan in zip(problem.time.tables, some, strict=True))
 
 
 def _fastest(problem: Problem, network: Population, held: Sequence[IntArray]) -> tuple[str, ...]:
@@ -165,7 +165,7 @@ def _fastest(problem: Problem, network: Population, held: Sequence[IntArray]) ->
         chosen[place] = plans
         many = replace(network.select(np.zeros(len(plans), dtype=np.int64)), plan=chosen)
         times = problem.time.workload_times(many)[loop]
-        found.append(problem.time.tables[place].texts[int(plans[times.argmin()])])
+        found.append(problem.time.tables[place].text(int(plans[times.argmin()])))
     return tuple(found)
 
 

@@ -188,7 +188,7 @@ def plans_of(
             if places[place, n] < 0:
                 if option := next((word for word in text.split() if "=" in word), ""):
                     raise InputError(f"'{option}' in the {written[n]} goes before the bar, after the network")
-                mine = [table.texts[place] for place in np.flatnonzero(table.npu == npu).tolist()]
+                mine = [table.text(place) for place in np.flatnonzero(table.npu == npu).tolist()]
                 known = f"{len(mine):,} plans of {table.name}{on}, such as {_example(table, npus[n])}"
                 raise InputError(
                     f"'{text}' in the {written[n]} is none of the {known}{suggestion(text, _begun(text, mine))}"
@@ -211,7 +211,7 @@ def _example(table: PlanTable, npu: str | None) -> str:
     """Return a plan of an accelerator, one that fits its memory where there is one."""
     mine = np.flatnonzero(table.npu == _npu_of(table, npu))
     fits = mine[table.memory[mine] <= table.capacity[mine]]
-    return table.texts[int((fits if len(fits) else mine)[0])]
+    return table.text(int((fits if len(fits) else mine)[0]))
 
 
 def plan_columns(designs: Population, tables: Sequence[PlanTable]) -> dict[str, list[str]]:

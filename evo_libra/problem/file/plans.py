@@ -147,7 +147,7 @@ def nearest(table: TrainingTable, npu: int = 0) -> str:
     classes = ", ".join(f"{kind} {bytes_ / GIGA:.1f}" for kind, bytes_ in largest)
     advice = fitting_option(setup, plan, auto=True, capacity=float(capacity))
     return (
-        f"none of the {len(mine):,} plans fits {capacity / GIGA:.4g} GB; the smallest, {table.texts[best]}, "
+        f"none of the {len(mine):,} plans fits {capacity / GIGA:.4g} GB; the smallest, {table.text(best)}, "
         f"needs {sum(used.values()) / GIGA:.1f} GB ({classes}): {advice}"
     )
 

@@ -40,17 +40,26 @@ def _coefficients(race: TabulatedRace) -> FloatArray:
 
 def _beats(linear: FloatArray, races: list[FloatArray], some: IntArray, others: IntArray) -> BoolArray:
     """Return (a, b) whether each of some plans takes no longer than each of others, on any network."""
-    found = _no_more(linear, linear, some, others)
+    found = np.ones((len(some), len(others)), dtype=np.bool_)
+    for row in linear:
+        found &= row[some][:, None] <= row[others]
+    # Few pairs are left, and fewer with each chain, so that only their chains are compared.
+    first, second = np.nonzero(found)
     for race in races:
         for chain in race:
-            found &= np.logical_or.reduce([_no_more(chain, other, some, others) for other in race])
+            mine, theirs = some[first], others[second]
+            holds = np.logical_or.reduce([_no_more(chain, other, mine, theirs) for other in race])
+            first, second = first[holds], second[holds]
+    found[...] = False
+    found[first, second] = True
     return found
 
 
 def _no_more(first: FloatArray, second: FloatArray, some: IntArray, others: IntArray) -> BoolArray:
-    found = np.ones((len(some), len(others)), dtype=np.bool_)
+    """Return (k,) whether each of some plans has no more in any row than its counterpart of others."""
+    found = np.ones(len(some), dtype=np.bool_)
     for one, two in zip(first, second, strict=True):
-        found &= one[some][:, None] <= two[others]
+        found &= one[some] <= two[others]
     return found
 
 
