@@ -58,16 +58,11 @@ def show_products(name: str, catalog: Mapping[str, Any]) -> None:
 def _table(title: str, products: Mapping[str, Any], columns: Mapping[str, Any]) -> None:
     """Print products with their order state and year."""
     rows = [
-        (name, _state_of(entry), str(entry["year"]), *(show(entry) for show in columns.values()))
+        (name, entry["order"], str(entry["year"]), *(show(entry) for show in columns.values()))
         for name, entry in products.items()
     ]
     names, ports = ("name", "order", "year", *columns), tuple(name for name in columns if "ports" in name)
     print_narrow(title, names, rows, left=("name", "order", "kind"), fold=ports)
-
-
-def _state_of(entry: Mapping[str, Any]) -> str:
-    """Return whether a product is sold, or until when it was."""
-    return f"until {entry['until']}" if entry.get("until") else str(entry["order"])
 
 
 def _plain(key: str) -> Any:  # noqa: ANN401 - a function of an entry
