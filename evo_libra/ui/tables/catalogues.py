@@ -75,7 +75,7 @@ def _show_linear(name: str, catalog: Mapping[str, Any]) -> None:
 def _show_designs(_: str, designs: Mapping[str, Any]) -> None:
     rows = [(name, one["design"], _sizes(one["npus"]), *_dated(one)) for name, one in designs.items()]
     columns = ("name", "design", "NPUs", "state", "year")
-    print_table("reference designs; N is the dimension that grows", columns, rows, fold=columns[:3])
+    print_table("reference designs; N is the dimension that grows", columns, rows, left=columns[:3], fold=columns[1:3])
 
 
 def _dated(reference: Mapping[str, Any]) -> tuple[str, str]:
@@ -86,7 +86,7 @@ def _dated(reference: Mapping[str, Any]) -> tuple[str, str]:
 def _show_clusters(_: str, clusters: Mapping[str, Any]) -> None:
     rows = [(name, one["order"], _sizes(one["npus"]), *_dated(one)) for name, one in clusters.items()]
     columns = ("name", "order", "NPUs", "state", "year")
-    print_table("reference orders; N is the number of systems", columns, rows, left=columns[:2], fold=columns[:3])
+    print_table("reference orders; N is the number of systems", columns, rows, left=columns[:2], fold=columns[1:3])
 
 
 def _design_sources(_: str, designs: Mapping[str, Any]) -> None:
