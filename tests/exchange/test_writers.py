@@ -108,7 +108,8 @@ def test_arguments_of_megatron_are_read_as_the_plan_that_was_written(name: str, 
 
 def same(of: TrainedPlan) -> tuple[Any, ...]:
     """Return what of a plan a file of arguments has; names, sources and measured factors of software it has not."""
-    decoder = of.setup.decoder.model_copy(update={"name": "", "source": "", "year": None, "sequence": None, "order": ""})
+    other = {"name": "", "source": "", "order": "", "year": None, "sequence": None}
+    decoder = of.setup.decoder.model_copy(update=other)
     order = tuple(group for group in of.order if of.value(group) > 1)
     return replace(of.setup, decoder=decoder, stack=STACKS["any"], uneven=False), order
 

@@ -76,7 +76,7 @@ class AcceleratorSpec(StrictModel):
     name: str | None = Field(None, pattern=_NAME, description="what designs call it, where a problem has several")
     base: str | None = Field(None, description="accelerator of the catalogue whose other figures hold here, too")
     generation: str | None = Field(
-        None, pattern=r"^[A-Za-z][A-Za-z0-9.-]*$", description="generation that measured figures of training software are of"
+        None, pattern=r"^[A-Za-z][A-Za-z0-9.-]*$", description="generation that figures of training software are of"
     )
     peak_TFLOPS: dict[Precision, Positive] = Field(
         default_factory=dict, description="dense peak rate; needed unless the entry has a base"
