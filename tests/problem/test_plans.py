@@ -112,10 +112,8 @@ def test_any_genes_are_a_plan_that_divides_fits_and_is_written_exactly(
         assert table.memory[place] <= table.capacity[place]
         assert table.find(" ".join(reversed(table.texts[place].split()))) == place
     texts = list(map(str, problem.fabrics(designs)))
-    read = problem.read(
-        [text for text, fits in zip(texts, problem.time.fits(designs.npus, designs.plan), strict=True) if fits]
-    )
-    kept = problem.time.fits(designs.npus, designs.plan)
+    kept = problem.time.fits(designs.npus, designs.plan, designs.technology)
+    read = problem.read([text for text, fits in zip(texts, kept, strict=True) if fits])
     np.testing.assert_array_equal(read.plans, designs.plans[:, kept])
     again = problem.evaluate_genes(genes_of(problem, read))
     first = problem.evaluate_genes(genes)

@@ -56,7 +56,7 @@ GENERATOR = {
 }  # fmt: skip
 STEPS: list[dict[str, Any]] = [
     {"name": f"decoder{n}", "generator": GENERATOR, "parallelism": {"tp": [1, 2, 4]},
-     "training": {"sequence": 1024 * n, "global_batch": 512, "micro_batch": [1, 2]}}
+     "training": {"sequence": 1024 * n, "global_batch": 512, "micro_batch": [1, 2], "tp_domain": "any"}}
     for n in (1, 2, 3)
 ]  # fmt: skip
 KINDS: dict[str, tuple[list[dict[str, Any]], Any]] = {

@@ -92,7 +92,7 @@ def routed_model(total: float, active: float) -> DecoderSpec:
     if not possible:
         both = f"{weights_text(total)} weights with {weights_text(active)} active"
         raise InputError(
-            f"no model of {both} follows from the rules; totals of 3 to 60 times the active weights do, "
+            f"no model of {both} follows from the rules; totals of 3.5 to 60 times the active weights do, "
             "from 1.5B active weights on"
         )
     count, width, shared = min(possible, key=lambda each: abs(each[2] / each[1] - 1.0))
