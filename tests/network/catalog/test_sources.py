@@ -51,7 +51,7 @@ def _entry(entry: Mapping[str, Any], name: str) -> Found:
     if "sources" not in entry:
         yield from _below(entry, name, "", None)
         return
-    for key, _ in leaves({key: value for key, value in entry.items() if key not in ("sources", "order")}):
+    for key, _ in leaves({key: value for key, value in entry.items() if key not in ("sources", "order", "generation")}):
         source = covering_key(key, entry["sources"])
         text = "" if source is None else str(entry["sources"][source])
         yield from ((f"{name}.{key}", wrong) for wrong in _wrong(text, None))
