@@ -176,7 +176,8 @@ KERNELS = tuple(
     for npu, precisions in _PRECISIONS.items() if "bf16" in precisions
 ) + (
     _source("decode-products-fp8", "h100-80gb", f"h100-80gb, fp8: products of up to 64 rows, {_MEASURED}",
-            partial(_products, "h100-80gb", "fp8", large=False), note="with the kernel that quantises their input"),
+            partial(_products, "h100-80gb", "fp8", large=False),
+            note="with the kernel that quantises their input; this form was chosen on these rows"),
 ) + tuple(
     _source("attention", npu, f"{npu}: fused attention of 1,024 and more tokens, {_who(npu)}",
             partial(_attention, npu), basis=_basis(npu))

@@ -25,7 +25,7 @@ class Basis(Enum):
     """The relation between the rows of a source and the constants that figures are computed with."""
 
     FITTED = "fitted"
-    """Constants were fitted to these rows."""
+    """Constants were fitted to these rows, or chosen when the errors of these rows were known."""
     UNSEEN = "unseen"
     """No constant was fitted to any of them."""
     EQUATIONS = "by construction"

@@ -235,6 +235,7 @@ TRAINING_2026 = (
         "megatron-h100-fp8",
         "MLPerf 4.1 and 5.0, DGX Cloud, 2024-25: pipelines of GPT-3, 70B and 405B on H100 in fp8",
         ("mlperf50.405b.H100", "mlperf41.gpt3", "dgxc.70b.h100.fp8", "dgxc.405b.h100.fp8"),
+        fitted="bytes of fused casts, derived, and chosen among several that were tried",
     ),
     _source(
         "megatron-h100-bf16",
@@ -292,6 +293,8 @@ TRAINING_2026 = (
         group="ratios",
         title="Throughput of an accelerator over that of another one or in another precision, 2024-25",
         rows=_ratios,
+        note=f"fitted to these rows: {_SHARE}, {_TORCH}, both chosen by hand",
+        basis=Basis.FITTED,
     ),
     PublishedSource(
         name="scaling",

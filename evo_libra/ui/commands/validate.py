@@ -158,7 +158,7 @@ def _series(computed: Computed) -> list[Series]:
     if others:
         pairs["others"] = [pair for group in others for pair in pairs[group]]
         marked.append("others")
-    points = {group: np.array(pairs[group]).T for group in marked}
+    points = {group: np.array(pairs[group]).reshape(-1, 2).T for group in marked}
     return [Series(across, up, group) for group, (across, up) in points.items()]
 
 

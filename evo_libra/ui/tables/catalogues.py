@@ -180,9 +180,9 @@ def _print_figures(title: str, data: Mapping[str, Any]) -> None:
 
 
 def _plain(value: Any) -> str:  # noqa: ANN401 - a value of JSON
-    if isinstance(value, bool | str):
-        return str(value).lower()
-    return f"{value:,}" if isinstance(value, int) else figure(value)
+    if isinstance(value, str):
+        return value
+    return str(value).lower() if isinstance(value, bool) else f"{value:,}" if isinstance(value, int) else figure(value)
 
 
 def _linear_figure(value: float | None) -> str:

@@ -1,4 +1,4 @@
-"""What rails of optical circuit switches break, for an order check of its own that knows the catalogue's YAML alone."""
+"""Rules that rails of optical circuit switches break, for an order check that knows the catalogue's YAML alone."""
 
 from __future__ import annotations
 
