@@ -57,13 +57,18 @@ class Panes:
         """The container of the panes."""
         return self.board.screen.query_one("#panes")
 
+    @property
+    def there(self) -> bool:
+        """Whether the panes are drawn: not yet, or not any more where the program ends while a thread works."""
+        return self.complete and bool(self.board.screen.query("#plot"))
+
     def _text(self, name: str) -> Static:
         return self.board.screen.query_one(name, Static)
 
     def show(self) -> None:
         """Show what has changed since the last time."""
-        if not self.complete or not self.board.screen.query("#plot"):
-            return  # not there yet, or not any more
+        if not self.there:
+            return
         state, scene, data = self.board.state, self.board.scene, self.board.data
         listed = (scene.runs, scene.names, state.marked, state.run, state.query, state.sort, scene.error)
         points = (scene.data, scene.names, scene.shown, state.plot, state.design, state.baseline)
@@ -191,7 +196,8 @@ class Panes:
         self.asked = None
         while len(self._breakdowns) > _REMEMBERED:
             self._breakdowns.popitem(last=False)
-        self._show_design()
+        if self.there:
+            self._show_design()
 
     def fit(self, *parts: str) -> None:
         """Fit parts of the screen to another width."""
