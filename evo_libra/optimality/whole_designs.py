@@ -21,8 +21,8 @@ from evo_libra.problem.plans import (
     UsefulPlans,
     all_plans,
     grouped_plans,
+    plans_together,
     useful_of_each,
-    useful_plans,
 )
 from evo_libra.problem.pricing.parts import WholeTopologies
 from evo_libra.problem.pricing.pricing import Topologies
@@ -235,15 +235,15 @@ def _plans(problem: Problem) -> UsefulPlans:
     kept = faster_wins and all(map(kept_by_faster, problem.constraints))
     if not (problem.time.exact and kept) or problem.time.serves:
         return all_plans(bound_of(problem) or problem.time, problem.constraints)
-    return _fastest_together(problem) or useful_plans(problem.time, problem.constraints)
+    each = useful_of_each(problem.time, problem.constraints)
+    return _fastest_together(problem, each) or plans_together(problem.time, each)
 
 
-def _fastest_together(problem: Problem) -> UsefulPlans | None:
+def _fastest_together(problem: Problem, plans: list[IntArray]) -> UsefulPlans | None:
     """Return the plans of workloads that have too many together, the fastest on each network; None for few plans.
 
     There are none, either, of too many networks, and where drawn scenarios decide and not the time.
     """
-    plans = useful_of_each(problem.time, problem.constraints)
     few = prod(map(len, plans)) <= MAX_PLANS
     if few or problem.sources.scenarios is not None or count_networks(problem) is None:
         return None

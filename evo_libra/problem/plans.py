@@ -136,7 +136,7 @@ def useful_plans(time: TimeModel, constraints: Sequence[Constraint]) -> UsefulPl
 
     An `InputError` says that the workloads leave too many open together, or that none meets the limits of memory.
     """
-    return _together(time, useful_of_each(time, constraints))
+    return plans_together(time, useful_of_each(time, constraints))
 
 
 def useful_of_each(time: TimeModel, constraints: Sequence[Constraint]) -> list[IntArray]:
@@ -152,11 +152,11 @@ def useful_of_each(time: TimeModel, constraints: Sequence[Constraint]) -> list[I
 
 def all_plans(time: TimeModel, constraints: Sequence[Constraint]) -> UsefulPlans:
     """Return all plans that fit the memory; an `InputError` as for `useful_plans`."""
-    return _together(time, [fitting(table, constraints) for table in time.tables])
+    return plans_together(time, [fitting(table, constraints) for table in time.tables])
 
 
-def _together(time: TimeModel, kept: Sequence[IntArray]) -> UsefulPlans:
-    """Return each combination of some plans of each table."""
+def plans_together(time: TimeModel, kept: Sequence[IntArray]) -> UsefulPlans:
+    """Return each combination of (k,) plans of each table; an `InputError` says that there are too many, or none."""
     count = prod(map(len, kept))
     if count > MAX_PLANS:
         raise InputError(f"the workloads leave {count:,} plans open together, too many to evaluate each")

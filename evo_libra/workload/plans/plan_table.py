@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,6 +31,10 @@ from evo_libra.workload.training.races import (
     PIPELINE,
     TENSOR,
 )
+
+_WRITTEN = ("tp", "cp", "ep", "pp")
+"""Degrees that the notation leaves out where they are 1."""
+_DEGREE = re.compile(rf"({'|'.join(_WRITTEN)})(\d{{1,9}})(?:x\d+)?").fullmatch
 
 
 class PlannedSetup(Protocol):
@@ -217,16 +222,22 @@ class PlanTable(WorkloadKind, ABC):
         known = {place: self.text(place) for place in np.unique(plan).tolist()}
         return [known[place] for place in plan.tolist()]
 
-    def _places(self, npu: int) -> dict[frozenset[str], int]:
-        """Return the places of the plans of an accelerator by their words."""
-        known = self._known_places
-        if npu not in known:
-            mine = np.flatnonzero(self.npu == npu).tolist()
-            known[npu] = {frozenset(self.text(place).split()): place for place in mine}
-        return known[npu]
+    def _places(self, npu: int, parts: frozenset[str]) -> dict[frozenset[str], int]:
+        """Return the places of the plans of an accelerator by their words, of those with the degrees of some words.
+
+        A table may have hundreds of thousands of plans, of which few have those degrees.
+        """
+        degrees = dict.fromkeys(_WRITTEN, 1) | {word[1]: int(word[2]) for part in parts if (word := _DEGREE(part))}
+        key, known = (npu, *degrees.values()), self._known_places
+        if key not in known:
+            mine = self.npu == npu
+            for name, degree in degrees.items():
+                mine = mine & (getattr(self.plans, name) == degree)
+            known[key] = {frozenset(self.text(place).split()): place for place in np.flatnonzero(mine).tolist()}
+        return known[key]
 
     @cached_property
-    def _known_places(self) -> dict[int, dict[frozenset[str], int]]:
+    def _known_places(self) -> dict[tuple[int, ...], dict[frozenset[str], int]]:
         return {}
 
     def find(self, text: str, npu: int = 0) -> int:
@@ -238,9 +249,10 @@ class PlanTable(WorkloadKind, ABC):
         parts = frozenset(text.split()) - self.implied
         written = next((order for order, name in enumerate(self.orders) if order_text(name) in parts), None)
         if written is None:
-            return self._places(npu).get(parts, -1)
+            return self._places(npu, parts).get(parts, -1)
         rest = parts - {order_text(self.orders[written])}
-        places = (self._places(npu).get(rest | {order_text(order)}, -1) for order in self.orders)
+        known = self._places(npu, rest)
+        places = (known.get(rest | {order_text(order)}, -1) for order in self.orders)
         return next((n for n in places if n >= 0 and self.alike[written, n]), -1)
 
     @property
