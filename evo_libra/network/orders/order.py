@@ -12,7 +12,7 @@ none : one system alone.
 rail-only : a network for each rail, and no path between rails but the scale-up network.
 rail-optimised : leaves of one rail each, which spines join.
 tor : leaves in the rack of their systems, which spines join.
-fat-tree : filled leaves of whole systems, which spines join.
+fat-tree : leaves of whole systems, or filled ones where less than two systems fit, which spines join.
 dragonfly : groups of switches, each linked to all others of its group; links between groups join these.
 hyperx : a grid of switches, each linked to all others of its line and of its column.
 ocs-rails : optical circuit switches, which are set to rings of the NPUs that have one place in each system.

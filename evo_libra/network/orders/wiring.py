@@ -16,7 +16,6 @@ from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import ProductsSpec
 from evo_libra.network.orders.racks import system_of
 from evo_libra.network.orders.runs import Run, Tier
-from evo_libra.network.orders.tor_racks import systems_of_rack
 from evo_libra.network.orders.tree import Tree
 
 
@@ -65,7 +64,6 @@ class _Trees:
     order: Order
     tree: Tree
     rails: int
-    rack: int
 
     @property
     def by_tree(self) -> int:
@@ -90,19 +88,13 @@ class _Trees:
         return -(-self.order.npus // (self.by_tree * self.sides)) * self.ports
 
     @property
-    def systems(self) -> int:
-        """Systems of a group: those of a rack of `tor`, unless one alone fills leaves."""
-        fits = self.ends <= self.tree.down
-        return self.rack if self.order.family == "tor" and fits else self.tree.leaf_systems
-
-    @property
     def leaves(self) -> int:
         """Leaves of a group in a tree."""
-        return self.tree.leaves // self.count // -(-self.order.count // self.systems)
+        return self.tree.leaves // self.count // -(-self.order.count // self.tree.group_systems)
 
     @property
     def groups(self) -> Groups:
-        return Groups(trees=self.count, systems=self.systems, leaves=self.leaves)
+        return Groups(trees=self.count, systems=self.tree.group_systems, leaves=self.leaves)
 
 
 def wires_of(order: Order, tree: Tree, products: ProductsSpec) -> tuple[Wires, ...]:
@@ -118,8 +110,7 @@ def wires_of(order: Order, tree: Tree, products: ProductsSpec) -> tuple[Wires, .
 
 
 def _trees(order: Order, tree: Tree, products: ProductsSpec) -> _Trees:
-    rack = systems_of_rack(order, products) if order.family == "tor" else order.count
-    return _Trees(order, tree, system_of(order.system, products).rails, min(rack, order.count))
+    return _Trees(order, tree, system_of(order.system, products).rails)
 
 
 def groups_of(order: Order, tree: Tree, products: ProductsSpec) -> Groups:
@@ -156,7 +147,7 @@ def _leaf(trees: _Trees) -> Wires:
     if tree.tiers == 1:
         leaf = number // -(-trees.count // tree.leaves)
     else:
-        group, inside = np.divmod(system, trees.systems)
+        group, inside = np.divmod(system, trees.tree.group_systems)
         side = rail if trees.sides > 1 else 0
         end = npu // (trees.by_tree * trees.sides) * trees.ports + port // order.planes
         mine = side * (trees.leaves // trees.sides) + (inside * trees.ends + end) // tree.down

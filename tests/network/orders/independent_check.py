@@ -254,6 +254,8 @@ def _tree(order: dict[str, Any], down: int, mode: dict[str, Any], catalogue: Cat
         return one
     one |= {"tiers": 2, "sharing": 1}
     held = down // ports
+    if family == "fat tree" and held < 2:
+        return one | _filled(order, ports, down, mode, catalogue)
     if not held:
         spread = ceil(ports / down)
         return one | {"groups": order["count"], "leaves": sides * spread, "held": 1, "plugged": ceil(ports / spread)}
@@ -263,6 +265,24 @@ def _tree(order: dict[str, Any], down: int, mode: dict[str, Any], catalogue: Cat
     leaves = ceil(rack / held)
     more = {"leaves": leaves, "held": rack, "plugged": ceil(rack / leaves) * ports}
     return one | {"groups": ceil(order["count"] / rack)} | more
+
+
+def _filled(
+    order: dict[str, Any], ports: int, down: int, mode: dict[str, Any], catalogue: Catalogue
+) -> dict[str, Any]:
+    """Return groups whose leaves have ports of several systems: of fewest leaves, then pods, then systems."""
+    tried = [(ceil(order["count"] / some) * ceil(some * ports / down), some) for some in range(1, order["count"] + 1)]
+    up = _switch_mode(catalogue["switches"][order["switch"]], order["uplink"] or mode["Gbps"], None) or mode
+    choices = [(total, 1, some) for total, some in tried]
+    if min(tried)[0] > up["ports"]:
+        pod = _down(Fraction(order["pod"]).limit_denominator(1000), up, up, catalogue["switches"][order["switch"]])
+        with_own = [(total, ceil(some * ports / down), some) for total, some in tried]
+        choices = [(total, ceil(total // own / (pod // own)), some) for total, own, some in with_own if own <= pod]
+    if not choices:
+        return {"groups": order["count"], "leaves": ceil(ports / down), "held": 1, "plugged": down}
+    some = min(choices)[2]
+    own = ceil(some * ports / down)
+    return {"groups": ceil(order["count"] / some), "leaves": own, "held": some, "plugged": ceil(some * ports / own)}
 
 
 def _per_rack(system: dict[str, Any], catalogue: Catalogue) -> int:
