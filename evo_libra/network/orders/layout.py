@@ -12,7 +12,14 @@ from dataclasses import dataclass
 
 from evo_libra.network.orders.ends import ends_between, ends_down, switch_kilowatts
 from evo_libra.network.orders.floor import Floor, lengths_to_leaves
-from evo_libra.network.orders.laid import Laid, lay, modules_in_nics, modules_in_switches
+from evo_libra.network.orders.laid import (
+    Laid,
+    in_whole_pieces,
+    lay,
+    modules_in_nics,
+    modules_in_switches,
+    spread_evenly,
+)
 from evo_libra.network.orders.modes import modes_of
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.places import floor_of
@@ -79,7 +86,8 @@ def layout_of(order: Order, tree: Tree, products: ProductsSpec) -> Layout:
 def _to_leaves(order: Order, tree: Tree, floor: Floor, products: ProductsSpec) -> list[Laid]:
     """Return the cables between systems and leaves."""
     ways: Counts = ((room_of(products).in_rack_m, 1),) if floor.block.inside else lengths_to_leaves(floor)
-    return lay(Ways("leaf", 0, tuple(_shared(tree.links, ways)), ()), ends_down(order, products), products)
+    laid = lay(Ways("leaf", 0, tuple(_shared(tree.links, ways)), ()), ends_down(order, products), products)
+    return in_whole_pieces(laid, spread_evenly(laid, tree.leaves))
 
 
 def _to_circuits(order: Order, tree: Tree, products: ProductsSpec) -> list[Laid]:
@@ -101,12 +109,10 @@ def _shared(links: int, ways: Counts) -> Iterator[tuple[float, int]]:
 
 def _modules_in_leaves(laid: list[Laid], leaves: int) -> Iterator[Modules]:
     """Yield the modules of leaves towards NPUs, over which links of each kind are spread evenly."""
-    links: Counter[str] = Counter()
-    for one in laid:
-        links[one.run.cable] += one.run.links
-    plugs = {one.run.cable: one.choice.upper for one in laid}
-    for cable, some in links.items():
-        plug, (each, rest) = plugs[cable], divmod(some, leaves)
-        if plug is not None:
-            pieces = (leaves - rest) * -(-each // plug.links) + rest * -(-(each + 1) // plug.links)
-            yield Modules("leaf", "leaves", plug.module, pieces)
+    plugs, pieces = {one.run.cable: one.choice.upper for one in laid}, Counter[str]()
+    for ends, switches in spread_evenly(laid, leaves):
+        for cable, links in ends.items():
+            plug = plugs[cable]
+            if plug is not None:
+                pieces[plug.module] += -(-links // plug.links) * switches
+    yield from (Modules("leaf", "leaves", module, some) for module, some in pieces.items())

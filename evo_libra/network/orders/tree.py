@@ -10,9 +10,10 @@ import numpy as np
 
 from evo_libra.errors import InputError
 from evo_libra.network.orders.circuits import OCS_RAILS
+from evo_libra.network.orders.lengths import half_row
 from evo_libra.network.orders.modes import modes_of
 from evo_libra.network.orders.order import Family, Order
-from evo_libra.network.orders.ports import Ports, ports_of
+from evo_libra.network.orders.ports import Ports, leaves_of_system, ports_of
 from evo_libra.network.orders.products import ProductsSpec
 from evo_libra.network.orders.racks import system_of
 from evo_libra.network.orders.tor_racks import systems_of_rack
@@ -83,7 +84,8 @@ def tree_of(order: Order, products: ProductsSpec) -> Tree:
     """Return the network of an order; an InputError where its ports do not exist or three tiers are not enough.
 
     Leaves hold whole systems where the ports of one fit, and have all uplinks of a full leaf, whatever is plugged in.
-    Those of a fat tree that would hold one system or less are filled with NPUs of several: no path gets longer. Each leaf has equally many links to each spine of its plane or pod.
+    Those of a fat tree that would hold one system or less are filled with NPUs of several: no path gets longer. Each
+    leaf has equally many links to each spine of its plane or pod, and all ports of its NPUs in a plane.
     """
     if order.family in ("none", "slice"):
         return _no_network(order.count)
@@ -95,13 +97,17 @@ def tree_of(order: Order, products: ProductsSpec) -> Tree:
             switch=order.switch or "", family=order.family, count=order.count, npus=order.npus, active=order.active,
             rails=system_of(order.system, products).rails, planes=order.planes, ports=order.ports // order.planes,
             rack=systems_of_rack(order, products) if order.family == "tor" else order.count, leaf=leaf, pod=pod,
+            near=half_row(products.room.racks_per_row) if products.room else order.count,
         )
     )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class _Needs:
-    """All that a network depends on: ports are those of an NPU in each plane, rack the systems of one."""
+    """All that a network depends on: ports are those of an NPU in each plane, rack the systems of one.
+
+    near : racks that may share filled leaves, which stand in the middle of them.
+    """
 
     switch: str
     family: Family
@@ -114,6 +120,7 @@ class _Needs:
     rack: int
     leaf: Ports
     pod: Ports
+    near: int
 
     @property
     def by_rail(self) -> int:
@@ -193,16 +200,17 @@ def _tiers(needs: _Needs, trees: int) -> Tree:
 
 def _group(needs: _Needs) -> _Group:
     """Return systems that share leaves: those of a rack, or those that fill a leaf of each rail."""
-    ends = -(-needs.npus // needs.by_rail) * needs.ports
+    npus = -(-needs.npus // needs.by_rail)
+    ends = npus * needs.ports
     active = Fraction(needs.active * needs.ports, needs.by_rail)
     down = needs.leaf.split
     sides = needs.by_rail // needs.by_tree
     held = down // ends
     if held <= 1 and needs.family == "fat-tree":
-        return _filled(needs, ends, down)
+        return _filled(needs, down)
     if not held:
-        spread = -(-ends // down)
-        return _Group(1, sides * spread, -(-ends // spread), 1, active / spread)
+        spread = leaves_of_system(npus, needs.ports, down)
+        return _Group(1, sides * spread, -(-npus // spread) * needs.ports, 1, active / spread)
     if needs.family != "tor":
         return _Group(held, sides, held * ends, held, min(held, needs.count) * active)
     leaves = -(-needs.rack // held)
@@ -210,13 +218,15 @@ def _group(needs: _Needs) -> _Group:
     return _Group(needs.rack, leaves, held * ends, held, min(held, needs.count) * active)
 
 
-def _filled(needs: _Needs, ends: int, down: int) -> _Group:
-    """Return systems whose ports fill leaves: those that take the fewest leaves and pods, and of these the fewest.
+def _filled(needs: _Needs, down: int) -> _Group:
+    """Return systems whose NPUs fill leaves: those that take the fewest leaves and pods, and of these the fewest.
+
+    More racks than half a row of them share no leaves, whose cables would be too long for copper.
 
     A leaf may have ports of active NPUs alone, as the spare ones of a system are on others.
     """
-    sizes = np.arange(1, needs.count + 1)
-    groups, leaves = -(-needs.count // sizes), -(-sizes * ends // down)
+    sizes = np.arange(1, max(min(needs.near, needs.count), 1) + 1)
+    groups, leaves = -(-needs.count // sizes), -(-sizes * needs.npus // max(down // needs.ports, 1))
     pods = np.ones_like(sizes)
     if (groups * leaves).min() > needs.pod.up:
         inside = leaves <= needs.pod.split
@@ -226,7 +236,7 @@ def _filled(needs: _Needs, ends: int, down: int) -> _Group:
         raise _too_few(needs)
     best = np.lexsort((sizes, pods, groups * leaves))[0]
     systems, own = int(sizes[best]), int(leaves[best])
-    plugged = -(-systems * ends // own)
+    plugged = -(-systems * needs.npus // own) * needs.ports
     return _Group(systems, own, plugged, 1, Fraction(min(plugged, needs.active * systems * needs.ports)))
 
 

@@ -124,7 +124,7 @@ def test_a_leaf_holds_whole_racks_of_its_rail() -> None:
 
 def test_filled_leaves_have_npus_of_several_racks() -> None:
     # 72 ends of a rack on 64 of 128 ports: 8 racks fill 9 leaves, 112 racks 126. Each leaf has 64 uplinks, equally many
-    # to each spine, so that 64 spines have them and not the 63 whose ports would do. A leaf a half rack takes 224 + 128.
+    # to each spine, so that 64 spines have them and not the 63 whose ports would do.
     found = tree(112, 128, _NVL72, family="fat-tree")
     assert (found.leaves, found.spines, found.down, found.up) == (126, 64, 64, 64)
     assert (found.leaf_systems, found.group_systems, found.leaf_share) == (1, 8, 1.0)
@@ -134,7 +134,7 @@ def test_filled_leaves_have_npus_of_several_racks() -> None:
 
 
 def test_filled_leaves_of_three_tiers_stay_in_their_pod() -> None:
-    # 32 ports down: 4 racks fill 9 leaves. 114 racks fill 257 leaves, more than 64, so that there are pods of 32 leaves:
+    # 32 ports down: 4 racks fill 9 leaves. 114 racks fill 257 leaves, more than 64: pods have 32.
     # 14 racks have 32 leaves (31.5), 9 groups of 14 have 288, 38 of 3 (6.75: 7 leaves) 266, 29 of 4 261.
     found = tree(114, 64, _NVL72, family="fat-tree")
     assert (found.tiers, found.group_systems, found.leaves, found.pods) == (3, 4, 261, 10)
