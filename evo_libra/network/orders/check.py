@@ -17,7 +17,7 @@ from evo_libra.network.orders.notation import rate_text, ratio_text
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import ProductsSpec, SwitchSpec
 from evo_libra.network.orders.topology import Topology, topology_of
-from evo_libra.network.orders.tor_racks import systems_of_rack
+from evo_libra.network.orders.tor_racks import rack_violation, systems_of_rack
 from evo_libra.network.orders.tree import Tree
 
 _SPINES, _CORES = 2, 3
@@ -70,6 +70,8 @@ def _network(order: Order, tree: Topology, products: ProductsSpec) -> Iterator[s
     if order.family in WITHOUT_SWITCHES or order.switch is None:
         return
     modes = modes_of(order, products)
+    if violation := rack_violation(order, products):
+        yield violation
     if not isinstance(tree, Tree):
         yield from _linked(order, tree, modes)
         return

@@ -57,6 +57,9 @@ class FabricChoices(StrictModel):
     planes: Count | Listed[Count] | None = Field(
         None, description="planes; one, and one for each port of a NIC, when left out"
     )
+    rack_systems: Count | Listed[Count] | None = Field(
+        None, description="systems of a rack of tor; as many as it takes with its leaves when left out"
+    )
     uplinks: Rate | Listed[Rate] | None = Field(
         None, description="Gb/s of links between switches; those of the NICs when left out"
     )
@@ -114,6 +117,7 @@ class _Fabric(NamedTuple):
     leaf_ratio: float
     pod_ratio: float
     uplink_Gbps: float | None
+    rack_systems: int | None
 
 
 def orders_of(choices: OrderChoices, products: ProductsSpec, *, priced: bool = False) -> OrdersOffered:
@@ -209,10 +213,12 @@ def _fabrics(choices: FabricChoices, mode: NicModeSpec, products: ProductsSpec) 
     uplinks = [None if rate == mode.Gbps else rate for rate in listed(choices.uplinks or mode.Gbps)]
     ratios = listed(choices.ratio.leaf), listed(choices.ratio.pod)
     whole, packets = ([1.0], [1.0], [None]), (*ratios, uplinks)
+    racks = listed(choices.rack_systems)
     for number, family in product(planes, listed(choices.families)):
         circuits = family == OCS_RAILS
         switches = _named(choices, products.ocs if circuits else products.switches)
-        parts = ([number], [family], switches, *(whole if circuits else packets))
+        own = racks if family == "tor" else [None]
+        parts = ([number], [family], switches, *(whole if circuits else packets), own)
         yield from map(_Fabric._make, product(*parts))
 
 

@@ -12,6 +12,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "system": ("system",), "NPUs": ("count", "npus", "active"), "ports": ("nic", "ports", "Gbps"),
     "planes": ("planes",), "switch": ("switch",), "family": ("family",), "leaf ratio": ("leaf_ratio",),
     "pod ratio": ("pod_ratio",), "uplinks": ("uplink_Gbps",),
+    "systems of a rack": ("rack_systems",),
 }  # fmt: skip
 """Choices of an order, by the fields that say which one it is."""
 
@@ -40,6 +41,8 @@ def value_of(order: Order, choice: str) -> str:
     value = getattr(order, CHOICES[choice][0])
     if choice == "uplinks":
         return "as below" if value is None else rate_text(value)
+    if choice == "systems of a rack" and value is None:
+        return "as many as fit"
     return "none" if value is None else str(value)
 
 

@@ -39,6 +39,7 @@ class Order:
         dragonfly, ports of a switch to NPUs over those to other groups, and the same of a group; of a HyperX, those to
         NPUs over the links of a line with all of its switches.
     uplink_Gbps : rate of the links above leaves; None for that of the ports.
+    rack_systems : systems of a rack of `tor`; None for as many as it takes.
     """
 
     system: str
@@ -54,6 +55,7 @@ class Order:
     leaf_ratio: Ratio = 1.0
     pod_ratio: Ratio = 1.0
     uplink_Gbps: float | None = None
+    rack_systems: int | None = None
 
     @property
     def active_npus(self) -> int:

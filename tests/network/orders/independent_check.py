@@ -74,15 +74,16 @@ def _parsed_mode(text: str, system: str, catalogue: Catalogue) -> dict[str, Any]
 
 
 def _parsed_fabric(text: str) -> dict[str, Any]:
-    found = re.fullmatch(r"(\S+) (.+?)(?: (\S+):(\S+))?(?: pods (\S+):(\S+))?(?: uplinks (\S+)G)?", text)
+    found = re.fullmatch(r"(\S+) (.+?)(?: of (\d+))?(?: (\S+):(\S+))?(?: pods (\S+):(\S+))?(?: uplinks (\S+)G)?", text)
     assert found is not None
-    switch, family, down, up, pod_down, pod_up, uplink = found.groups()
+    switch, family, rack, down, up, pod_down, pod_up, uplink = found.groups()
     return {
         "switch": switch,
         "family": family,
         "leaf": float(down or 1) / float(up or 1),
         "pod": float(pod_down or 1) / float(pod_up or 1),
         "uplink": float(uplink) if uplink else None,
+        "rack": int(rack) if rack else None,
     }
 
 
@@ -153,6 +154,8 @@ def _switch_mode(switch: dict[str, Any], rate: float, lane: float | None) -> dic
 def _network(order: dict[str, Any], catalogue: Catalogue) -> set[str]:
     nic = _nic_mode(order, catalogue)
     assert nic is not None
+    if order["rack"] and order["family"] != "tor":
+        return {"rack"}
     if order["family"] == "ocs rails":
         return broken_circuits(order, nic, _per_rack(catalogue["systems"][order["system"]], catalogue), catalogue)
     switch = catalogue["switches"][order["switch"]]
@@ -247,6 +250,9 @@ def _tree(order: dict[str, Any], down: int, mode: dict[str, Any], catalogue: Cat
     ends, rails = order["ports"] // order["planes"], system["rails"] if family.startswith("rail") else 1
     ports, sides = ceil(order["npus"] / rails) * ends, 1 if family == "rail-only" else rails
     rack = _tor_rack(order, system, down, catalogue) if family == "tor" else _per_rack(system, catalogue)
+    if order["rack"] and (family != "tor" or order["rack"] > rack):
+        rack = 0
+    rack = min(rack, order["rack"] or rack)
     by_tree = rails if family == "rail-only" else 1
     in_tree, trees = ceil(order["npus"] / by_tree) * ends * order["count"], by_tree * order["planes"]
     one = {"tiers": 1, "groups": 1, "leaves": 1 if rack else 0, "held": order["count"], "rack": rack}
