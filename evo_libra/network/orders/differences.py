@@ -17,6 +17,10 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 """Choices of an order, by the fields that say which one it is."""
 
 
+_UNSTATED = {"uplinks": "as below", "systems of a rack": "as many as fit"}
+"""What is meant where an order does not state a choice; else there is none of it."""
+
+
 def differing(one: Order, other: Order) -> list[str]:
     """Return the choices in which two orders differ."""
     return [name for name, keys in CHOICES.items() if any(getattr(one, key) != getattr(other, key) for key in keys)]
@@ -39,11 +43,9 @@ def value_of(order: Order, choice: str) -> str:
     if choice in ("leaf ratio", "pod ratio"):
         return ratio_text(order.leaf_ratio if choice == "leaf ratio" else order.pod_ratio)
     value = getattr(order, CHOICES[choice][0])
-    if choice == "uplinks":
-        return "as below" if value is None else rate_text(value)
-    if choice == "systems of a rack" and value is None:
-        return "as many as fit"
-    return "none" if value is None else str(value)
+    if choice == "uplinks" and value is not None:
+        return rate_text(value)
+    return _UNSTATED.get(choice, "none") if value is None else str(value)
 
 
 def not_among(order: Order, allowed: Sequence[Order]) -> str:

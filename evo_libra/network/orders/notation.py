@@ -4,7 +4,8 @@
 and system come first, with the NPUs of one where it has several sizes, and with those in use where others are spare.
 Then come the ports of an NPU, with the NIC where the system takes several that have them; the planes where there are
 several; and the switch, the family, the ratio of leaves, and what of the rest is not the default. ``tor of 2`` has two
-systems in a rack, however many more it takes. A dragonfly has the ratio of its groups as ``pods``. Optical rails have no ratios: ``16 hgx-h100 / 1 x 400G / polatis-192 ocs rails``.
+systems in a rack, however many more it takes. A dragonfly has the ratio of its groups as ``pods``. Optical rails have no
+ratios: ``16 hgx-h100 / 1 x 400G / polatis-192 ocs rails``.
 """
 
 from __future__ import annotations

@@ -389,9 +389,22 @@ class ProblemSpec(SharedSpec):
     )
 
 
-def asks_for_order(data: object) -> bool:
-    """Return whether the data of a problem file ask for an order: they say so, or name systems that are sold."""
+Question = Literal["order", "design"]
+"""A buyer's question, which products to order, or a maker's, which design a system should have."""
+
+
+def question_of(data: object) -> Question:
+    """Return the question that the data of a problem file ask: one of an order says so, or names systems.
+
+    >>> question_of({"systems": ["hgx-h100"]}), question_of({"fabric": {}})
+    ('order', 'design')
+    """
     if not isinstance(data, Mapping):
-        return False
+        return "design"
     asked = data.get("question")
-    return bool(asked == "order" or (asked is None and "systems" in data))
+    return "order" if asked == "order" or (asked is None and "systems" in data) else "design"
+
+
+def asks_for_order(data: object) -> bool:
+    """Return whether the data of a problem file ask for an order."""
+    return question_of(data) == "order"
