@@ -77,7 +77,7 @@ def made_of(
         asked = f"an order, as {' and '.join(sold.systems)} with {machine['npu']} can be bought"
         return Made(_order(name, sold, parts, files), asked, left, (*assumed, _SYSTEMS))
     around = None if node is None else _around(drafts, *node, machine)
-    assumed += [_networks(node is not None), *([] if around is None else around.assumed)]
+    assumed += [_networks(around=node is not None), *([] if around is None else around.assumed)]
     asked = f"a design, {'as it was asked for' if sold.systems else f'as there is nothing to order: {sold.reason}'}"
     return Made(_problem(name, machine, parts, files, around), asked, left, tuple(assumed))
 
@@ -93,7 +93,7 @@ def _sold(machine: Mapping[str, Any], parts: Mapping[str, Any], node: tuple[str,
     return sold
 
 
-def _networks(around: bool) -> str:
+def _networks(*, around: bool) -> str:
     outside = " outside of the server" if around else ""
     return f"the networks to search{outside}, and {100 * _EFFICIENCY:.0f} % efficiency of optics, as no file gives them"
 
@@ -228,7 +228,8 @@ def _problem(
     time = {"model": "libra", "efficiency": efficiency} if efficiency else "libra"
     return {
         "version": 1, "name": name, "npus": machine["npus"], "npu": machine["npu"], "fabric": fabric,
-        "workloads": [_workload(name, parts, files)], "time": time, "objectives": ["time", "cost"], "bandwidth": "ports",
+        "workloads": [_workload(name, parts, files)], "time": time, "objectives": ["time", "cost"],
+        "bandwidth": "ports",
     }  # fmt: skip
 
 

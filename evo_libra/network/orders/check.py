@@ -13,11 +13,11 @@ from evo_libra.network.orders.direct_layout import topology_layout
 from evo_libra.network.orders.limits import NO_LIMITS, Limits, limited_products
 from evo_libra.network.orders.lines import Line
 from evo_libra.network.orders.modes import Modes, modes_of, switch_of
-from evo_libra.network.orders.notation import rate_text, ratio_text
+from evo_libra.network.orders.notation import FAMILY_NAMES, rate_text, ratio_text
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import ProductsSpec, SwitchSpec
 from evo_libra.network.orders.topology import Topology, topology_of
-from evo_libra.network.orders.tor_racks import rack_violation, systems_of_rack
+from evo_libra.network.orders.tor_racks import most_of_rack, systems_of_rack
 from evo_libra.network.orders.tree import Tree
 
 _SPINES, _CORES = 2, 3
@@ -70,8 +70,7 @@ def _network(order: Order, tree: Topology, products: ProductsSpec) -> Iterator[s
     if order.family in WITHOUT_SWITCHES or order.switch is None:
         return
     modes = modes_of(order, products)
-    if violation := rack_violation(order, products):
-        yield violation
+    yield from _stated_racks(order, products)
     if not isinstance(tree, Tree):
         yield from _linked(order, tree, modes)
         return
@@ -79,6 +78,16 @@ def _network(order: Order, tree: Topology, products: ProductsSpec) -> Iterator[s
     yield from _cages(order, tree, modes, switch_of(order, products))
     yield from _spines(order, tree, modes, products)
     yield from _leaves_in_racks(order, tree, products)
+
+
+def _stated_racks(order: Order, products: ProductsSpec) -> Iterator[str]:
+    """Yield why racks do not have the systems that an order states."""
+    if order.rack_systems is None:
+        return
+    if order.family != "tor":
+        yield f"systems of a rack are stated for tor alone, not for {FAMILY_NAMES.get(order.family, order.family)}"
+    elif order.rack_systems > (held := most_of_rack(order, products)):
+        yield f"a rack of {order.rack_systems} {order.system} with leaves is too full; one takes {held}"
 
 
 def _linked(order: Order, found: Direct, modes: Modes) -> Iterator[str]:

@@ -3,9 +3,9 @@
 ``112 gb300-nvl72 / 2 x 400G / 2 planes / sn5600 rail-optimised 1:1 pods 7:1 uplinks 800G`` is the longest form. Number
 and system come first, with the NPUs of one where it has several sizes, and with those in use where others are spare.
 Then come the ports of an NPU, with the NIC where the system takes several that have them; the planes where there are
-several; and the switch, the family, the ratio of leaves, and what of the rest is not the default. ``tor of 2`` has two
-systems in a rack, however many more it takes. A dragonfly has the ratio of its groups as ``pods``. Optical rails have no
-ratios: ``16 hgx-h100 / 1 x 400G / polatis-192 ocs rails``.
+several; and the switch, the family, the ratio of leaves, and what of the rest is not the default. A dragonfly has the
+ratio of its groups as ``pods``, and ``tor of 2`` has two systems in a rack, however many more it takes. Optical rails
+have no ratios: ``16 hgx-h100 / 1 x 400G / polatis-192 ocs rails``.
 """
 
 from __future__ import annotations

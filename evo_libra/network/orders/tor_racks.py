@@ -6,7 +6,6 @@ from evo_libra.errors import InputError
 from evo_libra.network.orders.ends import leaf_kilowatts
 from evo_libra.network.orders.modes import switch_of
 from evo_libra.network.orders.nic_options import added_kilowatts
-from evo_libra.network.orders.notation import FAMILY_NAMES
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.ports import leaves_of_system, ports_of
 from evo_libra.network.orders.products import ProductsSpec
@@ -18,22 +17,11 @@ def systems_of_rack(order: Order, products: ProductsSpec) -> int:
 
     An order of `tor` may have fewer systems in a rack than that.
     """
-    held = _most_of_rack(order, products)
+    held = most_of_rack(order, products)
     return held if order.rack_systems is None else min(held, order.rack_systems)
 
 
-def rack_violation(order: Order, products: ProductsSpec) -> str:
-    """Return why racks do not have the systems that an order states; nothing where they do."""
-    if order.rack_systems is None:
-        return ""
-    if order.family != "tor":
-        return f"systems of a rack are stated for tor alone, not for {FAMILY_NAMES.get(order.family, order.family)}"
-    held = _most_of_rack(order, products)
-    wanted = f"a rack of {order.rack_systems} {order.system}"
-    return f"{wanted} with leaves is too full; one takes {held}" if order.rack_systems > held else ""
-
-
-def _most_of_rack(order: Order, products: ProductsSpec) -> int:
+def most_of_rack(order: Order, products: ProductsSpec) -> int:
     """Return the systems that a rack takes, with the leaves of `tor`."""
     added = added_kilowatts(order, products)
     held = systems_per_rack(order.system, products, added=added)

@@ -92,8 +92,8 @@ def _import_made(
     written = [] if problem is None else write_problem(problem, {problem: text})
     if as_json:
         print_json({
-            "formats": formats, "question": question_of(made.data), "problem": dict(made.data), "assumed": list(made.assumed), "left_out": list(made.left),
-            "written": [str(path) for path in written],
+            "formats": formats, "question": question_of(made.data), "problem": dict(made.data),
+            "assumed": list(made.assumed), "left_out": list(made.left), "written": [str(path) for path in written],
         })  # fmt: skip
         return
     if not written:
