@@ -14,7 +14,7 @@ from evo_libra.exchange.formats import PARTS, Draft
 from evo_libra.exchange.gpu_node import GpuNode
 from evo_libra.exchange.node_fabric import CATALOG, OPTICS, NodeFabric, fabric_of, npu_of
 from evo_libra.exchange.systems_sold import Sold, sold_with
-from evo_libra.problem.file.spec import Question
+from evo_libra.problem.question import Question
 
 _NPU = "h100-80gb"
 _FABRICS = {

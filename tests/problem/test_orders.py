@@ -146,7 +146,8 @@ def test_what_is_refused(changes: dict[str, Any], sentence: str) -> None:
     ({"question": "order", "fabric": {"blocks": ["switch"], "families": "tor"}},
      ["fabric.blocks: belongs to `question: design`; this file asks for an order"]),
     ({"question": "design", "limits": {}}, [
-        f"{key}: belongs to `question: order`; this file asks for a design" for key in ("systems", "limits", "fabric.switches")
+        f"{key}: belongs to `question: order`; this file asks for a design"
+        for key in ("systems", "limits", "fabric.switches")
     ]),
 ])  # fmt: skip
 def test_keys_of_the_other_question_are_the_only_mistakes(change: dict[str, Any], sentences: list[str]) -> None:

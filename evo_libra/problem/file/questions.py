@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from evo_libra.errors import InputError
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import Source
-from evo_libra.problem.file.spec import FabricSpec, ProblemSpec, Question, question_of
+from evo_libra.problem.file.spec import FabricSpec, ProblemSpec
+from evo_libra.problem.question import Question, question_of
 
 _ASKS: Mapping[Question, str] = {"design": "a design", "order": "an order"}
 _FABRIC = "fabric"

@@ -16,6 +16,7 @@ from evo_libra.problem.figures import TotalCostOfOwnership
 from evo_libra.problem.file.memory_spec import MemorySpec
 from evo_libra.problem.file.uncertainty_spec import UncertaintySpec, WeightSpec
 from evo_libra.problem.objectives import MEASURES
+from evo_libra.problem.question import question_of
 from evo_libra.problem.time_models.registry import TIME_MODELS
 from evo_libra.timing.names import ALGORITHMS, LONGEST_ENDPOINT_NS, MOST_CHUNKS, POLICIES, SCHEDULERS
 
@@ -387,22 +388,6 @@ class ProblemSpec(SharedSpec):
     bandwidth: Literal["search", "optimal", "ports"] | BandwidthSpec = Field(
         "search", description="how bandwidth is chosen"
     )
-
-
-Question = Literal["order", "design"]
-"""A buyer's question, which products to order, or a maker's, which design a system should have."""
-
-
-def question_of(data: object) -> Question:
-    """Return the question that the data of a problem file ask: one of an order says so, or names systems.
-
-    >>> question_of({"systems": ["hgx-h100"]}), question_of({"fabric": {}})
-    ('order', 'design')
-    """
-    if not isinstance(data, Mapping):
-        return "design"
-    asked = data.get("question")
-    return "order" if asked == "order" or (asked is None and "systems" in data) else "design"
 
 
 def asks_for_order(data: object) -> bool:

@@ -79,7 +79,7 @@ def _import_made(
     from evo_libra.files.source import parse_source, read_text
     from evo_libra.files.yaml_reader import MAX_BYTES
     from evo_libra.problem.file.load import problem_of
-    from evo_libra.problem.file.spec import question_of
+    from evo_libra.problem.question import question_of
     from evo_libra.ui.tables.problem_files import problem_name, write_problem
 
     found = {str(path): read_text_as(read_text(path, MAX_BYTES), str(path), file_format) for path in files}
