@@ -92,7 +92,7 @@ class Problem:
 
     @property
     def question(self) -> Question:
-        """What its file asks for: an order, or a design."""
+        """The question that its file asks: for an order, or a design."""
         return identified_question(self.spec)
 
     @property

@@ -164,8 +164,8 @@ def test_an_order_is_drawn_by_its_result_and_by_its_notation(shown: Shown, tmp_p
 
 
 def test_outputs_say_which_question_they_answer(shown: Shown) -> None:
-    for words in (("front", "last"), ("front", "last", "--systems"), ("recommend", "last", "--seconds", "0"),
-                  ("evaluate", "last#knee"), ("explain", "last#knee"), ("prices", "last", "--scenarios", "2")):  # fmt: skip
-        assert json.loads(shown(*words, "--json"))["question"] == "order", words
+    commands = "front last", "front last --systems", "recommend last --seconds 0", "evaluate last#knee"
+    for command in (*commands, "explain last#knee", "prices last --scenarios 2"):
+        assert json.loads(shown(*command.split(), "--json"))["question"] == "order", command
     assert {run["question"] for run in json.loads(shown("results", "--json"))["runs"]} == {"order"}
-    assert " question " in shown("results")
+    assert shown("results").endswith("questions: 1 order")

@@ -126,8 +126,8 @@ class RunRecord(RunFigures):
     )  # fmt: skip
     problem: str = _column("name of the problem", "head", key="name")
     question: str = _column(
-        "what the problem asks for: an order of products, or a design; empty for runs of earlier versions",
-        "head", default="", shown="always",
+        "question of the problem, an order of products or a design; empty for runs of earlier versions",
+        "head", default="", shown="wide",
     )  # fmt: skip
     engine: str = _of_setting("engine")
     seed: int = _of_setting("seed")

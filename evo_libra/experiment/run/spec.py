@@ -57,7 +57,7 @@ class RunSpec(Settings):
 
     @property
     def question(self) -> Question:
-        """What the problem asks for."""
+        """The question that the problem asks."""
         return identified_question(self.problem)
 
     @property

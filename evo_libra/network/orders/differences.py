@@ -18,7 +18,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 
 
 _UNSTATED = {"uplinks": "as below", "systems of a rack": "as many as fit"}
-"""What is meant where an order does not state a choice; else there is none of it."""
+"""Values of choices that an order does not state; there is none of others."""
 
 
 def differing(one: Order, other: Order) -> list[str]:

@@ -87,6 +87,6 @@ def _to_cores(tree: Tree, groups: Groups, places: Places) -> Ways:
         Side("cores", core, np.ones(tree.cores, dtype=np.int64), links),
     )
     each, cores = tree.core_links // tree.spines, tree.cores // groups.trees
-    # Where links do not divide, some spines have one more to a core than others.
+    # If the links of a spine do not divide, it has one more to some cores.
     together = each // cores if each % cores == 0 else 1
     return counted_ways("core", together, metres, links, sides)

@@ -43,7 +43,7 @@ def import_files(
     nodes:
         Number of servers, where a file describes one.
     question:
-        What to ask for; an order where systems with the accelerator are sold, and else a design, when left out.
+        An order or a design; an order where systems with the accelerator are sold, and else a design, when left out.
     network:
         ASTRA-sim's network file.
     system:
