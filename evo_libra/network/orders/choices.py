@@ -21,6 +21,7 @@ from evo_libra.network.orders.counts import AboutSpec, Npus, counts_of, no_count
 from evo_libra.network.orders.limits import NO_LIMITS, Limits, limited_products
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import NicModeSpec, OcsSpec, Price, ProductsSpec, SwitchSpec
+from evo_libra.network.orders.reasons import Broken, Reasons, nearest_reason
 from evo_libra.network.orders.text import said_once
 from evo_libra.network.orders.topology import Topology, topology_of
 from evo_libra.network.orders.tree import Tree
@@ -98,16 +99,6 @@ class OrdersOffered:
     reasons: tuple[str, ...]
 
 
-class _Broken(NamedTuple):
-    """A rule that an order breaks, and whether its network breaks it, whose products go together."""
-
-    by_network: bool
-    sentence: str
-
-
-_Reasons = dict[str, Counter[_Broken]]
-
-
 class _Fabric(NamedTuple):
     """A choice of each part of a scale-out network."""
 
@@ -133,7 +124,7 @@ def orders_of(choices: OrderChoices, products: ProductsSpec, *, priced: bool = F
     _refuse_unknown(choices, products)
     own = offered_products(choices, products)
     offered: list[Order] = []
-    reasons: _Reasons = defaultdict(Counter)
+    reasons: Reasons = defaultdict(Counter)
     for order, broken in _checked(choices, own, priced=priced):
         if broken is None:
             offered.append(order)
@@ -227,7 +218,7 @@ def _named(choices: FabricChoices, kind: Mapping[str, SwitchSpec] | Mapping[str,
     return [name for name in listed(choices.switches or ()) if name in kind] or list(kind)
 
 
-def _checked(choices: OrderChoices, products: ProductsSpec, *, priced: bool) -> Iterator[tuple[Order, _Broken | None]]:
+def _checked(choices: OrderChoices, products: ProductsSpec, *, priced: bool) -> Iterator[tuple[Order, Broken | None]]:
     """Yield orders with the rule that they break, without those that build what an earlier one does."""
     limits, known, seen = choices.limits, dict[Order, list[str]](), set[tuple[Order, Topology]]()
     for order in _candidates(choices, products):
@@ -236,7 +227,7 @@ def _checked(choices: OrderChoices, products: ProductsSpec, *, priced: bool) -> 
         if alike not in known:
             known[alike] = broken_by_products(order, products, limits)
         if known[alike]:
-            yield order, _Broken(by_network=False, sentence=known[alike][0])
+            yield order, Broken(by_network=False, sentence=known[alike][0])
             continue
         tree = _tree(order, products)
         plain = order if tree is None else _without_missing_tiers(order, tree)
@@ -246,7 +237,7 @@ def _checked(choices: OrderChoices, products: ProductsSpec, *, priced: bool) -> 
                 continue
             seen.add(built)
         broken = broken_by_network(plain, products, limits, priced=priced, without=choices.without)
-        yield plain, _Broken(by_network=True, sentence=broken[0]) if broken else None
+        yield plain, Broken(by_network=True, sentence=broken[0]) if broken else None
 
 
 def _tree(order: Order, products: ProductsSpec) -> Topology | None:
@@ -272,7 +263,7 @@ def built_of(order: Order, tree: Topology) -> tuple[Order, Topology]:
 
 
 def _left_out(
-    choices: OrderChoices, products: ProductsSpec, orders: list[Order], broken: _Reasons
+    choices: OrderChoices, products: ProductsSpec, orders: list[Order], broken: Reasons
 ) -> Iterator[tuple[str, str]]:
     """Yield each system, NIC, switch and family that a file names and no order has, with its reason."""
     joined = any(order.switch for order in orders)
@@ -289,12 +280,10 @@ def _left_out(
             yield family, _reason(family, broken, joined=joined)
 
 
-def _reason(name: str, broken: _Reasons, *, joined: bool) -> str:
-    """Return the rule that most orders of a name break: of the network, where their products break none."""
+def _reason(name: str, broken: Reasons, *, joined: bool) -> str:
+    """Return why no order has a name."""
     if name not in broken and joined:
         return "its networks are those of another family of the file"
     if name not in broken:
         return "no number of several systems makes up the NPUs, so that nothing needs switches"
-    counted = broken[name].items()
-    (_, sentence), _ = max(counted, key=lambda item: (item[0].by_network, item[1]))
-    return sentence
+    return nearest_reason(name, broken)
