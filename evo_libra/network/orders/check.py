@@ -43,8 +43,10 @@ def violations(
     without : rules of the catalogue whose lines are left out of the bill.
     """
     products = limited_products(products, limits)
-    return broken_by_products(order, products, limits) or broken_by_network(
-        order, products, limits, priced=priced, without=without
+    return (
+        broken_by_products(order, products, limits)
+        or broken_by_network(order, products)
+        or broken_by_room(order, products, limits, priced=priced, without=without)
     )
 
 
@@ -53,15 +55,27 @@ def broken_by_products(order: Order, products: ProductsSpec, limits: Limits) -> 
     return list(unknown_products(order, products)) or list(product_violations(order, products, limits))
 
 
-def broken_by_network(
-    order: Order, products: ProductsSpec, limits: Limits, *, priced: bool = False, without: Iterable[str] = ()
-) -> list[str]:
-    """Return a sentence for each rule that the network and the room of an order break, whose products break none."""
+def broken_by_network(order: Order, products: ProductsSpec) -> list[str]:
+    """Return a sentence for each rule that the network of an order breaks, whose products break none.
+
+    Links that no cable reaches are among them, and switches without the power that their racks need.
+    """
     try:
         tree = topology_of(order, products)
-        return list(_network(order, tree, products)) or list(
-            _room(order, tree, products, limits, priced=priced, without=frozenset(without))
-        )
+        broken = list(_network(order, tree, products))
+        if tree.switches and not broken:
+            topology_layout(order, tree, products)
+    except InputError as error:
+        return [str(mistake) for mistake in error.mistakes]
+    return broken
+
+
+def broken_by_room(
+    order: Order, products: ProductsSpec, limits: Limits, *, priced: bool = False, without: Iterable[str] = ()
+) -> list[str]:
+    """Return a sentence for power that a room does not have, and for products without a price, of a sound network."""
+    try:
+        return list(_room(order, products, limits, priced=priced, without=frozenset(without)))
     except InputError as error:
         return [str(mistake) for mistake in error.mistakes]
 
@@ -153,11 +167,9 @@ def _leaves_in_racks(order: Order, tree: Tree, products: ProductsSpec) -> Iterat
 
 
 def _room(
-    order: Order, tree: Topology, products: ProductsSpec, limits: Limits, *, priced: bool, without: frozenset[str]
+    order: Order, products: ProductsSpec, limits: Limits, *, priced: bool, without: frozenset[str]
 ) -> Iterator[str]:
-    """Yield links that no cable reaches, products without a price, and power that the room does not have."""
-    if tree.switches:
-        topology_layout(order, tree, products)
+    """Yield power that the room does not have, and products without a price."""
     if not priced and limits.room_MW is None:
         return
     bill = bill_of(order, products, without=without)

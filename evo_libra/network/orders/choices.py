@@ -15,13 +15,13 @@ from evo_libra.files.source import StrictModel
 from evo_libra.network.catalog.parts_spec import MOST, Count, Rate
 from evo_libra.network.catalog.technologies import Name
 from evo_libra.network.orders.catalog import priced_products
-from evo_libra.network.orders.check import broken_by_network, broken_by_products
+from evo_libra.network.orders.check import broken_by_network, broken_by_products, broken_by_room
 from evo_libra.network.orders.circuits import OCS_RAILS
 from evo_libra.network.orders.counts import AboutSpec, Npus, counts_of, no_count
 from evo_libra.network.orders.limits import NO_LIMITS, Limits, limited_products
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import NicModeSpec, OcsSpec, Price, ProductsSpec, SwitchSpec
-from evo_libra.network.orders.reasons import Broken, Reasons, nearest_reason
+from evo_libra.network.orders.reasons import Broken, Reasons, Stage, nearest_reason
 from evo_libra.network.orders.text import said_once
 from evo_libra.network.orders.topology import Topology, topology_of
 from evo_libra.network.orders.tree import Tree
@@ -227,7 +227,7 @@ def _checked(choices: OrderChoices, products: ProductsSpec, *, priced: bool) -> 
         if alike not in known:
             known[alike] = broken_by_products(order, products, limits)
         if known[alike]:
-            yield order, Broken(by_network=False, sentence=known[alike][0])
+            yield order, Broken(Stage.PRODUCTS, known[alike][0])
             continue
         tree = _tree(order, products)
         plain = order if tree is None else _without_missing_tiers(order, tree)
@@ -236,8 +236,15 @@ def _checked(choices: OrderChoices, products: ProductsSpec, *, priced: bool) -> 
             if built in seen:
                 continue
             seen.add(built)
-        broken = broken_by_network(plain, products, limits, priced=priced, without=choices.without)
-        yield plain, Broken(by_network=True, sentence=broken[0]) if broken else None
+        yield plain, _broken(plain, products, choices, priced=priced)
+
+
+def _broken(order: Order, products: ProductsSpec, choices: OrderChoices, *, priced: bool) -> Broken | None:
+    """Return the rule that an order of sound products breaks, if any."""
+    if network := broken_by_network(order, products):
+        return Broken(Stage.NETWORK, network[0])
+    room = broken_by_room(order, products, choices.limits, priced=priced, without=choices.without)
+    return Broken(Stage.ROOM, room[0]) if room else None
 
 
 def _tree(order: Order, products: ProductsSpec) -> Topology | None:

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from enum import IntEnum
 from typing import NamedTuple, TypeAlias
 
 
-class Broken(NamedTuple):
-    """A rule that an order breaks, and whether its network breaks it, whose products go together."""
+class Stage(IntEnum):
+    """The stages of the check of an order."""
 
-    by_network: bool
+    PRODUCTS = 0
+    NETWORK = 1
+    ROOM = 2
+
+
+class Broken(NamedTuple):
+    """A rule that an order breaks, and the stage of the check that finds it, where those before it find none."""
+
+    stage: Stage
     sentence: str
 
 
@@ -22,14 +31,12 @@ _FIGURE = re.compile(r"(?<![\w.-])\d+(?:\.\d+)?(?![\w-])")
 
 
 def nearest_reason(name: str, broken: Reasons) -> str:
-    """Return the rule that most orders of a name break: of the network, where their products break none.
+    """Return the rule that most orders of a name break, of the last stage that any of them comes to.
 
     Sentences that differ in their figures alone are one rule, and the least figures are the nearest to what is allowed.
-    A rule of another product is passed over, where orders without that product break another one.
     """
-    rules: defaultdict[tuple[bool, bool, str], Counter[str]] = defaultdict(Counter)
+    rules: defaultdict[tuple[Stage, str], Counter[str]] = defaultdict(Counter)
     for one, orders in broken[name].items():
-        own = one.sentence.split(" ", 1)[0] not in broken.keys() - {name}
-        rules[one.by_network, own, _FIGURE.sub("#", one.sentence)][one.sentence] += orders
-    most = max(rules, key=lambda rule: (*rule[:2], rules[rule].total()))
+        rules[one.stage, _FIGURE.sub("#", one.sentence)][one.sentence] += orders
+    most = max(rules, key=lambda rule: (rule[0], rules[rule].total()))
     return min(rules[most], key=lambda sentence: [float(figure) for figure in _FIGURE.findall(sentence)])

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from evo_libra.files.source import parse_source, validate
 from evo_libra.network.orders.catalog import load_products
 from evo_libra.network.orders.choices import OrderChoices, orders_of
-from evo_libra.network.orders.reasons import Broken, nearest_reason
+from evo_libra.network.orders.reasons import Broken, Stage, nearest_reason
 
 FILE = """
 systems: [hgx-h100, gb200-nvl72]
@@ -17,25 +17,26 @@ limits: {room_MW: %s}
 """
 
 
-def _broken(**sentences: dict[str, int]) -> defaultdict[str, Counter[Broken]]:
-    found = defaultdict[str, Counter[Broken]](Counter)
-    for name, counted in sentences.items():
-        found[name] += Counter({Broken(by_network=True, sentence=text): number for text, number in counted.items()})
-    return found
+def _broken(*rules: tuple[Stage, str, int]) -> defaultdict[str, Counter[Broken]]:
+    counted = Counter({Broken(stage, sentence): orders for stage, sentence, orders in rules})
+    return defaultdict(Counter, box=counted)
 
 
 def test_sentences_of_one_rule_count_together_and_the_nearest_one_is_told() -> None:
-    room = {"systems take 1.9 MW; the room has 1 MW": 1, "systems take 1.3 MW; the room has 1 MW": 1}
-    assert nearest_reason("box", _broken(box={**room, "a leaf has no ports": 1})) == (
-        "systems take 1.3 MW; the room has 1 MW"
-    )
+    found = _broken(
+        (Stage.ROOM, "systems take 1.9 MW; the room has 1 MW", 1), (Stage.ROOM, "other has no price", 2),
+        (Stage.ROOM, "systems take 1.3 MW; the room has 1 MW", 1),
+        (Stage.ROOM, "systems take 2 MW; the room has 1 MW", 1),
+    )  # fmt: skip
+    assert nearest_reason("box", found) == "systems take 1.3 MW; the room has 1 MW"
 
 
-def test_a_rule_of_another_product_is_no_reason_where_there_is_one_of_its_own() -> None:
-    broken = _broken(box={"other has no power_W": 9, "systems take 2 MW; the room has 1 MW": 1}, other={})
-    assert nearest_reason("box", broken) == "systems take 2 MW; the room has 1 MW"
-    alone = _broken(box={"other has no power_W": 9}, other={})
-    assert nearest_reason("box", alone) == "other has no power_W"
+def test_the_rule_of_the_last_stage_is_the_reason() -> None:
+    rules = (
+        (Stage.PRODUCTS, "other is sold no more", 9), (Stage.NETWORK, "other has no power_W", 5),
+        (Stage.ROOM, "systems take 2 MW; the room has 1 MW", 1),
+    )  # fmt: skip
+    assert [nearest_reason("box", _broken(*rules[:last])) for last in (1, 2, 3)] == [rule[1] for rule in rules]
 
 
 def test_what_a_room_is_too_small_for_is_left_out_by_its_power() -> None:
