@@ -44,7 +44,7 @@ def test_the_lines_add_up_and_each_rule_can_be_switched_off(text: str) -> None:
     whole = sum(line.products * line.usd.value for line in bill.lines if line.usd is not None)
     assert bill.order_usd().value == pytest.approx(whole, abs=0.005 * len(bill.lines))
     for rule in PRODUCTS.rules:
-        own = sum(line.pieces * line.usd.value for line in bill.lines if line.rule == rule and line.usd is not None)
+        own = sum(line.products * line.usd.value for line in bill.lines if line.rule == rule and line.usd is not None)
         without = bill_of(order, PRODUCTS, without=frozenset({rule})).order_usd().value
         assert without == pytest.approx(whole - own, abs=0.005 * len(bill.lines))
 
