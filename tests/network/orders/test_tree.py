@@ -172,6 +172,24 @@ def test_a_larger_switch_can_have_less_above_a_leaf_where_a_smaller_one_rounds_u
 
 
 @given(
+    st.integers(2, 1000), st.sampled_from([_HGX, _NVL72]), st.sampled_from([1.0, 2.0, 3.0, 4.0, 7.0]),
+    st.lists(st.integers(40, 600), min_size=2, max_size=2, unique=True).map(sorted),
+    st.sampled_from(["rail-optimised", "fat-tree", "tor", "rail-only"]),
+)  # fmt: skip
+def test_a_larger_switch_has_no_less_above_a_leaf_than_a_smaller_one_rounds_up(
+    count: int, system: dict[str, Any], ratio: float, ports: list[int], family: Family
+) -> None:
+    """Of d ports down at r:1, ceil(d / r) are up: at most (r - 1) / d more than the ratio. No leaf has less than it."""
+    try:
+        small, large = (tree(count, one, system, family=family, leaf_ratio=ratio) for one in ports)
+    except InputError:
+        return
+    if min(small.tiers, large.tiers) > 1:
+        assert large.leaf_share >= min(1.0, 1 / ratio)
+        assert small.leaf_share <= large.leaf_share * (1 + (ratio - 1) / small.down) + 1e-12
+
+
+@given(
     st.integers(2, 2000), st.sampled_from([_HGX, _NVL72]), st.sampled_from([1.0, 2.0, 3.0, 7.0]),
     st.lists(st.integers(40, 600), min_size=2, max_size=2, unique=True).map(sorted),
     st.sampled_from(["rail-optimised", "fat-tree", "tor", "rail-only"]),
