@@ -84,8 +84,8 @@ class Placed:
 def placed_of(order: Order, found: Direct, products: ProductsSpec) -> Placed:
     """Return a dragonfly or a HyperX in its room."""
     return Placed(
-        found, order.count, order.npus, systems_of_rack(order, products), switches_per_rack(order, products),
-        rows_of(room_of(products)),
+        found, order.count, order.npus, held=systems_of_rack(order, products),
+        in_rack=switches_per_rack(order, products), rows=rows_of(room_of(products)),
     )  # fmt: skip
 
 

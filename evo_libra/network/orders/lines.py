@@ -52,7 +52,7 @@ class Line:
 
     @property
     def products(self) -> float:
-        """How many products the pieces make up."""
+        """The products that the pieces make up."""
         return self.pieces / self.parts
 
     def cents(self) -> tuple[int, int, int]:

@@ -221,7 +221,7 @@ def _read_fabric(text: str, products: ProductsSpec) -> _Fabric:
     uplinks = _read_rate(match[6], match[7]) if match[6] else None
     leaf, pod = (_read_ratio(ratio or "1:1") for ratio in (match[4], match[5]))
     racks = int(match[3]) if match[3] else None
-    return _Fabric(match[1], cast("Family", family), leaf, pod, uplinks, racks)
+    return _Fabric(match[1], cast("Family", family), leaf, pod, uplink_Gbps=uplinks, rack_systems=racks)
 
 
 def _read_rate(figure: str, unit: str) -> float:
