@@ -34,7 +34,8 @@ PLANES = "60 hgx-b300 / 2 x 400G / 2 planes / sn5600 hyperx 2:1"
 OCS_RAILS = "16 gb200-nvl72 / 1 x 400G / polatis-192 ocs rails"
 FILLED = "8 gb200-nvl72 / 1 x 400G / sn5600 fat tree 1:1"
 ODD = "93 hgx-h100 / 1 x 400G / qm9700 rail-optimised 1:1"
-ORDERS = (FILLED, ODD, RAILS, TOR, RACKS, DRAGONFLY, HYPERX, PLANES, OCS_RAILS)
+LAST = "125 hgx-h200 / 1 x 400G / sn5600 fat tree 2:1"
+ORDERS = (FILLED, ODD, LAST, RAILS, TOR, RACKS, DRAGONFLY, HYPERX, PLANES, OCS_RAILS)
 
 
 def chosen(text: str) -> Any:

@@ -61,15 +61,30 @@ def links_at_switches(ways: Ways, laid: Sequence[Laid]) -> Iterator[tuple[Mappin
         yield links, switches
 
 
-def spread_evenly(laid: Sequence[Laid], switches: int) -> Iterator[tuple[Mapping[str, int], int]]:
-    """Yield the links of each cable at a switch, and how many switches have them: all equally many, or one more."""
+def spread_evenly(
+    laid: Sequence[Laid], leaves: Sequence[tuple[int, int]], together: int
+) -> Iterator[tuple[Mapping[str, int], int]]:
+    """Yield the links of each cable at a leaf, and how many leaves have them, in proportion to all of its links.
+
+    Parameters
+    ----------
+    leaves : links of a leaf, and how many leaves have so.
+    together : links of a system to a leaf, which have one length and one kind of cable.
+    """
     links: Counter[str] = Counter()
     for one in laid:
         links[one.run.cable] += one.run.links
+    whole = sum(each * alike for each, alike in leaves)
     for cable, some in links.items():
-        each, more = divmod(some, switches)
-        yield {cable: each}, switches - more
-        yield {cable: each + 1}, more
+        before = given = 0
+        unit = together if some % together == 0 else 1
+        for each, alike in leaves:
+            before += each * alike
+            until = some // unit * before // whole
+            least, more = divmod(until - given, max(alike, 1))
+            yield {cable: least * unit}, alike - more
+            yield {cable: (least + 1) * unit}, more
+            given = until
 
 
 def modules_in_switches(ways: Ways, laid: Sequence[Laid]) -> Iterator[Modules]:

@@ -6,6 +6,7 @@ plane of its number. Uplinks are dealt out to the switches above in turn, and ea
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
@@ -118,6 +119,26 @@ def groups_of(order: Order, tree: Tree, products: ProductsSpec) -> Groups:
     if tree.tiers == 1:
         return Groups(trees=1, systems=order.count, leaves=tree.leaves)
     return _trees(order, tree, products).groups
+
+
+def links_of_leaves(order: Order, tree: Tree, products: ProductsSpec) -> tuple[tuple[int, int], ...]:
+    """Return how many links to systems a leaf has, and how many leaves have so; those of the last ones are fewer."""
+    if tree.tiers == 1:
+        each, more = divmod(tree.links, tree.leaves)
+        return ((each, tree.leaves - more), (each + 1, more))
+    trees, found = _trees(order, tree, products), Counter[int]()
+    groups, rest = divmod(order.count, tree.group_systems)
+    for systems, times in ((tree.group_systems, groups), (rest, 1)):
+        full, last = divmod(systems * trees.ends, tree.down)
+        found[tree.down] += full * times * trees.sides * trees.count
+        found[last] += times * trees.sides * trees.count if last else 0
+    return tuple((+found).items())
+
+
+def links_of_system(order: Order, tree: Tree, products: ProductsSpec) -> int:
+    """Return the links of a system to a leaf that holds whole systems of a tree; 1 of others."""
+    trees = _trees(order, tree, products)
+    return trees.ends if tree.tiers > 1 and tree.down % trees.ends == 0 else 1
 
 
 def runs_of(wires: Wires, runs: tuple[Run, ...], metres: FloatArray) -> IntArray:
