@@ -148,25 +148,29 @@ class OrderDevices:
 
     def links(self) -> Iterator[Link]:
         """Yield every link, with the kind and length of its cable as the bill has them."""
+        laid = Counter[str]()
         for wires in self.wires:
             run = self._runs(wires)
-            for at, one in enumerate(self.layout.runs):
-                if one.tier == wires.tier:
-                    yield from self._links(wires, np.flatnonzero(run == at), at)
+            for cable in dict.fromkeys(one.cable for one in self.layout.runs if one.tier == wires.tier):
+                of = [at for at, one in enumerate(self.layout.runs) if one.cable == cable]
+                places = np.flatnonzero(np.isin(run, of))
+                yield from self._links(wires, places, run[places], laid)
 
-    def _links(self, wires: Wires, places: IntArray, run: int) -> Iterator[Link]:
-        """Yield the links of a run, those of a splitter one after the other at its switch."""
-        one = self.layout.runs[run]
-        served = self.products.cables[one.cable].links
-        before = sum(other.pieces for other in self.layout.runs[:run] if other.cable == one.cable)
-        places = places[np.lexsort((wires.upper_port[places], wires.upper[places]))]
+    def _links(self, wires: Wires, places: IntArray, run: IntArray, laid: Counter[str]) -> Iterator[Link]:
+        """Yield links of one kind of cable, those of a splitter together at its switch; laid: pieces before."""
         lower, upper = KINDS[wires.tier]
-        for place, (at, port, above, port_above) in enumerate(
-            zip(*(part[places].tolist() for part in (wires.lower, wires.lower_port, wires.upper, wires.upper_port)),
-                strict=True)
-        ):  # fmt: skip
+        pair = wires.lower[places] if lower != "system" else np.zeros_like(places)
+        order = np.lexsort((wires.upper_port[places], pair, run, wires.upper[places]))
+        columns = (wires.lower, wires.lower_port, wires.upper, wires.upper_port)
+        rows = zip(*(part[places[order]].tolist() for part in columns), run[order].tolist(), strict=True)
+        device, links = -1, 0
+        for at, port, above, port_above, number in rows:
+            one = self.layout.runs[number]
+            links = links + 1 if above == device else 0
+            laid[one.cable] += links % self.products.cables[one.cable].links == 0
+            device = above
             ends = self._port(lower, at, port, wires.tier), self._port(upper, above, port_above, wires.tier)
-            yield Link(ends, wires.tier, one.cable, before + place // served + 1, one.metres)
+            yield Link(ends, wires.tier, one.cable, laid[one.cable], one.metres)
 
     def _port(self, kind: str, device: int, port: int, tier: str) -> Port:
         modes, switch = modes_of(self.order, self.products), switch_of(self.order, self.products)

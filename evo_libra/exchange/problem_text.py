@@ -13,6 +13,8 @@ from evo_libra.errors import InputError, printable
 from evo_libra.exchange.formats import PARTS, Draft
 from evo_libra.exchange.gpu_node import GpuNode
 from evo_libra.exchange.node_fabric import CATALOG, OPTICS, NodeFabric, fabric_of, npu_of
+from evo_libra.exchange.systems_sold import Sold, sold_with
+from evo_libra.problem.question import Question
 
 _NPU = "h100-80gb"
 _FABRICS = {
@@ -31,27 +33,35 @@ _LONG = 8192
 
 @dataclass(frozen=True)
 class Made:
-    """The data of a problem file, and what of it no file said."""
+    """The data of a problem file, which question it asks and why, and what of it no file said."""
 
     data: Mapping[str, Any]
+    asked: str
     left: tuple[str, ...]
     assumed: tuple[str, ...]
 
 
 def made_of(
-    drafts: Mapping[str, Draft], name: str, npus: int | None = None, npu: str | None = None, nodes: int | None = None
+    drafts: Mapping[str, Draft],
+    name: str,
+    npus: int | None = None,
+    npu: str | None = None,
+    nodes: int | None = None,
+    *,
+    question: Question | None = None,
 ) -> Made:
-    """Return the problem that files say together.
+    """Return the problem that files say together: of an order where systems with the accelerator are sold.
 
     Parameters
     ----------
     drafts : what each file says, by its name.
     npus, npu : replace what the files say.
     nodes : how many servers there are, where a file describes one.
+    question : what the problem asks for, in place of that.
 
     Raises
     ------
-    InputError : two files differ, no file has a model, or nothing says how many NPUs there are.
+    InputError : two files differ, no file has a model, nothing says how many NPUs there are, or nothing can be ordered.
     """
     parts, assumed = _parts(drafts)
     if not parts["generator"]:
@@ -59,10 +69,36 @@ def made_of(
     node = _node(drafts)
     machine = _machine(drafts, npus, npu) | ({} if nodes is None else {"npus": _npus_of(nodes, npus, node)})
     _complete(machine, parts, assumed, None if node is None else node[1])
-    around = None if node is None else _around(drafts, *node, machine)
-    assumed += [] if around is None else around.assumed
     left = tuple(sentence for draft in drafts.values() for sentence in draft.left)
-    return Made(_problem(name, machine, parts, ", ".join(drafts), around), left, tuple(assumed))
+    files, sold = ", ".join(drafts), _sold(machine, parts, node)
+    if question == "order" and not sold.systems:
+        raise InputError(f"{files}: nothing can be ordered: {sold.reason}")
+    if sold.systems and question != "design":
+        asked = f"an order, as {' and '.join(sold.systems)} with {machine['npu']} can be bought"
+        return Made(_order(name, sold, parts, files), asked, left, (*assumed, _SYSTEMS))
+    around = None if node is None else _around(drafts, *node, machine)
+    assumed += [_networks(around=node is not None), *([] if around is None else around.assumed)]
+    asked = f"a design, {'as it was asked for' if sold.systems else f'as there is nothing to order: {sold.reason}'}"
+    return Made(_problem(name, machine, parts, files, around), asked, left, tuple(assumed))
+
+
+def _sold(machine: Mapping[str, Any], parts: Mapping[str, Any], node: tuple[str, GpuNode] | None) -> Sold:
+    """Return the systems that can be ordered: none where a file describes a server, or a plan has another number."""
+    if node is not None:
+        return Sold((), machine["npus"], reason=f"{node[0]} describes a server that exists")
+    sold = sold_with(machine["npu"], machine["npus"])
+    if "dp" in parts["parallelism"] and isinstance(sold.npus, dict):
+        reason = f"the plan has {machine['npus']:,} NPUs, which {' and '.join(sold.systems)} do not make up exactly"
+        return Sold((), machine["npus"], reason=reason)
+    return sold
+
+
+def _networks(*, around: bool) -> str:
+    outside = " outside of the server" if around else ""
+    return f"the networks to search{outside}, and {100 * _EFFICIENCY:.0f} % efficiency of optics, as no file gives them"
+
+
+_SYSTEMS = "the network to order, and the objectives, as no file gives them"
 
 
 def _parts(drafts: Mapping[str, Draft]) -> tuple[dict[str, dict[str, Any]], list[str]]:
@@ -140,10 +176,6 @@ def _complete(
     if "npu" not in machine:
         machine["npu"] = (node and npu_of(node)) or _NPU
         assumed.append(f"the accelerator {machine['npu']}, as no file names one; --npu names another one")
-    outside = "" if node is None else " outside of the server"
-    assumed.append(
-        f"the networks to search{outside}, and {100 * _EFFICIENCY:.0f} % efficiency of optics, as no file gives them"
-    )
     training = parts["training"]
     if not degrees and not training.keys() & _OF_PLANS:
         degrees |= {"tp": "any", "pp": "any"}
@@ -168,22 +200,36 @@ def _useful_degrees(parts: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return [name for name, uses in useful.items() if uses and name not in parts["parallelism"]]
 
 
+def _order(name: str, sold: Sold, parts: Mapping[str, Any], files: str) -> dict[str, Any]:
+    """Return the problem of an order; the batch may differ a little where the number of NPUs may."""
+    workload = _workload(name, parts, files)
+    if isinstance(sold.npus, dict):
+        workload["training"] = {**workload["training"], "global_batch": {"about": parts["training"]["global_batch"]}}
+    return {
+        "version": 1, "name": name, "question": "order", "systems": list(sold.systems), "npus": sold.npus,
+        "workloads": [workload], "objectives": ["time", "order-cost" if sold.priced else "power"],
+    }  # fmt: skip
+
+
+def _workload(name: str, parts: Mapping[str, Any], files: str) -> dict[str, Any]:
+    generator = {"kind": "decoder", **parts["generator"], "source": printable(files)}
+    workload = {"name": name, "generator": generator, "training": parts["training"]}
+    return workload | ({"parallelism": parts["parallelism"]} if parts["parallelism"] else {})
+
+
 def _problem(
     name: str, machine: Mapping[str, Any], parts: Mapping[str, Any], files: str, around: NodeFabric | None
 ) -> dict[str, Any]:
     fabric: dict[str, Any] = {"catalog": CATALOG, **_FABRICS.get(machine["npu"], {}), "max_dimensions": 3}
     if around is not None:
         fabric = dict(around.fabric)
-    generator = {"kind": "decoder", **parts["generator"], "source": printable(files)}
-    workload = {"name": name, "generator": generator, "training": parts["training"]}
-    if parts["parallelism"]:
-        workload["parallelism"] = parts["parallelism"]
     optics = [name for name in fabric.get("technologies", ()) if name.startswith(OPTICS)]
     efficiency = {**dict.fromkeys(optics, _EFFICIENCY), **(around.efficiency if around else {})}
     time = {"model": "libra", "efficiency": efficiency} if efficiency else "libra"
     return {
         "version": 1, "name": name, "npus": machine["npus"], "npu": machine["npu"], "fabric": fabric,
-        "workloads": [workload], "time": time, "objectives": ["time", "cost"], "bandwidth": "ports",
+        "workloads": [_workload(name, parts, files)], "time": time, "objectives": ["time", "cost"],
+        "bandwidth": "ports",
     }  # fmt: skip
 
 

@@ -28,14 +28,14 @@ def order_lines(problem: Problem, population: Population) -> tuple[OrderLine, ..
 def _line(line: Line) -> OrderLine:
     return OrderLine(
         section=line.section,
-        product=line.product,
+        product=line.product if line.parts == 1 else f"spare tray of {line.product}",
         what=line.what,
         pieces=line.pieces,
-        unit_usd=None if line.usd is None else line.usd.value,
-        low_usd=None if line.usd is None else line.pieces * line.usd.low,
-        cost_usd=None if line.usd is None else line.pieces * line.usd.value,
-        high_usd=None if line.usd is None else line.pieces * line.usd.high,
-        power_W=None if line.watts is None else line.pieces * line.watts,
+        unit_usd=None if line.usd is None else line.usd.value / line.parts,
+        low_usd=None if line.usd is None else line.products * line.usd.low,
+        cost_usd=None if line.usd is None else line.products * line.usd.value,
+        high_usd=None if line.usd is None else line.products * line.usd.high,
+        power_W=None if line.watts is None else line.products * line.watts,
         source=line.source,
     )
 

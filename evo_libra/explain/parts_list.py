@@ -27,10 +27,8 @@ def parts_list(problem: Problem, population: Population) -> tuple[PartCost, ...]
 
 
 def _of_order(line: OrderLine) -> tuple[str, float | None, float]:
-    """Return a product, its pieces and its cost; spare trays are fractions of a system, and no system."""
-    part = line.section == "spares" and not float(line.pieces).is_integer()
-    name, pieces = (f"spare trays of {line.product}", None) if part else (line.product, line.pieces)
-    return name, pieces, line.cost_usd or 0.0
+    """Return a product, its pieces and its cost."""
+    return line.product, line.pieces, line.cost_usd or 0.0
 
 
 def _parts(problem: Problem, one: Population) -> Iterator[tuple[str, float | None, float]]:

@@ -92,7 +92,7 @@ class Front:
 
     @property
     def noun(self) -> str:
-        """The kind of its rows, by the question of its problem: an order or a design."""
+        """The kind of its rows, which is the question of its problem: an order or a design."""
         return "order" if SYSTEM in self.frame.columns else "design"
 
     @cached_property

@@ -41,14 +41,14 @@ class ProductPrices:
         found = np.zeros((len(self.place), len(bills)))
         for n, bill in enumerate(bills):
             for line in bill.lines:
-                found[self.place[price_of(line)], n] += line.pieces
+                found[self.place[price_of(line)], n] += line.products
         return found
 
     def beyond(self, lines: Iterable[Line]) -> FloatArray:
         """Return (s,) USD of lines beyond the stated ones."""
         change, found = beyond(self.usd), np.zeros(self.usd.shape[1])
         for line in lines:
-            found = found + line.pieces * change[self.place[price_of(line)]]
+            found = found + line.products * change[self.place[price_of(line)]]
         return found
 
 

@@ -23,6 +23,7 @@ from evo_libra.problem.objectives import MEASURES
 from evo_libra.problem.pricing.catalog import pricing_of
 from evo_libra.problem.pricing.pricing import DimensionChoice, Pricing
 from evo_libra.problem.protocol import Evaluation, Genome, Objective, SearchSettings
+from evo_libra.problem.question import Question, identified_question
 from evo_libra.problem.sections.network import BlockSection, SparesSection, StructureSection, bandwidth_section
 from evo_libra.problem.sections.section import Draft, Rules, Sections
 from evo_libra.problem.sections.workload import CollectiveSection, PlanSection
@@ -88,6 +89,11 @@ class Problem:
             f"  objectives: {', '.join(objective.name for objective in self.objectives)}\n"
             f"  constraints: {', '.join(constraint.text for constraint in self.constraints) or 'none'})"
         )
+
+    @property
+    def question(self) -> Question:
+        """The question that its file asks: for an order, or a design."""
+        return identified_question(self.spec)
 
     @property
     def counted(self) -> CountedStructures:

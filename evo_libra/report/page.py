@@ -44,7 +44,7 @@ def page(document: Document) -> str:
         '<html lang="en"><head><meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{escape(document.title)}</title>",
+        f"<title>{escape(document.title)}: {escape(document.noun)}s</title>",
         f"<style>{style}</style></head><body>",
         _body(document),
         f'<script type="application/json" id="data">{data}</script>',
@@ -90,7 +90,8 @@ def _header(document: Document) -> str:
         f"{one.name}: {one.proof}" if len(document.results) > 1 else one.proof for one in document.results if one.proof
     ]
     lines = "".join(f'<p class="notes">{escape(text)}</p>' for text in (*proofs, *document.notes))
-    return f"<header><h1>{escape(document.title)}</h1>{lines}</header>"
+    asked = f'<p class="question">Pareto-optimal {escape(document.noun)}s</p>'
+    return f"<header><h1>{escape(document.title)}</h1>{asked}{lines}</header>"
 
 
 _CONTROLS = """<nav aria-label="controls">

@@ -32,7 +32,10 @@ DRAGONFLY = "64 hgx-h100 / 1 x 400G / qm9700 dragonfly 1:1"
 HYPERX = "28 gb200-nvl72 / 1 x 400G / sn5600 hyperx 1:1"
 PLANES = "60 hgx-b300 / 2 x 400G / 2 planes / sn5600 hyperx 2:1"
 OCS_RAILS = "16 gb200-nvl72 / 1 x 400G / polatis-192 ocs rails"
-ORDERS = (RAILS, TOR, RACKS, DRAGONFLY, HYPERX, PLANES, OCS_RAILS)
+FILLED = "8 gb200-nvl72 / 1 x 400G / sn5600 fat tree 1:1"
+ODD = "93 hgx-h100 / 1 x 400G / qm9700 rail-optimised 1:1"
+LAST = "125 hgx-h200 / 1 x 400G / sn5600 fat tree 2:1"
+ORDERS = (FILLED, ODD, LAST, RAILS, TOR, RACKS, DRAGONFLY, HYPERX, PLANES, OCS_RAILS)
 
 
 def chosen(text: str) -> Any:

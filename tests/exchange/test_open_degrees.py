@@ -27,7 +27,9 @@ NEMO = """model:
 
 def made(*texts: str, npus: int | None = 64) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return the parallelism of the problem that files make, and what is assumed."""
-    found = made_of({str(at): read_text_as(text, str(at))[1] for at, text in enumerate(texts)}, "own", npus)
+    found = made_of(
+        {str(at): read_text_as(text, str(at))[1] for at, text in enumerate(texts)}, "own", npus, question="design"
+    )
     return found.data["workloads"][0].get("parallelism", {}), found.assumed
 
 
@@ -40,7 +42,9 @@ def fastest(data: dict[str, Any]) -> tuple[float, str]:
 
 
 def test_the_best_plan_of_deepseek_v3_shares_out_its_experts() -> None:
-    data = dict(made_of({"config.json": read_text_as(DEEPSEEK, "config.json")[1]}, "deepseek", 2048).data)
+    data = dict(
+        made_of({"config.json": read_text_as(DEEPSEEK, "config.json")[1]}, "deepseek", 2048, question="design").data
+    )
     assert data["workloads"][0]["parallelism"] == {"tp": "any", "pp": "any", "ep": "any"}
     whole = {**data, "workloads": [{**data["workloads"][0], "parallelism": {"tp": "any", "pp": "any"}}]}
     # Without expert parallelism an NPU gathers all 256 experts of a layer, 22.6 GB, and those of the next one.
@@ -86,7 +90,11 @@ def test_long_sequences_are_faster_with_a_context_parallel_group() -> None:
     """One sequence of 131,072 tokens on 64 NPUs: without cp, tp alone shares it out."""
     model = json.loads(NAMED["hugging-face"].samples[0]) | {"max_position_embeddings": 131072}
     plan = json.dumps({"train_micro_batch_size_per_gpu": 1, "train_batch_size": 4, "zero_optimization": {"stage": 3}})
-    data = dict(made_of({"m": read_text_as(json.dumps(model), "m")[1], "p": read_text_as(plan, "p")[1]}, "x", 64).data)
+    data = dict(
+        made_of(
+            {"m": read_text_as(json.dumps(model), "m")[1], "p": read_text_as(plan, "p")[1]}, "x", 64, question="design"
+        ).data
+    )
     (workload,) = data["workloads"]
     long = {**workload, "training": {**workload["training"], "sequence": 131072, "tp_domain": "any"}}
     plans = {name: {**data, "workloads": [{**long, "parallelism": plan}]} for name, plan in (

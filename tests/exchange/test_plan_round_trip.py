@@ -41,7 +41,7 @@ DEGREES = st.fixed_dictionaries({
 
 
 def chosen_of(draft: Draft) -> Chosen:
-    problem = load_problem(dict(made_of({"some": draft}, "some", NPUS, NPU).data))
+    problem = load_problem(dict(made_of({"some": draft}, "some", NPUS, NPU, question="design").data))
     return Chosen(problem, problem.read(DESIGN))
 
 

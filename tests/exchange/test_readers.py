@@ -65,6 +65,45 @@ def test_problems_of_samples_load(name: str) -> None:
     assert problem.name == "some"
 
 
+def test_accelerators_that_are_sold_make_an_order() -> None:
+    data = made("hugging-face", npus=64)
+    assert (data["question"], data["systems"], data["npus"]) == ("order", ["hgx-h100"], 64)
+    assert data["objectives"] == ["time", "order-cost"]
+    front = search(load_problem(data), evaluations=2000, seed=0)
+    assert len(front)
+    assert all(text.startswith("8 hgx-h100 / ") for text in front.frame["design"].to_list())
+
+
+def test_domains_that_do_not_divide_a_number_make_about_as_many() -> None:
+    # 8,200 / 72 = 113.9, and / 64 = 128.1; 8,192 is 128 racks of 64 NPUs in use.
+    data = made("hugging-face", npus=8200, npu="gb300")
+    assert (data["systems"], data["npus"]) == (["gb300-nvl72"], {"about": 8200})
+    assert data["workloads"][0]["training"]["global_batch"] == {"about": 8200}
+    assert made("hugging-face", npus=8192, npu="gb300")["npus"] == 8192
+
+
+@pytest.mark.parametrize(("npu", "npus", "reason"), [
+    ("tpu7x", 256, "tpu7x-slice has order: rent; limits.order allows buy"),
+    ("h800-80gb", 64, "hgx-h800 was sold until 2023-10; the order is of 2026-11"),
+    ("v100-32gb", 64, "no system of products-2026 carries v100-32gb"),
+    ("b200", 4, "hgx-b200: no multiple of 8 lies between 4 and 4 NPUs; 8 = 1 x 8 is near"),
+])  # fmt: skip
+def test_what_cannot_be_ordered_makes_a_design_that_says_why(npu: str, npus: int, reason: str) -> None:
+    drafts = {"model": read_text_as(NAMED["hugging-face"].samples[0], "model")[1]}
+    found = made_of(drafts, "some", npus, npu)
+    assert "question" not in found.data
+    assert found.asked == f"a design, as there is nothing to order: {reason}"
+    with pytest.raises(InputError) as caught:
+        made_of(drafts, "some", npus, npu, question="order")
+    assert str(caught.value) == f"model: nothing can be ordered: {reason}"
+
+
+def test_a_plan_keeps_its_number_of_npus() -> None:
+    drafts = texts(model=NAMED["hugging-face"].samples[0], plan=NAMED["deepspeed"].samples[0])
+    found = made_of(drafts, "some", npu="gb200", npus=2050)
+    assert found.asked.endswith("the plan has 2,050 NPUs, which gb200-nvl72 do not make up exactly")
+
+
 def test_a_script_is_read_without_running_it() -> None:
     data = made("megatron-arguments")
     workload = data["workloads"][0]
@@ -127,7 +166,7 @@ def calculon_files(row: Any) -> list[str]:
 @pytest.mark.parametrize("row", training_rows("korth"), ids=lambda row: row["id"])
 def test_problems_of_calculon_evaluate_as_validate_states(row: Any) -> None:
     drafts = {str(place): read_text_as(text, str(place))[1] for place, text in enumerate(calculon_files(row))}
-    problem = load_problem(dict(made_of(drafts, "some").data))
+    problem = load_problem(dict(made_of(drafts, "some", question="design").data))
     servers = row["npus"] // 8
     design = "SW(8)@nvlink3:300" + (f"_CL({servers})@optics-200g:25" if servers > 1 else "")
     found = problem.evaluate(design).objectives[0, 0]

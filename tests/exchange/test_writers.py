@@ -58,7 +58,11 @@ def read_back(chosen: Chosen, text: str) -> dict[str, Any]:
     """Return the workload of the problem that a written file is read as."""
     problem = chosen.problem
     draft = read_text_as(text, "written")[1]
-    return dict(made_of({"written": draft}, "again", problem.npus, problem.sources.npu.names[0]).data["workloads"][0])
+    return dict(
+        made_of({"written": draft}, "again", problem.npus, problem.sources.npu.names[0], question="design").data[
+            "workloads"
+        ][0]
+    )
 
 
 def with_workload(name: str, workload: dict[str, Any]) -> Problem:

@@ -63,14 +63,14 @@ def test_captions_of_optical_rails() -> None:
 
 
 def test_captions_of_a_fat_tree_over_racks() -> None:
-    # 72 ports of a rack take a leaf of 144; 36 uplinks, one to each of 36 spines, which have 112 of 144 ports in use.
+    # Four racks fill three leaves of 96 ports; 48 uplinks, one to each of 48 spines, which have 84 of 144 ports in use.
     order = drawn(RACKS)
     leaf, spine = order.tiers
     assert (leaf.count, ports_text(leaf), ratio_title(leaf), groups_text(order)) == (
-        112, "72 down, 36 up", "2:1", "1 per system",
+        84, "96 down, 48 up", "2:1", "3 per 4 systems",
     )  # fmt: skip
     assert (spine.count, ports_text(spine), ratio_title(spine), links_text(spine)) == (
-        36, "112 down", "", "4,032 links of 800G",
+        48, "84 down", "", "4,032 links of 800G",
     )  # fmt: skip
     assert subtitle(order) == "8,064 NPUs, fat tree"
 

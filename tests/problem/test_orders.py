@@ -130,8 +130,8 @@ def test_times_are_of_the_stated_batch() -> None:
             "no domain of 72 or 64 divides 10,000; 9,984 = 156 x 64 is near, 10,008 = 139 x 72 nearer",
         ),
         ({"fabric": {"switches": ["qm97000"]}}, "did you mean 'qm9700'?"),
-        ({"bandwidth": "search"}, "unknown key 'bandwidth'"),
-        ({"question": "design"}, "unknown key 'systems'"),
+        ({"bandwidth": "search"}, "bandwidth: belongs to `question: design`; this file asks for an order"),
+        ({"question": "design"}, "systems: belongs to `question: order`; this file asks for a design"),
         ({"fabric": {"families": ["torus"]}}, "fabric.families"),
     ],
 )
@@ -139,6 +139,29 @@ def test_what_is_refused(changes: dict[str, Any], sentence: str) -> None:
     with pytest.raises(InputError) as found:
         load_problem(order_data(**changes))
     assert sentence in str(found.value)
+
+
+@pytest.mark.parametrize(("change", "sentences"), [
+    ({"npu": "b200"}, ["npu: belongs to `question: design`; this file asks for an order, as it names systems"]),
+    ({"question": "order", "fabric": {"blocks": ["switch"], "families": "tor"}},
+     ["fabric.blocks: belongs to `question: design`; this file asks for an order"]),
+    ({"question": "design", "limits": {}}, [
+        f"{key}: belongs to `question: order`; this file asks for a design"
+        for key in ("systems", "limits", "fabric.switches")
+    ]),
+])  # fmt: skip
+def test_keys_of_the_other_question_are_the_only_mistakes(change: dict[str, Any], sentences: list[str]) -> None:
+    data = {key: value for key, value in order_data().items() if key != "question"} | change
+    with pytest.raises(InputError) as found:
+        load_problem(data)
+    assert [f"{mistake.key}: {mistake.message}" for mistake in found.value.mistakes] == sentences
+
+
+def test_a_design_with_limits_of_an_order_says_what_asks_for_one() -> None:
+    with pytest.raises(InputError) as found:
+        load_problem({"name": "x", "npus": 8, "limits": {"room_MW": 1}})
+    sentence = "belongs to `question: order`; this file asks for a design, as it does not say that it asks for an order"
+    assert str(found.value).endswith(f"limits: {sentence}")
 
 
 def test_a_number_that_no_system_makes_up_is_the_mistake() -> None:

@@ -84,7 +84,8 @@ def test_draw_writes_a_picture_or_prints_characters(capsys: pytest.CaptureFixtur
 
 def test_both_answer_programs() -> None:
     found = call_json("report", "last", "-o", "json.html", "--seconds", "0")
-    assert found == {"page": "json.html", "results": 1, "designs": len(data_of("json.html")["rows"]["id"]), "notes": []}
+    designs = len(data_of("json.html")["rows"]["id"])
+    assert found == {"page": "json.html", "question": "design", "results": 1, "designs": designs, "notes": []}
     assert call_json("draw", "RI(4)_SW(8)")["npus"] == 32
     assert call_json("draw", "RI(4)_SW(8)", "-o", "j.svg")["figure"] == "j.svg"
 

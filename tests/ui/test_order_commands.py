@@ -156,7 +156,16 @@ def test_every_format_writes_an_order_or_says_why_not(shown: Shown, tmp_path: Pa
 def test_an_order_is_drawn_by_its_result_and_by_its_notation(shown: Shown, tmp_path: Path) -> None:
     assert "MUSD whole order" in shown("draw", "last#knee", "--ascii")
     order = "112 gb300-nvl72 / 1 x 800G / q3450-ld fat tree 2:1"
-    assert "[ 112 leaves q3450-ld: 72 down, 36 up, 2:1, 1 per system ]" in shown("draw", order, "--ascii")
+    # 4 racks of 72 ports fill 3 leaves of 96.
+    assert "[ 84 leaves q3450-ld: 96 down, 48 up, 2:1, 3 per 4 systems ]" in shown("draw", order, "--ascii")
     assert shown("draw", order, "-o", str(tmp_path / "order.svg")) == f"picture {tmp_path / 'order.svg'}"
     assert "sketch" not in json.loads(shown("draw", order, "--json"))
     assert "unknown switch 'q3450'" in shown("draw", order.replace("q3450-ld", "q3450"), code=2)
+
+
+def test_outputs_say_which_question_they_answer(shown: Shown) -> None:
+    commands = "front last", "front last --systems", "recommend last --seconds 0", "evaluate last#knee"
+    for command in (*commands, "explain last#knee", "prices last --scenarios 2"):
+        assert json.loads(shown(*command.split(), "--json"))["question"] == "order", command
+    assert {run["question"] for run in json.loads(shown("results", "--json"))["runs"]} == {"order"}
+    assert shown("results").endswith("questions: 1 order")

@@ -125,6 +125,10 @@ class RunRecord(RunFigures):
         shown="wide",
     )  # fmt: skip
     problem: str = _column("name of the problem", "head", key="name")
+    question: str = _column(
+        "question of the problem, an order of products or a design; empty for runs of earlier versions",
+        "head", default="", shown="wide",
+    )  # fmt: skip
     engine: str = _of_setting("engine")
     seed: int = _of_setting("seed")
     population: int = _of_setting("population")

@@ -16,6 +16,7 @@ from evo_libra.experiment.run.settings import SETTINGS, Settings, read_settings,
 from evo_libra.files.integrity import canonical_hash
 from evo_libra.problem.file.spec import ordered, settable, with_stated_shares
 from evo_libra.problem.protocol import SearchProblem, SearchSettings
+from evo_libra.problem.question import Question, identified_question
 from evo_libra.searching.generations import settle
 
 _IDENTITY = ("problem_digest", "search", "hash")
@@ -53,6 +54,11 @@ class RunSpec(Settings):
     def hash(self) -> str:
         """Hash of problem, settings and budget; with the seed it identifies the run."""
         return canonical_hash({"search": self.search, **searched(self, "budget")})
+
+    @property
+    def question(self) -> Question:
+        """The question that the problem asks."""
+        return identified_question(self.problem)
 
     @property
     def id(self) -> str:
@@ -162,7 +168,9 @@ def planned_json(spec: RunSpec) -> dict[str, Any]:
 
 
 def _head(spec: RunSpec) -> dict[str, Any]:
-    return {"name": spec.name, "label": spec.label, "hash": spec.hash, "search": spec.search}
+    return {
+        "name": spec.name, "label": spec.label, "hash": spec.hash, "search": spec.search, "question": spec.question,
+    }  # fmt: skip
 
 
 def _source(origin: Origin) -> dict[str, Any]:

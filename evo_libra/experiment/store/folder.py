@@ -52,9 +52,11 @@ _SOURCE = Fields(
     {"problem": str, "set": list[str], "data": Any, "folder": str, "folder_from_run": str},
     optional=("data", "folder", "folder_from_run"),
 )
+_SINCE = tuple(one.key for one in COLUMNS if one.place in ("head", "plan") and not one.required)
+"""Keys of the head that runs of earlier versions do not have."""
 _MORE = {"source": _SOURCE, **{key: kind for key, kind in _SETTING_KINDS.items() if key not in _LISTED}}
 _STATE = {"status": Literal["running", "done", "interrupted"], "failures": int, **_FIGURE_KINDS}
-LISTED_FIELDS = Fields({**_HEAD, "program": str, "started": str, **_STATE}, optional=_STATE)
+LISTED_FIELDS = Fields({**_HEAD, "program": str, "started": str, **_STATE}, optional=(*_STATE, *_SINCE))
 """The part of a manifest that a list of runs shows."""
 _OBJECTIVE = Fields({"name": str, "column": str, "scale": float, "label": str})
 _FAILURE = Fields({"reason": str, "genes": list[float]})
@@ -63,10 +65,10 @@ _MANIFEST = {
     "versions": dict[str, str], "git": dict[str, Any] | None, "machine": dict[str, str], "command": list[str],
     "first_failures": list[_FAILURE],  # type: ignore[valid-type]
 }  # fmt: skip
-_PLANNED = Fields({**_HEAD, **_MORE, "id": str}, optional=(*_MORE, "experiment"))
+_PLANNED = Fields({**_HEAD, **_MORE, "id": str}, optional=(*_MORE, *_SINCE, "experiment"))
 _REFERENCE = Fields({"name": str, "design": str, "figures": dict[str, float], "source": str, "year": int})
 _FIELDS: dict[str, Fields] = {
-    MANIFEST: Fields(_MANIFEST, optional=(*_STATE, *_MORE, "first_failures")),
+    MANIFEST: Fields(_MANIFEST, optional=(*_STATE, *_MORE, *_SINCE, "first_failures")),
     DONE: Fields(
         {**_FIGURE_KINDS, "files": dict[str, str]}, optional=[one.key for one in RUN_FIGURES if not one.required]
     ),

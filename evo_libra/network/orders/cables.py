@@ -126,7 +126,8 @@ def _choice(ends: Ends, name: str, products: ProductsSpec) -> Choice:
 def cheapest(ends: Ends, metres: float, products: ProductsSpec, *, together: int = 0) -> Choice:
     """Return the cheapest cable that reaches; an InputError where none does.
 
-    If some links `together` join the same two switches, and no others do, they fill cables of several links.
+    If some links `together` join the same two switches, and no others do, they fill cables of several links, which end
+    in one cage on each side.
     """
     for choice in choices_of(ends, products):
         if choice.reach >= metres and together % choice.links == 0:

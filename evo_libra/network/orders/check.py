@@ -13,11 +13,11 @@ from evo_libra.network.orders.direct_layout import topology_layout
 from evo_libra.network.orders.limits import NO_LIMITS, Limits, limited_products
 from evo_libra.network.orders.lines import Line
 from evo_libra.network.orders.modes import Modes, modes_of, switch_of
-from evo_libra.network.orders.notation import rate_text, ratio_text
+from evo_libra.network.orders.notation import FAMILY_NAMES, rate_text, ratio_text
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import ProductsSpec, SwitchSpec
 from evo_libra.network.orders.topology import Topology, topology_of
-from evo_libra.network.orders.tor_racks import systems_of_rack
+from evo_libra.network.orders.tor_racks import most_of_rack, systems_of_rack
 from evo_libra.network.orders.tree import Tree
 
 _SPINES, _CORES = 2, 3
@@ -43,8 +43,10 @@ def violations(
     without : rules of the catalogue whose lines are left out of the bill.
     """
     products = limited_products(products, limits)
-    return broken_by_products(order, products, limits) or broken_by_network(
-        order, products, limits, priced=priced, without=without
+    return (
+        broken_by_products(order, products, limits)
+        or broken_by_network(order, products)
+        or broken_by_room(order, products, limits, priced=priced, without=without)
     )
 
 
@@ -53,15 +55,27 @@ def broken_by_products(order: Order, products: ProductsSpec, limits: Limits) -> 
     return list(unknown_products(order, products)) or list(product_violations(order, products, limits))
 
 
-def broken_by_network(
-    order: Order, products: ProductsSpec, limits: Limits, *, priced: bool = False, without: Iterable[str] = ()
-) -> list[str]:
-    """Return a sentence for each rule that the network and the room of an order break, whose products break none."""
+def broken_by_network(order: Order, products: ProductsSpec) -> list[str]:
+    """Return a sentence for each rule that the network of an order breaks, whose products break none.
+
+    Links that no cable reaches are among them, and switches without the power that their racks need.
+    """
     try:
         tree = topology_of(order, products)
-        return list(_network(order, tree, products)) or list(
-            _room(order, tree, products, limits, priced=priced, without=frozenset(without))
-        )
+        broken = list(_network(order, tree, products))
+        if tree.switches and not broken:
+            topology_layout(order, tree, products)
+    except InputError as error:
+        return [str(mistake) for mistake in error.mistakes]
+    return broken
+
+
+def broken_by_room(
+    order: Order, products: ProductsSpec, limits: Limits, *, priced: bool = False, without: Iterable[str] = ()
+) -> list[str]:
+    """Return a sentence for power that a room does not have, and for products without a price, of a sound network."""
+    try:
+        return list(_room(order, products, limits, priced=priced, without=frozenset(without)))
     except InputError as error:
         return [str(mistake) for mistake in error.mistakes]
 
@@ -70,6 +84,7 @@ def _network(order: Order, tree: Topology, products: ProductsSpec) -> Iterator[s
     if order.family in WITHOUT_SWITCHES or order.switch is None:
         return
     modes = modes_of(order, products)
+    yield from _stated_racks(order, products)
     if not isinstance(tree, Tree):
         yield from _linked(order, tree, modes)
         return
@@ -77,6 +92,16 @@ def _network(order: Order, tree: Topology, products: ProductsSpec) -> Iterator[s
     yield from _cages(order, tree, modes, switch_of(order, products))
     yield from _spines(order, tree, modes, products)
     yield from _leaves_in_racks(order, tree, products)
+
+
+def _stated_racks(order: Order, products: ProductsSpec) -> Iterator[str]:
+    """Yield why racks do not have the systems that an order states."""
+    if order.rack_systems is None:
+        return
+    if order.family != "tor":
+        yield f"systems of a rack are stated for tor alone, not for {FAMILY_NAMES.get(order.family, order.family)}"
+    elif order.rack_systems > (held := most_of_rack(order, products)):
+        yield f"a rack of {order.rack_systems} {order.system} with leaves is too full; one takes {held}"
 
 
 def _linked(order: Order, found: Direct, modes: Modes) -> Iterator[str]:
@@ -142,11 +167,9 @@ def _leaves_in_racks(order: Order, tree: Tree, products: ProductsSpec) -> Iterat
 
 
 def _room(
-    order: Order, tree: Topology, products: ProductsSpec, limits: Limits, *, priced: bool, without: frozenset[str]
+    order: Order, products: ProductsSpec, limits: Limits, *, priced: bool, without: frozenset[str]
 ) -> Iterator[str]:
-    """Yield links that no cable reaches, products without a price, and power that the room does not have."""
-    if tree.switches:
-        topology_layout(order, tree, products)
+    """Yield power that the room does not have, and products without a price."""
     if not priced and limits.room_MW is None:
         return
     bill = bill_of(order, products, without=without)

@@ -129,14 +129,19 @@ def _switch_modes(order: Order, most: int | None, products: ProductsSpec) -> Ite
 
 def _sale(order: Order, products: ProductsSpec, limits: Limits) -> Iterator[str]:
     for name, product in _bought(order, products).items():
-        if product.order not in limits.order:
-            yield f"{name} has order: {product.order}; limits.order allows {', '.join(limits.order)}"
-        if product.until is not None and limits.month > f"{product.until}-12"[:_MONTH]:
-            yield f"{name} was sold until {product.until}; the order is of {limits.month}"
-        if product.since is not None and product.since > f"{limits.month}-12"[:_MONTH]:
-            yield f"{name} is sold from {product.since}; the order is of {limits.month}"
-        if limits.suppliers and product.supplier and product.supplier not in limits.suppliers:
-            yield f"{name} comes from {product.supplier}; limits.suppliers allows {', '.join(limits.suppliers)}"
+        yield from sale_violations(name, product, limits)
+
+
+def sale_violations(name: str, product: _Bought, limits: Limits) -> Iterator[str]:
+    """Yield why a product is not sold at the time of an order, or not by a supplier of the buyer."""
+    if product.order not in limits.order:
+        yield f"{name} has order: {product.order}; limits.order allows {', '.join(limits.order)}"
+    if product.until is not None and limits.month > f"{product.until}-12"[:_MONTH]:
+        yield f"{name} was sold until {product.until}; the order is of {limits.month}"
+    if product.since is not None and product.since > f"{limits.month}-12"[:_MONTH]:
+        yield f"{name} is sold from {product.since}; the order is of {limits.month}"
+    if limits.suppliers and product.supplier and product.supplier not in limits.suppliers:
+        yield f"{name} comes from {product.supplier}; limits.suppliers allows {', '.join(limits.suppliers)}"
 
 
 def _bought(order: Order, products: ProductsSpec) -> dict[str, _Bought]:

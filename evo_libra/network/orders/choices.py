@@ -15,12 +15,13 @@ from evo_libra.files.source import StrictModel
 from evo_libra.network.catalog.parts_spec import MOST, Count, Rate
 from evo_libra.network.catalog.technologies import Name
 from evo_libra.network.orders.catalog import priced_products
-from evo_libra.network.orders.check import broken_by_network, broken_by_products
+from evo_libra.network.orders.check import broken_by_network, broken_by_products, broken_by_room
 from evo_libra.network.orders.circuits import OCS_RAILS
 from evo_libra.network.orders.counts import AboutSpec, Npus, counts_of, no_count
 from evo_libra.network.orders.limits import NO_LIMITS, Limits, limited_products
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import NicModeSpec, OcsSpec, Price, ProductsSpec, SwitchSpec
+from evo_libra.network.orders.reasons import Broken, Reasons, Stage, nearest_reason
 from evo_libra.network.orders.text import said_once
 from evo_libra.network.orders.topology import Topology, topology_of
 from evo_libra.network.orders.tree import Tree
@@ -56,6 +57,9 @@ class FabricChoices(StrictModel):
     ratio: RatioChoices = Field(default_factory=RatioChoices, description="oversubscription")
     planes: Count | Listed[Count] | None = Field(
         None, description="planes; one, and one for each port of a NIC, when left out"
+    )
+    rack_systems: Count | Listed[Count] | None = Field(
+        None, description="systems of a rack of tor; as many as it takes with its leaves when left out"
     )
     uplinks: Rate | Listed[Rate] | None = Field(
         None, description="Gb/s of links between switches; those of the NICs when left out"
@@ -95,16 +99,6 @@ class OrdersOffered:
     reasons: tuple[str, ...]
 
 
-class _Broken(NamedTuple):
-    """A rule that an order breaks, and whether its network breaks it, whose products go together."""
-
-    by_network: bool
-    sentence: str
-
-
-_Reasons = dict[str, Counter[_Broken]]
-
-
 class _Fabric(NamedTuple):
     """A choice of each part of a scale-out network."""
 
@@ -114,6 +108,7 @@ class _Fabric(NamedTuple):
     leaf_ratio: float
     pod_ratio: float
     uplink_Gbps: float | None
+    rack_systems: int | None
 
 
 def orders_of(choices: OrderChoices, products: ProductsSpec, *, priced: bool = False) -> OrdersOffered:
@@ -129,7 +124,7 @@ def orders_of(choices: OrderChoices, products: ProductsSpec, *, priced: bool = F
     _refuse_unknown(choices, products)
     own = offered_products(choices, products)
     offered: list[Order] = []
-    reasons: _Reasons = defaultdict(Counter)
+    reasons: Reasons = defaultdict(Counter)
     for order, broken in _checked(choices, own, priced=priced):
         if broken is None:
             offered.append(order)
@@ -209,10 +204,12 @@ def _fabrics(choices: FabricChoices, mode: NicModeSpec, products: ProductsSpec) 
     uplinks = [None if rate == mode.Gbps else rate for rate in listed(choices.uplinks or mode.Gbps)]
     ratios = listed(choices.ratio.leaf), listed(choices.ratio.pod)
     whole, packets = ([1.0], [1.0], [None]), (*ratios, uplinks)
+    racks = listed(choices.rack_systems)
     for number, family in product(planes, listed(choices.families)):
         circuits = family == OCS_RAILS
         switches = _named(choices, products.ocs if circuits else products.switches)
-        parts = ([number], [family], switches, *(whole if circuits else packets))
+        own = racks if family == "tor" else [None]
+        parts = ([number], [family], switches, *(whole if circuits else packets), own)
         yield from map(_Fabric._make, product(*parts))
 
 
@@ -221,7 +218,7 @@ def _named(choices: FabricChoices, kind: Mapping[str, SwitchSpec] | Mapping[str,
     return [name for name in listed(choices.switches or ()) if name in kind] or list(kind)
 
 
-def _checked(choices: OrderChoices, products: ProductsSpec, *, priced: bool) -> Iterator[tuple[Order, _Broken | None]]:
+def _checked(choices: OrderChoices, products: ProductsSpec, *, priced: bool) -> Iterator[tuple[Order, Broken | None]]:
     """Yield orders with the rule that they break, without those that build what an earlier one does."""
     limits, known, seen = choices.limits, dict[Order, list[str]](), set[tuple[Order, Topology]]()
     for order in _candidates(choices, products):
@@ -230,7 +227,7 @@ def _checked(choices: OrderChoices, products: ProductsSpec, *, priced: bool) -> 
         if alike not in known:
             known[alike] = broken_by_products(order, products, limits)
         if known[alike]:
-            yield order, _Broken(by_network=False, sentence=known[alike][0])
+            yield order, Broken(Stage.PRODUCTS, known[alike][0])
             continue
         tree = _tree(order, products)
         plain = order if tree is None else _without_missing_tiers(order, tree)
@@ -239,8 +236,15 @@ def _checked(choices: OrderChoices, products: ProductsSpec, *, priced: bool) -> 
             if built in seen:
                 continue
             seen.add(built)
-        broken = broken_by_network(plain, products, limits, priced=priced, without=choices.without)
-        yield plain, _Broken(by_network=True, sentence=broken[0]) if broken else None
+        yield plain, _broken(plain, products, choices, priced=priced)
+
+
+def _broken(order: Order, products: ProductsSpec, choices: OrderChoices, *, priced: bool) -> Broken | None:
+    """Return the rule that an order of sound products breaks, if any."""
+    if network := broken_by_network(order, products):
+        return Broken(Stage.NETWORK, network[0])
+    room = broken_by_room(order, products, choices.limits, priced=priced, without=choices.without)
+    return Broken(Stage.ROOM, room[0]) if room else None
 
 
 def _tree(order: Order, products: ProductsSpec) -> Topology | None:
@@ -266,7 +270,7 @@ def built_of(order: Order, tree: Topology) -> tuple[Order, Topology]:
 
 
 def _left_out(
-    choices: OrderChoices, products: ProductsSpec, orders: list[Order], broken: _Reasons
+    choices: OrderChoices, products: ProductsSpec, orders: list[Order], broken: Reasons
 ) -> Iterator[tuple[str, str]]:
     """Yield each system, NIC, switch and family that a file names and no order has, with its reason."""
     joined = any(order.switch for order in orders)
@@ -283,12 +287,10 @@ def _left_out(
             yield family, _reason(family, broken, joined=joined)
 
 
-def _reason(name: str, broken: _Reasons, *, joined: bool) -> str:
-    """Return the rule that most orders of a name break: of the network, where their products break none."""
+def _reason(name: str, broken: Reasons, *, joined: bool) -> str:
+    """Return why no order has a name."""
     if name not in broken and joined:
         return "its networks are those of another family of the file"
     if name not in broken:
         return "no number of several systems makes up the NPUs, so that nothing needs switches"
-    counted = broken[name].items()
-    (_, sentence), _ = max(counted, key=lambda item: (item[0].by_network, item[1]))
-    return sentence
+    return nearest_reason(name, broken)

@@ -12,8 +12,13 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "system": ("system",), "NPUs": ("count", "npus", "active"), "ports": ("nic", "ports", "Gbps"),
     "planes": ("planes",), "switch": ("switch",), "family": ("family",), "leaf ratio": ("leaf_ratio",),
     "pod ratio": ("pod_ratio",), "uplinks": ("uplink_Gbps",),
+    "systems of a rack": ("rack_systems",),
 }  # fmt: skip
 """Choices of an order, by the fields that say which one it is."""
+
+
+_UNSTATED = {"uplinks": "as below", "systems of a rack": "as many as fit"}
+"""Values of choices that an order does not state; there is none of others."""
 
 
 def differing(one: Order, other: Order) -> list[str]:
@@ -38,9 +43,9 @@ def value_of(order: Order, choice: str) -> str:
     if choice in ("leaf ratio", "pod ratio"):
         return ratio_text(order.leaf_ratio if choice == "leaf ratio" else order.pod_ratio)
     value = getattr(order, CHOICES[choice][0])
-    if choice == "uplinks":
-        return "as below" if value is None else rate_text(value)
-    return "none" if value is None else str(value)
+    if choice == "uplinks" and value is not None:
+        return rate_text(value)
+    return _UNSTATED.get(choice, "none") if value is None else str(value)
 
 
 def not_among(order: Order, allowed: Sequence[Order]) -> str:

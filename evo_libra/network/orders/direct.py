@@ -162,8 +162,8 @@ def _switches(needs: _Needs) -> Iterator[_Switch]:
     """Yield switches with ever fewer ports down."""
     for held in range(needs.ports // needs.ends, 0, -1):
         yield _Switch(held * needs.ends, held, 1)
-    for spread in range(2, needs.ends + 1):
-        down = ceil(needs.ends / spread)
+    for spread in range(2, needs.npus + 1):
+        down = ceil(needs.npus / spread) * needs.lines
         if down < needs.ports:
             yield _Switch(down, 1, spread)
 

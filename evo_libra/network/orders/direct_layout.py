@@ -7,7 +7,7 @@ from functools import lru_cache
 from evo_libra.network.orders.direct import Direct
 from evo_libra.network.orders.direct_ways import placed_of, ways_of
 from evo_libra.network.orders.ends import ends_between, ends_down, switch_kilowatts
-from evo_libra.network.orders.laid import lay, modules_in_nics, modules_in_switches
+from evo_libra.network.orders.laid import in_whole_pieces, lay, links_at_switches, modules_in_nics, modules_in_switches
 from evo_libra.network.orders.layout import Layout, layout_of
 from evo_libra.network.orders.modes import modes_of
 from evo_libra.network.orders.order import Order
@@ -28,7 +28,10 @@ def _direct_layout(order: Order, found: Direct, products: ProductsSpec) -> Layou
     """Return the racks, the cables and the modules of a dragonfly or a HyperX."""
     placed, modes = placed_of(order, found, products), modes_of(order, products)
     down, between = ends_down(order, products), ends_between(order, products)
-    laid = [(ways, lay(ways, down if ways.tier == "switch" else between, products)) for ways in ways_of(placed)]
+    lower, *others = ways_of(placed)
+    down_cables = lay(lower, down, products)
+    laid = [(lower, in_whole_pieces(down_cables, links_at_switches(lower, down_cables)))]
+    laid += [(ways, lay(ways, between, products)) for ways in others]
     modules = (
         *modules_in_nics(laid[0][1], modes.nic.per_cage),
         *(some for ways, links in laid for some in modules_in_switches(ways, links)),

@@ -27,10 +27,11 @@ from evo_libra.network.orders.ways import Side, Ways, counted_ways
 
 @dataclass(frozen=True)
 class Placed:
-    """A dragonfly or a HyperX in a room: its systems, and the systems and the switches that a rack takes."""
+    """A dragonfly or a HyperX in a room: its systems, their NPUs, and the systems and switches that a rack takes."""
 
     found: Direct
     count: int
+    npus: int
     held: int
     in_rack: int
     rows: Rows
@@ -83,8 +84,8 @@ class Placed:
 def placed_of(order: Order, found: Direct, products: ProductsSpec) -> Placed:
     """Return a dragonfly or a HyperX in its room."""
     return Placed(
-        found, order.count, systems_of_rack(order, products), switches_per_rack(order, products),
-        rows_of(room_of(products)),
+        found, order.count, order.npus, held=systems_of_rack(order, products),
+        in_rack=switches_per_rack(order, products), rows=rows_of(room_of(products)),
     )  # fmt: skip
 
 
@@ -150,8 +151,9 @@ def _to_systems(placed: Placed) -> Ways:
     system, part, plane = np.ogrid[: placed.count, : found.spread, : found.planes]
     switch = system // found.leaf_systems * found.spread + part
     metres = _metres(placed.rows, systems[system], placed.switches(switch, plane))
-    each, more = divmod(found.links // (placed.count * found.planes), found.spread)
-    links = np.broadcast_to(each + (part < more), metres.shape)
+    each, more = divmod(placed.npus, found.spread)
+    lines = found.links // (placed.count * found.planes * placed.npus)
+    links = np.broadcast_to((each + (part < more)) * lines, metres.shape)
     switches = (switch * found.planes + plane).reshape(1, -1)
     return counted_ways("switch", 0, metres.ravel(), links.ravel(), (_side(found, switches, links.ravel()),))
 

@@ -30,11 +30,10 @@ def topology_groups(order: Order, topology: Topology, products: ProductsSpec) ->
 
 
 def _down(order: Order, found: Direct) -> Wires:
-    """Return the links of systems, whose ports are dealt out to their switches one after the other."""
+    """Return the links of systems, whose NPUs are dealt out to their switches one after the other."""
     system, npu, port = np.indices((order.count, order.npus, order.ports)).reshape(3, -1)
-    lines = order.ports // order.planes
-    end, (each, more) = npu * lines + port // order.planes, divmod(order.npus * lines, found.spread)
-    part = np.where(end < more * (each + 1), end // (each + 1), more + (end - more * (each + 1)) // each)
+    each, more = divmod(order.npus, found.spread)
+    part = np.where(npu < more * (each + 1), npu // (each + 1), more + (npu - more * (each + 1)) // each)
     switch = system // found.leaf_systems * found.spread + part + port % order.planes * found.unit * found.units
     return Wires("switch", system, npu * order.ports + port, switch, _turn(switch))
 

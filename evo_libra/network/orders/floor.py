@@ -18,7 +18,7 @@ from functools import lru_cache
 import numpy as np
 
 from evo_libra.arrays import IntArray
-from evo_libra.network.orders.lengths import Rows, sold
+from evo_libra.network.orders.lengths import Rows, half_row, sold
 from evo_libra.network.orders.ways import Counts
 
 
@@ -48,7 +48,7 @@ def groups_of_block(group: int, leaves: int, *, held: int, in_rack: int, row: in
     held, in_rack : systems and leaves that a rack takes.
     row : racks of a row.
     """
-    return max(min(in_rack // leaves, (row // 2 - 1) * held // group), 1)
+    return max(min(in_rack // leaves, half_row(row) * held // group), 1)
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from evo_libra.network.orders.cables import Choice, Ends, Plug, cheapest
 from evo_libra.network.orders.products import ProductsSpec
@@ -27,6 +27,64 @@ def lay(ways: Ways, ends: Ends, products: ProductsSpec, *, beyond: float = 0.0) 
         choice = cheapest(ends, metres + beyond, products, together=ways.together)
         found.append(Laid(Run(ways.tier, choice.name, metres, links, -(-links // choice.links)), choice))
     return found
+
+
+def in_whole_pieces(laid: Sequence[Laid], ends: Iterable[tuple[Mapping[str, int], int]]) -> list[Laid]:
+    """Return cables with the pieces that switches need, as one of several links ends in one cage.
+
+    Parameters
+    ----------
+    ends : links of each cable at a switch, and at how many switches it is so.
+
+    The longest of a kind have the pieces that are not full.
+    """
+    served, needed = {one.run.cable: one.choice.links for one in laid}, Counter[str]()
+    for links, switches in ends:
+        for cable, some in links.items():
+            needed[cable] += -(-some // served[cable]) * switches
+    found = list(laid)
+    for cable, place in {one.run.cable: place for place, one in enumerate(laid)}.items():
+        more = needed[cable] - sum(one.run.pieces for one in laid if one.run.cable == cable)
+        longest = found[place]
+        if more > 0:
+            found[place] = replace(longest, run=replace(longest.run, pieces=longest.run.pieces + more))
+    return found
+
+
+def links_at_switches(ways: Ways, laid: Sequence[Laid]) -> Iterator[tuple[Mapping[str, int], int]]:
+    """Yield the links of each cable at a switch, and at how many switches it is so."""
+    cables = {one.run.metres: one.run.cable for one in laid}
+    for _, ends, switches in ways.ends:
+        links: Counter[str] = Counter()
+        for metres, some in ends:
+            links[cables[metres]] += some
+        yield links, switches
+
+
+def spread_evenly(
+    laid: Sequence[Laid], leaves: Sequence[tuple[int, int]], together: int
+) -> Iterator[tuple[Mapping[str, int], int]]:
+    """Yield the links of each cable at a leaf, and how many leaves have them, in proportion to all of its links.
+
+    Parameters
+    ----------
+    leaves : links of a leaf, and how many leaves have so.
+    together : links of a system to a leaf, which have one length and one kind of cable.
+    """
+    links: Counter[str] = Counter()
+    for one in laid:
+        links[one.run.cable] += one.run.links
+    whole = sum(each * alike for each, alike in leaves)
+    for cable, some in links.items():
+        before = given = 0
+        unit = together if some % together == 0 else 1
+        for each, alike in leaves:
+            before += each * alike
+            until = some // unit * before // whole
+            least, more = divmod(until - given, max(alike, 1))
+            yield {cable: least * unit}, alike - more
+            yield {cable: (least + 1) * unit}, more
+            given = until
 
 
 def modules_in_switches(ways: Ways, laid: Sequence[Laid]) -> Iterator[Modules]:

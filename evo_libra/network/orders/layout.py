@@ -7,12 +7,19 @@ cores are in racks in the middle of the room, or spines with the leaves, where o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from evo_libra.network.orders.ends import ends_between, ends_down, switch_kilowatts
 from evo_libra.network.orders.floor import Floor, lengths_to_leaves
-from evo_libra.network.orders.laid import Laid, lay, modules_in_nics, modules_in_switches
+from evo_libra.network.orders.laid import (
+    Laid,
+    in_whole_pieces,
+    lay,
+    modules_in_nics,
+    modules_in_switches,
+    spread_evenly,
+)
 from evo_libra.network.orders.modes import modes_of
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.places import floor_of
@@ -23,7 +30,7 @@ from evo_libra.network.orders.tor_racks import systems_of_rack
 from evo_libra.network.orders.tree import Tree
 from evo_libra.network.orders.tree_ways import ways_above, ways_to_circuits
 from evo_libra.network.orders.ways import Counts, Ways
-from evo_libra.network.orders.wiring import groups_of
+from evo_libra.network.orders.wiring import groups_of, links_of_leaves, links_of_system
 
 
 @dataclass(frozen=True)
@@ -65,7 +72,7 @@ def layout_of(order: Order, tree: Tree, products: ProductsSpec) -> Layout:
     ]
     modes = modes_of(order, products)
     modules = (
-        *modules_in_nics(leaf, modes.nic.per_cage), *_modules_in_leaves(leaf, tree.leaves),
+        *modules_in_nics(leaf, modes.nic.per_cage), *_modules_in_leaves(leaf, _at_leaves(leaf, order, tree, products)),
         *(some for ways, laid in above for some in modules_in_switches(ways, laid)),
     )  # fmt: skip
     return Layout(
@@ -79,7 +86,15 @@ def layout_of(order: Order, tree: Tree, products: ProductsSpec) -> Layout:
 def _to_leaves(order: Order, tree: Tree, floor: Floor, products: ProductsSpec) -> list[Laid]:
     """Return the cables between systems and leaves."""
     ways: Counts = ((room_of(products).in_rack_m, 1),) if floor.block.inside else lengths_to_leaves(floor)
-    return lay(Ways("leaf", 0, tuple(_shared(tree.links, ways)), ()), ends_down(order, products), products)
+    laid = lay(Ways("leaf", 0, tuple(_shared(tree.links, ways)), ()), ends_down(order, products), products)
+    return in_whole_pieces(laid, _at_leaves(laid, order, tree, products))
+
+
+def _at_leaves(
+    laid: list[Laid], order: Order, tree: Tree, products: ProductsSpec
+) -> Iterator[tuple[Mapping[str, int], int]]:
+    """Yield the links of each cable at a leaf, and how many leaves have them."""
+    return spread_evenly(laid, links_of_leaves(order, tree, products), links_of_system(order, tree, products))
 
 
 def _to_circuits(order: Order, tree: Tree, products: ProductsSpec) -> list[Laid]:
@@ -99,14 +114,12 @@ def _shared(links: int, ways: Counts) -> Iterator[tuple[float, int]]:
         given = until
 
 
-def _modules_in_leaves(laid: list[Laid], leaves: int) -> Iterator[Modules]:
-    """Yield the modules of leaves towards NPUs, over which links of each kind are spread evenly."""
-    links: Counter[str] = Counter()
-    for one in laid:
-        links[one.run.cable] += one.run.links
-    plugs = {one.run.cable: one.choice.upper for one in laid}
-    for cable, some in links.items():
-        plug, (each, rest) = plugs[cable], divmod(some, leaves)
-        if plug is not None:
-            pieces = (leaves - rest) * -(-each // plug.links) + rest * -(-(each + 1) // plug.links)
-            yield Modules("leaf", "leaves", plug.module, pieces)
+def _modules_in_leaves(laid: list[Laid], leaves: Iterator[tuple[Mapping[str, int], int]]) -> Iterator[Modules]:
+    """Yield the modules of leaves towards NPUs."""
+    plugs, pieces = {one.run.cable: one.choice.upper for one in laid}, Counter[str]()
+    for ends, switches in leaves:
+        for cable, links in ends.items():
+            plug = plugs[cable]
+            if plug is not None:
+                pieces[plug.module] += -(-links // plug.links) * switches
+    yield from (Modules("leaf", "leaves", module, some) for module, some in pieces.items())

@@ -27,6 +27,11 @@ class Rows:
         return self.slack + self.width * along + self.pitch * down
 
 
+def half_row(racks: int) -> int:
+    """Return the racks of systems that leave a place for their leaves in half a row of some racks."""
+    return racks // 2 - 1
+
+
 def sold(metres: FloatArray) -> IntArray:
     """Return the lengths of cables for some ways: whole metres up to ten, and multiples of five above."""
     whole = np.ceil(metres - _ROUNDING).astype(np.int64)

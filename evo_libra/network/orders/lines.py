@@ -36,6 +36,7 @@ class Line:
     source : where the price comes from, with its year.
     rule : the rule that the line follows from; none where the order itself has it.
     lacks : why there is no price, where no figure of the product is missing.
+    parts : trays of a product that a piece is one of; price and power are those of the whole product.
     """
 
     section: Section
@@ -47,6 +48,12 @@ class Line:
     source: str
     rule: str = ""
     lacks: str = ""
+    parts: int = 1
+
+    @property
+    def products(self) -> float:
+        """The products that the pieces make up."""
+        return self.pieces / self.parts
 
     def cents(self) -> tuple[int, int, int]:
         """Return the lowest price of the line, the one that counts, and the highest, in whole cents."""
@@ -55,7 +62,7 @@ class Line:
             give = "" if of_rule else f"; `prices: {{{self.product}: ...}}` gives USD of a piece"
             needs = f"{self.product} has no {key}, which the cost of an order needs ({self.what}){give}"
             raise InputError(self.lacks or needs)
-        each = self.pieces * _CENTS
+        each = self.products * _CENTS
         return round(self.usd.low * each), round(self.usd.value * each), round(self.usd.high * each)
 
     def power(self) -> float:
@@ -63,7 +70,7 @@ class Line:
         if self.watts is None:
             key = "kW" if self.section == "systems" else "power_W"
             raise InputError(f"{self.product} has no {key}, which the power of an order needs ({self.what})")
-        return self.pieces * self.watts
+        return self.products * self.watts
 
 
 def usd_of(lines: Iterable[Line]) -> Range:

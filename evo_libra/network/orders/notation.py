@@ -4,7 +4,8 @@
 and system come first, with the NPUs of one where it has several sizes, and with those in use where others are spare.
 Then come the ports of an NPU, with the NIC where the system takes several that have them; the planes where there are
 several; and the switch, the family, the ratio of leaves, and what of the rest is not the default. A dragonfly has the
-ratio of its groups as ``pods``. Optical rails have no ratios: ``16 hgx-h100 / 1 x 400G / polatis-192 ocs rails``.
+ratio of its groups as ``pods``, and ``tor of 2`` has two systems in a rack, however many more it takes. Optical rails
+have no ratios: ``16 hgx-h100 / 1 x 400G / polatis-192 ocs rails``.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ _SYSTEM = re.compile(rf"({_COUNT}) (\S+)(?: \(({_COUNT}) active\))?")
 _MODE = re.compile(rf"(?:(\S+) )?({_COUNT}) x ({_FIGURE})([GT])")
 _PLANES = re.compile(rf"({_COUNT}) planes?")
 _RATIO = rf"({_FIGURE}:{_FIGURE})"
-_FABRIC = re.compile(rf"(\S+) (\D+?)(?: {_RATIO})?(?: pods {_RATIO})?(?: uplinks ({_FIGURE})([GT]))?")
+_FABRIC = re.compile(
+    rf"(\S+) (\D+?)(?: of ({_COUNT}))?(?: {_RATIO})?(?: pods {_RATIO})?(?: uplinks ({_FIGURE})([GT]))?"
+)
 _SIZED = re.compile(rf"(.+)-({_COUNT})")
 _LONGEST_RATIO = 4
 _BITS = 8.0
@@ -123,6 +126,7 @@ class _Fabric(NamedTuple):
     leaf_ratio: float
     pod_ratio: float
     uplink_Gbps: float | None
+    rack_systems: int | None
 
 
 def _joined(order: Order, ports: _Ports, planes: int, fabric: _Fabric) -> Order:
@@ -202,7 +206,8 @@ def _fabric(order: Order, switch: str) -> str:
     pods = f" pods {ratio_text(order.pod_ratio)}" if order.pod_ratio != 1 else ""
     uplinks = f" uplinks {rate_text(order.uplink_Gbps)}" if order.uplink_Gbps is not None else ""
     leaves = "" if order.family == OCS_RAILS and order.leaf_ratio == 1 else f" {ratio_text(order.leaf_ratio)}"
-    return f"{switch} {FAMILY_NAMES[order.family]}{leaves}{pods}{uplinks}"
+    racks = f" of {order.rack_systems}" if order.rack_systems is not None else ""
+    return f"{switch} {FAMILY_NAMES[order.family]}{racks}{leaves}{pods}{uplinks}"
 
 
 def _read_fabric(text: str, products: ProductsSpec) -> _Fabric:
@@ -213,9 +218,10 @@ def _read_fabric(text: str, products: ProductsSpec) -> _Fabric:
     kind, switches = ("optical circuit switch", products.ocs) if family == OCS_RAILS else ("switch", products.switches)
     if match[1] not in switches:
         raise InputError(unknown(kind, match[1], switches))
-    uplinks = _read_rate(match[5], match[6]) if match[5] else None
-    leaf, pod = (_read_ratio(ratio or "1:1") for ratio in (match[3], match[4]))
-    return _Fabric(match[1], cast("Family", family), leaf, pod, uplinks)
+    uplinks = _read_rate(match[6], match[7]) if match[6] else None
+    leaf, pod = (_read_ratio(ratio or "1:1") for ratio in (match[4], match[5]))
+    racks = int(match[3]) if match[3] else None
+    return _Fabric(match[1], cast("Family", family), leaf, pod, uplink_Gbps=uplinks, rack_systems=racks)
 
 
 def _read_rate(figure: str, unit: str) -> float:

@@ -12,7 +12,7 @@ none : one system alone.
 rail-only : a network for each rail, and no path between rails but the scale-up network.
 rail-optimised : leaves of one rail each, which spines join.
 tor : leaves in the rack of their systems, which spines join.
-fat-tree : filled leaves of whole systems, which spines join.
+fat-tree : leaves of whole systems, or filled ones where less than two systems fit, which spines join.
 dragonfly : groups of switches, each linked to all others of its group; links between groups join these.
 hyperx : a grid of switches, each linked to all others of its line and of its column.
 ocs-rails : optical circuit switches, which are set to rings of the NPUs that have one place in each system.
@@ -39,6 +39,7 @@ class Order:
         dragonfly, ports of a switch to NPUs over those to other groups, and the same of a group; of a HyperX, those to
         NPUs over the links of a line with all of its switches.
     uplink_Gbps : rate of the links above leaves; None for that of the ports.
+    rack_systems : systems of a rack of `tor`; None for as many as it takes.
     """
 
     system: str
@@ -54,6 +55,7 @@ class Order:
     leaf_ratio: Ratio = 1.0
     pod_ratio: Ratio = 1.0
     uplink_Gbps: float | None = None
+    rack_systems: int | None = None
 
     @property
     def active_npus(self) -> int:

@@ -91,7 +91,7 @@ def floor_of(order: Order, tree: Tree, products: ProductsSpec) -> Floor:
 def _floor(order: Order, tree: Tree, room: RoomSpec, held: int, in_rack: int) -> Floor:
     """Return the racks of an order; a block of `tor` is a rack."""
     inside = order.family == "tor" and (tree.tiers > 1 or order.count <= held)
-    group = min(held if inside else tree.leaf_systems, order.count)
+    group = min(held if inside else tree.group_systems, order.count)
     leaves = tree.leaves // -(-order.count // group)
     groups = 1
     if not inside:

@@ -59,6 +59,15 @@ class Ports:
         return cages <= self.down // self.down_per_cage and down + self.ups(down) <= self.most
 
 
+def leaves_of_system(npus: int, ports: int, down: int) -> int:
+    """Return the leaves that the NPUs of a system need, where a leaf has all ports of an NPU: a NIC has one cage.
+
+    >>> leaves_of_system(72, 1, 64), leaves_of_system(72, 2, 83)
+    (2, 2)
+    """
+    return -(-npus // max(down // ports, 1))
+
+
 def ports_of(order: Order, products: ProductsSpec) -> tuple[Ports, Ports]:
     """Return the ports of leaves, and of the aggregation switches of pods."""
     modes, name = modes_of(order, products), order.switch or ""

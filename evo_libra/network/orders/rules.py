@@ -64,14 +64,16 @@ class Counted:
         return self.layout.switch_racks + (0 if alone else self.layout.system_racks)
 
     def _trays(self, name: str, rule: RuleSpec, units: float) -> Iterator[Line]:
-        """Yield trays to the nearest number, as parts of systems unless they have a price of their own."""
+        """Yield trays to the nearest number, at a part of the price of systems unless they have one of their own."""
         order, system = self.order, system_of(self.order.system, self.products)
         trays = order.npus // system.rails if system.is_rack else 1
         whole = math.floor(units * order.count * trays + _HALF)
         # Systems with spare NPUs of their own need no spare trays.
         if whole and order.active == order.npus:
             own = rule.usd is not None
-            yield self._line(name, rule, name if own else order.system, whole if own else whole / trays)
+            line = self._line(name, rule, name if own else order.system, whole)
+            what = f"{line.what}; a tray is 1/{trays} of the price of {order.system}"
+            yield line if own or trays == 1 else replace(line, parts=trays, what=what)
             if not own:
                 yield from self._nics(name, rule, whole / trays)
 

@@ -7,13 +7,22 @@ from evo_libra.network.orders.ends import leaf_kilowatts
 from evo_libra.network.orders.modes import switch_of
 from evo_libra.network.orders.nic_options import added_kilowatts
 from evo_libra.network.orders.order import Order
-from evo_libra.network.orders.ports import ports_of
+from evo_libra.network.orders.ports import leaves_of_system, ports_of
 from evo_libra.network.orders.products import ProductsSpec
 from evo_libra.network.orders.racks import rack_kilowatts, room_of, system_kilowatts, system_of, systems_per_rack
 
 
 def systems_of_rack(order: Order, products: ProductsSpec) -> int:
-    """Return the systems of a rack of an order; those of `tor` leave units and power for the leaves of all planes."""
+    """Return the systems of a rack of an order; those of `tor` leave units and power for the leaves of all planes.
+
+    An order of `tor` may have fewer systems in a rack than that.
+    """
+    held = most_of_rack(order, products)
+    return held if order.rack_systems is None else min(held, order.rack_systems)
+
+
+def most_of_rack(order: Order, products: ProductsSpec) -> int:
+    """Return the systems that a rack takes, with the leaves of `tor`."""
     added = added_kilowatts(order, products)
     held = systems_per_rack(order.system, products, added=added)
     system = system_of(order.system, products)
@@ -39,6 +48,7 @@ def kilowatts_in_rack(order: Order, products: ProductsSpec) -> float:
 
 def leaves_of_rack(order: Order, products: ProductsSpec, systems: int) -> int:
     """Return the leaves of some systems in a rack, those of all planes."""
-    down, ends = ports_of(order, products)[0].split, order.npus * order.ports // order.planes
-    held = down // ends
-    return order.planes * (-(-systems // held) if held else systems * -(-ends // down))
+    down, ports = ports_of(order, products)[0].split, order.ports // order.planes
+    held = down // (order.npus * ports)
+    each = leaves_of_system(order.npus, ports, down)
+    return order.planes * (-(-systems // held) if held else systems * each)

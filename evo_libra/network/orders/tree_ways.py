@@ -74,7 +74,8 @@ def _to_spines(tree: Tree, groups: Groups, places: Places) -> Ways:
         Side("leaves", one, leaves.alike, each * spines.alike[other]),
         Side("spines", other, spines.alike, each * leaves.alike[one]),
     )
-    return counted_ways("spine", 0, metres, each * leaves.alike[one] * spines.alike[other], sides)
+    together = int(np.gcd.reduce(pods.each))
+    return counted_ways("spine", together, metres, each * leaves.alike[one] * spines.alike[other], sides)
 
 
 def _to_cores(tree: Tree, groups: Groups, places: Places) -> Ways:
@@ -85,4 +86,7 @@ def _to_cores(tree: Tree, groups: Groups, places: Places) -> Ways:
         Side("spines", spine, np.ones(tree.spines, dtype=np.int64), links),
         Side("cores", core, np.ones(tree.cores, dtype=np.int64), links),
     )
-    return counted_ways("core", 0, metres, links, sides)
+    each, cores = tree.core_links // tree.spines, tree.cores // groups.trees
+    # If the links of a spine do not divide, it has one more to some cores.
+    together = each // cores if each % cores == 0 else 1
+    return counted_ways("core", together, metres, links, sides)

@@ -23,7 +23,7 @@ class Ways:
     Attributes
     ----------
     tier : what they are links of.
-    together : links that always join the same two switches, in a dragonfly or a HyperX; 0 of others.
+    together : links between switches that always join the same two; 0 of those to NPUs.
     links : their number by metres.
     ends : where switches are, the links at one of them by metres, and at how many switches it is so.
     """

@@ -6,6 +6,7 @@ plane of its number. Uplinks are dealt out to the switches above in turn, and ea
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,7 +17,6 @@ from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import ProductsSpec
 from evo_libra.network.orders.racks import system_of
 from evo_libra.network.orders.runs import Run, Tier
-from evo_libra.network.orders.tor_racks import systems_of_rack
 from evo_libra.network.orders.tree import Tree
 
 
@@ -65,7 +65,6 @@ class _Trees:
     order: Order
     tree: Tree
     rails: int
-    rack: int
 
     @property
     def by_tree(self) -> int:
@@ -90,19 +89,13 @@ class _Trees:
         return -(-self.order.npus // (self.by_tree * self.sides)) * self.ports
 
     @property
-    def systems(self) -> int:
-        """Systems of a group: those of a rack of `tor`, unless one alone fills leaves."""
-        fits = self.ends <= self.tree.down
-        return self.rack if self.order.family == "tor" and fits else self.tree.leaf_systems
-
-    @property
     def leaves(self) -> int:
         """Leaves of a group in a tree."""
-        return self.tree.leaves // self.count // -(-self.order.count // self.systems)
+        return self.tree.leaves // self.count // -(-self.order.count // self.tree.group_systems)
 
     @property
     def groups(self) -> Groups:
-        return Groups(trees=self.count, systems=self.systems, leaves=self.leaves)
+        return Groups(trees=self.count, systems=self.tree.group_systems, leaves=self.leaves)
 
 
 def wires_of(order: Order, tree: Tree, products: ProductsSpec) -> tuple[Wires, ...]:
@@ -118,8 +111,7 @@ def wires_of(order: Order, tree: Tree, products: ProductsSpec) -> tuple[Wires, .
 
 
 def _trees(order: Order, tree: Tree, products: ProductsSpec) -> _Trees:
-    rack = systems_of_rack(order, products) if order.family == "tor" else order.count
-    return _Trees(order, tree, system_of(order.system, products).rails, min(rack, order.count))
+    return _Trees(order, tree, system_of(order.system, products).rails)
 
 
 def groups_of(order: Order, tree: Tree, products: ProductsSpec) -> Groups:
@@ -127,6 +119,26 @@ def groups_of(order: Order, tree: Tree, products: ProductsSpec) -> Groups:
     if tree.tiers == 1:
         return Groups(trees=1, systems=order.count, leaves=tree.leaves)
     return _trees(order, tree, products).groups
+
+
+def links_of_leaves(order: Order, tree: Tree, products: ProductsSpec) -> tuple[tuple[int, int], ...]:
+    """Return how many links to systems a leaf has, and how many leaves have so; those of the last ones are fewer."""
+    if tree.tiers == 1:
+        each, more = divmod(tree.links, tree.leaves)
+        return ((each, tree.leaves - more), (each + 1, more))
+    trees, found = _trees(order, tree, products), Counter[int]()
+    groups, rest = divmod(order.count, tree.group_systems)
+    for systems, times in ((tree.group_systems, groups), (rest, 1)):
+        full, last = divmod(systems * trees.ends, tree.down)
+        found[tree.down] += full * times * trees.sides * trees.count
+        found[last] += times * trees.sides * trees.count if last else 0
+    return tuple((+found).items())
+
+
+def links_of_system(order: Order, tree: Tree, products: ProductsSpec) -> int:
+    """Return the links of a system to a leaf that holds whole systems of a tree; 1 of others."""
+    trees = _trees(order, tree, products)
+    return trees.ends if tree.tiers > 1 and tree.down % trees.ends == 0 else 1
 
 
 def runs_of(wires: Wires, runs: tuple[Run, ...], metres: FloatArray) -> IntArray:
@@ -156,7 +168,7 @@ def _leaf(trees: _Trees) -> Wires:
     if tree.tiers == 1:
         leaf = number // -(-trees.count // tree.leaves)
     else:
-        group, inside = np.divmod(system, trees.systems)
+        group, inside = np.divmod(system, trees.tree.group_systems)
         side = rail if trees.sides > 1 else 0
         end = npu // (trees.by_tree * trees.sides) * trees.ports + port // order.planes
         mine = side * (trees.leaves // trees.sides) + (inside * trees.ends + end) // tree.down

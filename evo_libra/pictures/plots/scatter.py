@@ -187,14 +187,24 @@ def terminal_scatter(series: Sequence[Series], x_label: str, y_label: str, conso
 def figure_of(
     front: Front, objectives: Sequence[Objective], title: str, file: BinaryIO, references: Sequence[ReferencePoint] = ()
 ) -> None:
-    """Draw the front and reference designs to an open file as a PNG."""
+    """Draw the front and reference designs to an open file as a PNG; its title says what its points are."""
     from evo_libra.pictures.plots.figure import front_figure  # noqa: PLC0415 - Matplotlib takes a third of a second
 
     x_label, y_label = _axis_labels(objectives)
     # Thousands of points on a line would hide each other's colours.
     thinned = Front(front.spread(_MAX_POINTS), front.objectives)
     series = with_references(series_of(thinned, objectives), references, objectives)
-    front_figure(series, x_label=x_label, y_label=y_label, title=title, mark=knee_of(front), path=file)
+    front_figure(series, x_label=x_label, y_label=y_label, title=_titled(title, front), mark=knee_of(front), path=file)
+
+
+def _titled(title: str, front: Front) -> str:
+    """Return a title with the question that a front answers.
+
+    >>> import polars as pl
+    >>> _titled("gpt3-4k", Front(pl.DataFrame({"time_ms": [1.0]}), ("time_ms",)))
+    'gpt3-4k: designs'
+    """
+    return ": ".join(filter(None, (title, f"{front.noun}s")))
 
 
 def front_picture(front: Front) -> bytes:

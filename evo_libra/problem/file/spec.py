@@ -16,6 +16,7 @@ from evo_libra.problem.figures import TotalCostOfOwnership
 from evo_libra.problem.file.memory_spec import MemorySpec
 from evo_libra.problem.file.uncertainty_spec import UncertaintySpec, WeightSpec
 from evo_libra.problem.objectives import MEASURES
+from evo_libra.problem.question import question_of
 from evo_libra.problem.time_models.registry import TIME_MODELS
 from evo_libra.timing.names import ALGORITHMS, LONGEST_ENDPOINT_NS, MOST_CHUNKS, POLICIES, SCHEDULERS
 
@@ -390,8 +391,5 @@ class ProblemSpec(SharedSpec):
 
 
 def asks_for_order(data: object) -> bool:
-    """Return whether the data of a problem file ask for an order: they say so, or name systems that are sold."""
-    if not isinstance(data, Mapping):
-        return False
-    asked = data.get("question")
-    return bool(asked == "order" or (asked is None and "systems" in data))
+    """Return whether the data of a problem file ask for an order."""
+    return question_of(data) == "order"

@@ -71,7 +71,8 @@ def certify(
     assert found is not None, "there is at least one"  # noqa: S101 - a programming error, not a user's
     scope = scope_of(certified)
     if as_json:
-        print_json({**_certificate_json(found, front, folder.path, beyond), "proven_of": scope.json()})
+        proof = _certificate_json(found, front, folder.path, beyond)
+        print_json({"question": certified.question, **proof, "proven_of": scope.json()})
     else:
         _show_certificate(found, front, certified)
         print_folded(f"Proven of {scope}", *_shares_texts(front, beyond))
@@ -93,7 +94,8 @@ def _prove(
         found = prove_front(problem, front, seconds)
     scope = scope_of(problem)
     if as_json:
-        print_json({**_proof_json(found, front, result, beyond), "proven_of": scope.json()})
+        proof = _proof_json(found, front, result, beyond)
+        print_json({"question": problem.question, **proof, "proven_of": scope.json()})
     else:
         _show_proof(found, front, problem)
         print_folded(f"Proven of {scope}", *_shares_texts(front, beyond))

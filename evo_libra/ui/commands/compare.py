@@ -225,6 +225,7 @@ def _as_json(problem: _Problem, found: Comparison) -> dict[str, Any]:
     groups = problem.groups
     return {
         "problem": problem.name,
+        "question": problem.noun,
         "note": problem.note,
         "sequences_per_second": problem.rates,
         "objectives": list(found.objectives),

@@ -45,7 +45,7 @@ def evaluate(
     if as_json:
         more = {"remarks": list(record.remarks)} if found.problem.book else {}
         listed = {"warnings": plain(record.warnings), "differences": plain(differences)}
-        print_json({**plain(record, _KEYS), **more, **listed})
+        print_json({"question": found.problem.question, **plain(record, _KEYS), **more, **listed})
     else:
         print_sections(evaluated(record))
         print_folded(*record.warnings, *differences, *filter(None, [record.shares]))

@@ -35,7 +35,7 @@ def explain(
     one = addressed(address, problem=problem, trust_code=trust_code)
     record = with_steps(one.record(alternatives=False), one.problem)
     if as_json:
-        print_json(explanation(record))
+        print_json({"question": one.problem.question, **explanation(record)})
     else:
         print_sections(explained(record))
     return 0

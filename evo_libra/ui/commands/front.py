@@ -85,7 +85,8 @@ def front(  # noqa: PLR0913 - options of a command
         more = {"families": _family_rows(found)} if families else {}
         more |= {"references": reference_rows(references, whole)} if references else {}
         print_json({
-            **result_json(listed, manifest.get("evaluations", 0), manifest.get("wall_s", 0.0), folder.path), **more
+            **result_json(listed, manifest.get("evaluations", 0), manifest.get("wall_s", 0.0), folder.path),
+            "question": manifest.get("question") or whole.noun, **more,
         })  # fmt: skip
         return 0
     if not len(whole):
@@ -122,7 +123,7 @@ def _show_systems(folder: RunFolder, *, as_json: bool) -> int:
     if views is None:
         raise InputError(f"'{problem.name}' asks for a design; systems are listed of a file with `question: order`")
     if as_json:
-        print_json({"result": str(folder.path), **plain(views)})
+        print_json({"result": str(folder.path), "question": found.noun, **plain(views)})
     else:
         show_systems(views.systems, found.objectives[0])
         print_folded(*views.absent)

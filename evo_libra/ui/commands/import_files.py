@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -22,6 +22,7 @@ def import_files(
     npus: int | None = None,
     npu: str | None = None,
     nodes: int | None = None,
+    question: Literal["order", "design"] | None = None,
     network: Path | None = None,
     system: Path | None = None,
     problem: Path | None = None,
@@ -41,6 +42,8 @@ def import_files(
         Accelerator of the catalogue, likewise.
     nodes:
         Number of servers, where a file describes one.
+    question:
+        An order or a design; an order where systems with the accelerator are sold, and else a design, when left out.
     network:
         ASTRA-sim's network file.
     system:
@@ -49,15 +52,16 @@ def import_files(
         Problem file to write; of ASTRA-sim with the network pinned, and a catalogue next to it.
     """
     if network is not None and system is not None and not files:
-        if any(option is not None for option in (file_format, npus, npu, nodes)):
-            raise InputError("--format, --npus, --npu and --nodes belong to FILES; --network and --system say the rest")
+        if any(option is not None for option in (file_format, npus, npu, nodes, question)):
+            own = "--format, --npus, --npu, --nodes and --question"
+            raise InputError(f"{own} belong to FILES; --network and --system say the rest")
         from evo_libra.ui.commands.export import import_cluster
 
         import_cluster(network, system, problem, as_json=as_json)
         return 0
     if not files or network is not None or system is not None:
         raise InputError("files are needed: FILES of other programs, or --network and --system of ASTRA-sim")
-    _import_made(files, file_format, (npus, npu, nodes), problem, as_json=as_json)
+    _import_made(files, file_format, (npus, npu, nodes), problem, question=question, as_json=as_json)
     return 0
 
 
@@ -67,6 +71,7 @@ def _import_made(
     machine: tuple[int | None, str | None, int | None],
     problem: Path | None,
     *,
+    question: Literal["order", "design"] | None,
     as_json: bool,
 ) -> None:
     from evo_libra.exchange.problem_text import made_of, problem_text
@@ -74,24 +79,27 @@ def _import_made(
     from evo_libra.files.source import parse_source, read_text
     from evo_libra.files.yaml_reader import MAX_BYTES
     from evo_libra.problem.file.load import problem_of
+    from evo_libra.problem.question import question_of
     from evo_libra.ui.tables.problem_files import problem_name, write_problem
 
     found = {str(path): read_text_as(read_text(path, MAX_BYTES), str(path), file_format) for path in files}
     formats = {file: reader.name for file, (reader, _) in found.items()}
-    made = made_of({file: draft for file, (_, draft) in found.items()}, problem_name(problem or files[0]), *machine)
+    drafts, name = {file: draft for file, (_, draft) in found.items()}, problem_name(problem or files[0])
+    made = made_of(drafts, name, *machine, question=question)
     text = problem_text(made.data, _comments(formats, made))
     # Mistakes of the problem name the files that it is made of; the line is that of the problem.
     problem_of(parse_source(text, f"the problem of {', '.join(found)}"), Path())
     written = [] if problem is None else write_problem(problem, {problem: text})
     if as_json:
         print_json({
-            "formats": formats, "problem": dict(made.data), "assumed": list(made.assumed), "left_out": list(made.left),
-            "written": [str(path) for path in written],
+            "formats": formats, "question": question_of(made.data), "problem": dict(made.data),
+            "assumed": list(made.assumed), "left_out": list(made.left), "written": [str(path) for path in written],
         })  # fmt: skip
         return
     if not written:
         print_file(text)
         return
+    print(f"asks for {made.asked}")
     for title, sentences in (("assumed:", made.assumed), ("left out:", made.left)):
         if sentences:
             print(title, *(f"- {sentence}" for sentence in sentences), sep="\n")
@@ -102,6 +110,7 @@ def _import_made(
 def _comments(formats: dict[str, str], made: Made) -> list[str]:
     return [
         *(f"From {file}, {name}." for file, name in formats.items()),
+        f"Asks for {made.asked}.",
         *(f"Assumed: {sentence}." for sentence in made.assumed),
         *(f"Left out: {sentence}." for sentence in made.left),
     ]

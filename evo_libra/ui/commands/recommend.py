@@ -71,7 +71,14 @@ def recommend(
     notes = [] if built is None else notes_of(built)
     if as_json:
         warnings = list(map(Warned.json, notes))
-        head = {"result": str(folder.path), "limits": limits, "designs": len(front), "warnings": warnings, **label}
+        head = {
+            "result": str(folder.path),
+            "question": front.noun,
+            "limits": limits,
+            "designs": len(front),
+            "warnings": warnings,
+            **label,
+        }
         print_json({**head, "recommended": plain(advices), **plain(sure)})
     else:
         print_sections([*advised(front, advices, sure.scenarios or 0), _sure_section(sure, notes)])

@@ -67,7 +67,15 @@ def report(
     except OSError as error:
         raise InputError(f"{file} cannot be written: {(error.strerror or '').lower()}") from None
     if as_json:
-        print_json({"page": str(file), "results": len(sources), "designs": len(document.rows.id), "notes": notes})
+        print_json(
+            {
+                "page": str(file),
+                "question": document.noun,
+                "results": len(sources),
+                "designs": len(document.rows.id),
+                "notes": notes,
+            }
+        )
         return 0
     designs = counted(len(document.rows.id), document.noun)
     print(f"{file}: {designs} of {counted(len(sources), 'result')}, {len(text) / 1e6:.1f} MB; open it in a browser")

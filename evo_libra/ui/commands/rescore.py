@@ -71,8 +71,8 @@ def rescore(
     folder.write(file, found.frame.write_parquet)
     if as_json:
         print_json({
-            "result": str(folder.path), "time": other.spec["time"], "agreement": found.agreement,
-            "dropped": list(found.dropped), "warnings": list(map(Warned.json, warnings)),
+            "result": str(folder.path), "question": front.noun, "time": other.spec["time"],
+            "agreement": found.agreement, "dropped": list(found.dropped), "warnings": list(map(Warned.json, warnings)),
             "designs": found.frame, "rescored": str(folder.path / file),
         })  # fmt: skip
     else:
@@ -119,7 +119,7 @@ def prices(
     folder.write(_PRICES, found.frame.write_parquet)
     if as_json:
         print_json({
-            "result": str(folder.path), "score": score, "scenarios": scenarios, "seed": seed,
+            "result": str(folder.path), "question": front.noun, "score": score, "scenarios": scenarios, "seed": seed,
             "designs": found.frame, "prices": str(folder.path / _PRICES),
             **approximation(front.frame["design"].to_list()),
         })  # fmt: skip

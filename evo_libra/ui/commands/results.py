@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import asdict, replace
@@ -153,7 +154,13 @@ def _show_runs(runs: Sequence[RunRecord], rows: int) -> None:
     )
     found = ", ".join(f"{count:,} {status}" for status, count in counts(runs).items()) or "no runs"
     more = f"; {rows} shown, --rows shows more" if len(runs) > rows else ""
-    print(f"{found}{more}")
+    asked = ", ".join(f"{count:,} {question}" for question, count in _questions(runs).items())
+    print(f"{found}{more}{f'; questions: {asked}' if asked else ''}")
+
+
+def _questions(runs: Sequence[RunRecord]) -> Counter[str]:
+    """Return how many runs answer each question, as far as they say it."""
+    return Counter(run.question for run in runs if run.question)
 
 
 def _cell(run: RunRecord, column: Column) -> str:
@@ -188,7 +195,8 @@ def _facts(run: RunRecord, manifest: Mapping[str, Any], damaged: Mapping[str, st
             ("", manifest.get("method", {}).get("engine_choice", "")),
             ("", run.claim),
             ("evaluations", f"{run.evaluations:,} of {run.budget:,}{ending}"),
-            ("front", f"{counted(run.front_size, 'design')}{volume}"),
+            ("question", run.question),
+            ("front", f"{counted(run.front_size, run.question or 'design')}{volume}"),
             *((one.heading, _cell(run, one)) for one in RUN_FIGURES if one.attribute not in own),
         ) if run.engine else ()),
         ("started", manifest.get("started", "")),

@@ -212,12 +212,12 @@ def _report(
         workloads = [{"name": name, **plain(size)} for name, size in _workloads(problem)]
         more |= {"workloads": workloads} if workloads else {}
         more |= {"references": reference_rows(references, front)} if references else {}
-        more |= {} if views is None else {"question": "order", **plain(views)}
+        more |= {} if views is None else plain(views)
         more |= {"recommended": plain([one.recommended for one in advices])} if advices else {}
         beyond = [{"id": one.recommended.id, **one.shares.json()} for one in advices if one.shares is not None]
         more |= {"shares": beyond} if beyond else {}
         head = result_json(front, report.figures.evaluations, report.figures.wall_s, folder)
-        print_json({**head, "warnings": list(map(Warned.json, warnings)), **more})
+        print_json({**head, "question": manifest["question"], "warnings": list(map(Warned.json, warnings)), **more})
     elif len(front):
         _show_front(problem, front, references, views, sentences := list(short_advised(front, advices)))
         ending = f" ({words})" if (words := ending_text(end.get("ended", ""), end.get("restarts", 0))) else ""

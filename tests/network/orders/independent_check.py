@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from fractions import Fraction
-from math import ceil
+from math import ceil, gcd
 from pathlib import Path
 from typing import Any
 
@@ -74,15 +74,16 @@ def _parsed_mode(text: str, system: str, catalogue: Catalogue) -> dict[str, Any]
 
 
 def _parsed_fabric(text: str) -> dict[str, Any]:
-    found = re.fullmatch(r"(\S+) (.+?)(?: (\S+):(\S+))?(?: pods (\S+):(\S+))?(?: uplinks (\S+)G)?", text)
+    found = re.fullmatch(r"(\S+) (.+?)(?: of (\d+))?(?: (\S+):(\S+))?(?: pods (\S+):(\S+))?(?: uplinks (\S+)G)?", text)
     assert found is not None
-    switch, family, down, up, pod_down, pod_up, uplink = found.groups()
+    switch, family, rack, down, up, pod_down, pod_up, uplink = found.groups()
     return {
         "switch": switch,
         "family": family,
         "leaf": float(down or 1) / float(up or 1),
         "pod": float(pod_down or 1) / float(pod_up or 1),
         "uplink": float(uplink) if uplink else None,
+        "rack": int(rack) if rack else None,
     }
 
 
@@ -153,6 +154,8 @@ def _switch_mode(switch: dict[str, Any], rate: float, lane: float | None) -> dic
 def _network(order: dict[str, Any], catalogue: Catalogue) -> set[str]:
     nic = _nic_mode(order, catalogue)
     assert nic is not None
+    if order["rack"] and order["family"] != "tor":
+        return {"rack"}
     if order["family"] == "ocs rails":
         return broken_circuits(order, nic, _per_rack(catalogue["systems"][order["system"]], catalogue), catalogue)
     switch = catalogue["switches"][order["switch"]]
@@ -190,6 +193,7 @@ def _network_of_tiers(
         if not groups or ceil(tree["groups"] / groups) > up["ports"]:
             return {"leaf"}
     ups = ceil(tree["plugged"] / (ratios[0] * Fraction(up["Gbps"]) / Fraction(down["Gbps"])))
+    tree["ups"] = ups
     tree |= switches_above(tree, ups, up["ports"], groups, ceil(groups * tree["leaves"] / ratios[1]))
     broken = _tier_rules(order, tree, catalogue)
     return broken or _reach(order, tree, nic, up, catalogue)
@@ -246,6 +250,9 @@ def _tree(order: dict[str, Any], down: int, mode: dict[str, Any], catalogue: Cat
     ends, rails = order["ports"] // order["planes"], system["rails"] if family.startswith("rail") else 1
     ports, sides = ceil(order["npus"] / rails) * ends, 1 if family == "rail-only" else rails
     rack = _tor_rack(order, system, down, catalogue) if family == "tor" else _per_rack(system, catalogue)
+    if order["rack"] and (family != "tor" or order["rack"] > rack):
+        rack = 0
+    rack = min(rack, order["rack"] or rack)
     by_tree = rails if family == "rail-only" else 1
     in_tree, trees = ceil(order["npus"] / by_tree) * ends * order["count"], by_tree * order["planes"]
     one = {"tiers": 1, "groups": 1, "leaves": 1 if rack else 0, "held": order["count"], "rack": rack}
@@ -254,15 +261,37 @@ def _tree(order: dict[str, Any], down: int, mode: dict[str, Any], catalogue: Cat
         return one
     one |= {"tiers": 2, "sharing": 1}
     held = down // ports
+    if family == "fat tree" and held < 2:
+        return one | _filled(order, ends, down // ends or 1, mode, catalogue)
     if not held:
-        spread = ceil(ports / down)
-        return one | {"groups": order["count"], "leaves": sides * spread, "held": 1, "plugged": ceil(ports / spread)}
+        npus = ports // ends
+        spread = ceil(npus / max(down // ends, 1))
+        plugged = ceil(npus / spread) * ends
+        return one | {"groups": order["count"], "leaves": sides * spread, "held": 1, "plugged": plugged}
     if family != "tor":
         more = {"leaves": sides, "held": held, "plugged": held * ports}
         return one | {"groups": ceil(order["count"] / held)} | more
     leaves = ceil(rack / held)
     more = {"leaves": leaves, "held": rack, "plugged": ceil(rack / leaves) * ports}
     return one | {"groups": ceil(order["count"] / rack)} | more
+
+
+def _filled(order: dict[str, Any], ends: int, down: int, mode: dict[str, Any], catalogue: Catalogue) -> dict[str, Any]:
+    """Return groups whose leaves have up to `down` NPUs of several systems: fewest leaves, then pods, then systems."""
+    npus, most = order["npus"], max(min(order["count"], catalogue["room"]["racks_per_row"] // 2 - 1), 1)
+    tried = [(ceil(order["count"] / some) * ceil(some * npus / down), some) for some in range(1, most + 1)]
+    up = _switch_mode(catalogue["switches"][order["switch"]], order["uplink"] or mode["Gbps"], None) or mode
+    choices = [(total, 1, some) for total, some in tried]
+    if min(tried)[0] > up["ports"]:
+        pod = _down(Fraction(order["pod"]).limit_denominator(1000), up, up, catalogue["switches"][order["switch"]])
+        with_own = [(total, ceil(some * npus / down), some) for total, some in tried]
+        choices = [(total, ceil(total // own / (pod // own)), some) for total, own, some in with_own if own <= pod]
+    if not choices:
+        return {"groups": order["count"], "leaves": ceil(npus / down), "held": 1, "plugged": down * ends}
+    some = min(choices)[2]
+    own = ceil(some * npus / down)
+    plugged = ceil(some * npus / own) * ends
+    return {"groups": ceil(order["count"] / some), "leaves": own, "held": some, "plugged": plugged}
 
 
 def _per_rack(system: dict[str, Any], catalogue: Catalogue) -> int:
@@ -282,7 +311,8 @@ def _tor_rack(order: dict[str, Any], system: dict[str, Any], down: int, catalogu
     leaf, most = order["leaf_kW"], rack_kilowatts(system, catalogue)
     ports = order["npus"] * order["ports"] // order["planes"]
     for systems in range(_per_rack(system, catalogue), 0, -1):
-        leaves = order["planes"] * (ceil(systems / (down // ports)) if down >= ports else systems * ceil(ports / down))
+        each = ceil(order["npus"] / max(down // (order["ports"] // order["planes"]), 1))
+        leaves = order["planes"] * (ceil(systems / (down // ports)) if down >= ports else systems * each)
         units = systems * system["height_U"] + leaves * switch.get("height_U", 1)
         if units <= rack["U"] and systems * system["kW"] + leaves * leaf <= most:
             return systems
@@ -301,5 +331,15 @@ def _reach(
         leaves["in_rack"] = 0
     tree["in_rack"] = in_rack
     ways = order["ways"] = longest_ways(order["count"], tree["rack"], leaves, tree, catalogue["room"])
-    reach = [max((cable["reach_m"] for cable in some), default=0) for some in (lower, upper)]
-    return {"reach"} if ways[0] > reach[0] or max(ways[1:], default=0) > reach[1] else set()
+    fitting = [lower, *([cable for cable in upper if number % cable.get("links", 1) == 0] for number in _pairs(tree))]
+    reach = [max((cable["reach_m"] for cable in some), default=0) for some in fitting]
+    return {"reach"} if any(way > most for way, most in zip(ways, reach, strict=False)) else set()
+
+
+def _pairs(tree: dict[str, Any]) -> list[int]:
+    """Return the links that every leaf has to a spine of its pod, and every spine to a core: 1 where they differ."""
+    if tree["tiers"] == 1:
+        return []
+    cores = tree["above"][1] // tree["trees"]
+    whole = cores and tree["core_links"] % cores == 0
+    return [gcd(*(tree["ups"] // pod for pod in tree["pods"])), tree["core_links"] // cores if whole else 1]

@@ -25,7 +25,10 @@ def shape_of(order: dict[str, Any], ports: int) -> Shape | None:
         return None
     ratio, pod = (Fraction(order[key]).limit_denominator(1000) for key in ("leaf", "pod"))
     whole = [{"down": held * ends, "held": held, "parts": 1} for held in range(ports // ends, 0, -1)]
-    split = [{"down": ceil(ends / parts), "held": 1, "parts": parts} for parts in range(2, ends + 1)]
+    split = [
+        {"down": ceil(order["npus"] / parts) * (ends // order["npus"]), "held": 1, "parts": parts}
+        for parts in range(2, order["npus"] + 1)
+    ]
     for switch in whole + [one for one in split if one["down"] < ports]:
         if order["family"] == "dragonfly":
             far = ceil(switch["down"] / ratio)

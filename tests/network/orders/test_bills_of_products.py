@@ -41,10 +41,10 @@ def test_what_a_system_includes_stands_once(text: str) -> None:
 def test_the_lines_add_up_and_each_rule_can_be_switched_off(text: str) -> None:
     order = read_order(text, PRODUCTS)
     bill = bill_of(order, PRODUCTS)
-    whole = sum(line.pieces * line.usd.value for line in bill.lines if line.usd is not None)
+    whole = sum(line.products * line.usd.value for line in bill.lines if line.usd is not None)
     assert bill.order_usd().value == pytest.approx(whole, abs=0.005 * len(bill.lines))
     for rule in PRODUCTS.rules:
-        own = sum(line.pieces * line.usd.value for line in bill.lines if line.rule == rule and line.usd is not None)
+        own = sum(line.products * line.usd.value for line in bill.lines if line.rule == rule and line.usd is not None)
         without = bill_of(order, PRODUCTS, without=frozenset({rule})).order_usd().value
         assert without == pytest.approx(whole - own, abs=0.005 * len(bill.lines))
 
@@ -94,13 +94,22 @@ def test_products_build_the_networks_that_were_published() -> None:
         ("1024 hgx-h100 / connectx-7 1 x 400G / qm9700 fat tree 1:1", 10),
         ("50 hgx-h100 / connectx-7 1 x 400G / qm9700 fat tree 1:1", 1),
         ("49 hgx-h100 / connectx-7 1 x 400G / qm9700 fat tree 1:1", 0),
-        # 112 x 18 trays have 20.16 spare ones, of which 18 are a rack; with 64 of 72 in use there are spare NPUs.
-        ("112 gb200-nvl72 / 1 x 400G / qm9700 fat tree 1:1", 20 / 18),
+        # 112 x 18 trays have 20.16 spare ones; with 64 of 72 in use there are spare NPUs.
+        ("112 gb200-nvl72 / 1 x 400G / qm9700 fat tree 1:1", 20),
         ("112 gb200-nvl72 (64 active) / 1 x 400G / qm9700 fat tree 1:1", 0),
     ],
 )
 def test_spares_are_whole_servers_and_trays(text: str, pieces: float) -> None:
     order = read_order(text, PRODUCTS)
     lines = [line for line in bill_of(order, PRODUCTS).lines if line.rule == "spare-servers"]
-    assert [line.pieces for line in lines] == ([pytest.approx(pieces)] if pieces else [])
+    assert [line.pieces for line in lines] == ([pieces] if pieces else [])
     assert all(line.product == order.system for line in lines)
+    assert all(line.parts == (18 if "nvl72" in text else 1) for line in lines)
+
+
+def test_spare_trays_are_a_part_of_the_price_of_their_rack() -> None:
+    # 20 of 18 trays of 3,400,000 USD.
+    bill = bill_of(read_order("112 gb200-nvl72 / 1 x 400G / qm9700 fat tree 1:1", PRODUCTS), PRODUCTS)
+    (line,) = (line for line in bill.lines if line.rule == "spare-servers")
+    assert line.what.endswith("; a tray is 1/18 of the price of gb200-nvl72")
+    assert line.cents()[1] == 377_777_778

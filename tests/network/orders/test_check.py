@@ -198,3 +198,15 @@ def test_a_product_is_sold_from_its_first_month_to_its_last() -> None:
         "2026-12": [],
         "2027-01": ["hgx-b200 was sold until 2026; the order is of 2027-01"],
     }
+
+
+@pytest.mark.parametrize(("fabric", "sentence"), [
+    ("tor of 2 1:1", ""),
+    ("tor of 6 1:1", "a rack of 6 hgx-h100 with leaves is too full; one takes 4"),
+    ("fat tree of 2 1:1", "systems of a rack are stated for tor alone, not for fat tree"),
+    ("dragonfly of 2 1:1", "systems of a rack are stated for tor alone, not for dragonfly"),
+])  # fmt: skip
+def test_a_rack_of_tor_has_as_many_systems_as_stated(fabric: str, sentence: str) -> None:
+    products = load_products("products-2026")
+    order = read_order(f"128 hgx-h100 / 1 x 400G / th5-64 {fabric}", products)
+    assert violations(order, products) == [sentence] * bool(sentence)

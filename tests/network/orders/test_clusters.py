@@ -59,6 +59,9 @@ def test_every_cluster_has_a_source_and_a_year(name: str) -> None:
     ("dgx-h100-superpod", 1024, (32, 16, 0)), ("dgx-b200-superpod", 8192, (256, 256, 128)),
     # HPN (SIGCOMM 2024), and MRC (arXiv 2605.04333): 512 + 256 switches in each of eight planes.
     ("hpn-7", 15_360, (240, 120, 0)), ("mrc-131k", 131_072, (4096, 2048, 0)),
+    # Llama 3 and Gangidi et al. (SIGCOMM 2024): 1,536 racks with a leaf of 16 GPUs. The rest follows:
+    # of 128 ports, pods have 112 leaves and 16 spines with 16 uplinks, and a last pod of 16 leaves has 4 spines.
+    ("meta-roce-24k", 24_576, (1536, 14 * 16, 28)), ("meta-roce-24k", 16_384, (1024, 9 * 16 + 4, 19)),
     # DeepSeek-AI (arXiv 2505.09343): each of eight planes has 256 ports, so 8 + 4 switches of 64 ports.
     ("deepseek-v3", 2048, (64, 32, 0)),
 ])  # fmt: skip

@@ -70,6 +70,7 @@ def orders(draw: st.DrawFn) -> Order:
         leaf_ratio=draw(ratios),
         pod_ratio=draw(st.sampled_from([1.0, 1.0, 1.0, 2.0, 7.0])),
         uplink_Gbps=draw(st.sampled_from([None, None, None, 400.0, 800.0])),
+        rack_systems=draw(st.sampled_from([None, None, 1, 2, 5] if family == "tor" else [None] * 9 + [2])),
     )
 
 

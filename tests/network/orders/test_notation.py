@@ -25,6 +25,9 @@ LITERAL = {
     "1920 hgx-b200 / 2 x 200G / th5-64 tor 32:15 uplinks 400G": Order(
         "hgx-b200", 1920, 8, 8, "cx7", 2, 200.0, 1, "tor", "th5-64", 128 / 60, 1.0, 400.0
     ),
+    "64 hgx-b200 / cx7 1 x 400G / th5-64 tor of 2 1:1": Order(
+        "hgx-b200", 64, 8, 8, "cx7", 1, 400.0, 1, "tor", "th5-64", rack_systems=2
+    ),
     "1024 hgx-b200 / thor2 1 x 400G / th5-64 rail-only 0.5:1": Order(
         "hgx-b200", 1024, 8, 8, "thor2", 1, 400.0, 1, "rail-only", "th5-64", 0.5
     ),
@@ -68,6 +71,7 @@ def orders(draw: st.DrawFn) -> Order:
         leaf_ratio=draw(ratios),
         pod_ratio=draw(ratios),
         uplink_Gbps=draw(st.sampled_from([None, 400.0, 1600.0])),
+        rack_systems=draw(st.sampled_from([None, None, 1, 12])),
     )
 
 

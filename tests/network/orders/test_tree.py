@@ -122,9 +122,34 @@ def test_a_leaf_holds_whole_racks_of_its_rail() -> None:
     assert found[144].leaves == 4 * 24
 
 
+def test_filled_leaves_have_npus_of_several_racks() -> None:
+    # 72 ends of a rack on 64 of 128 ports: 8 racks fill 9 leaves, 112 racks 126. Each leaf has 64 uplinks, equally many
+    # to each spine, so that 64 spines have them and not the 63 whose ports would do.
+    found = tree(112, 128, _NVL72, family="fat-tree")
+    assert (found.leaves, found.spines, found.down, found.up) == (126, 64, 64, 64)
+    assert (found.leaf_systems, found.group_systems, found.leaf_share) == (1, 8, 1.0)
+    assert tree(112, 128, _NVL72, family="tor").leaves == 224
+    # Two racks fit on 144 ports: 56 leaves of whole racks, and no system is on two leaves.
+    assert tree(112, 288, _NVL72, family="fat-tree").leaf_systems == 2
+
+
+def test_filled_leaves_of_three_tiers_stay_in_their_pod() -> None:
+    # 32 ports down: 4 racks fill 9 leaves. 114 racks fill 257 leaves, more than 64: pods have 32.
+    # 14 racks have 32 leaves (31.5), 9 groups of 14 have 288, 38 of 3 (6.75: 7 leaves) 266, 29 of 4 261.
+    found = tree(114, 64, _NVL72, family="fat-tree")
+    assert (found.tiers, found.group_systems, found.leaves, found.pods) == (3, 4, 261, 10)
+    assert found.pod_systems == 12
+
+
+def test_active_npus_may_be_all_of_a_filled_leaf() -> None:
+    # 2:1 on 128 ports: 84 down, 42 up; 7 racks of 72 fill 6 leaves, some of which have no spare NPU.
+    found = tree(112, 128, _NVL72, family="fat-tree", leaf_ratio=2.0, active=64)
+    assert (found.group_systems, found.leaves, found.down, found.up, found.leaf_share) == (7, 96, 84, 42, 0.5)
+
+
 def test_a_rack_larger_than_a_leaf_spreads_over_several() -> None:
     # 72 ends on 32 ports down: 3 leaves of 24, 24 ports up.
-    found = tree(16, 64, _NVL72, family="fat-tree")
+    found = tree(16, 64, _NVL72, family="tor")
     assert (found.leaves, found.down, found.up, found.leaf_systems, found.leaf_share) == (48, 24, 24, 1, 1.0)
     halved = tree(16, 64, _NVL72, family="tor", leaf_ratio=2.0)
     # 42 ports down: 2 leaves of 36, 18 up.
@@ -144,6 +169,24 @@ def test_a_larger_switch_can_have_less_above_a_leaf_where_a_smaller_one_rounds_u
     found = {ports: tree(112, ports, _NVL72, family="rail-optimised", leaf_ratio=7.0) for ports in (128, 288)}
     assert [(one.leaf_systems, one.down, one.up) for one in found.values()] == [(6, 108, 16), (14, 252, 36)]
     assert [one.leaf_share for one in found.values()] == [16 / 108, 1 / 7]
+
+
+@given(
+    st.integers(2, 1000), st.sampled_from([_HGX, _NVL72]), st.sampled_from([1.0, 2.0, 3.0, 4.0, 7.0]),
+    st.lists(st.integers(40, 600), min_size=2, max_size=2, unique=True).map(sorted),
+    st.sampled_from(["rail-optimised", "fat-tree", "tor", "rail-only"]),
+)  # fmt: skip
+def test_a_larger_switch_has_no_less_above_a_leaf_than_a_smaller_one_rounds_up(
+    count: int, system: dict[str, Any], ratio: float, ports: list[int], family: Family
+) -> None:
+    """Of d ports down at r:1, ceil(d / r) are up: at most (r - 1) / d more than the ratio. No leaf has less than it."""
+    try:
+        small, large = (tree(count, one, system, family=family, leaf_ratio=ratio) for one in ports)
+    except InputError:
+        return
+    if min(small.tiers, large.tiers) > 1:
+        assert large.leaf_share >= min(1.0, 1 / ratio)
+        assert small.leaf_share <= large.leaf_share * (1 + (ratio - 1) / small.down) + 1e-12
 
 
 @given(

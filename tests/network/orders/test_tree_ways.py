@@ -16,7 +16,7 @@ def tree(**figures: int) -> Tree:
     """Return a tree of four systems, each with a leaf of two ports up."""
     made = {
         "tiers": 2, "down": 2, "up": 2, "leaves": 4, "spines": 2, "cores": 0, "pods": 1, "links": 8, "uplinks": 8,
-        "core_links": 0, "leaf_systems": 1, "pod_systems": 4,
+        "core_links": 0, "leaf_systems": 1, "group_systems": 1, "pod_systems": 4,
     }  # fmt: skip
     return Tree(**made | figures, leaf_share=1.0, pod_share=1.0)
 
