@@ -89,9 +89,15 @@ def test_everything_fits_a_screen(name: str | None, sources: bool, capsys: pytes
 
 def test_kernels_that_were_not_measured_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert catalog("mi325x") == 0
-    assert "default of the class, not measured: kernels.fp8, kernels.decode" in capsys.readouterr().out
-    assert catalog("h100-80gb") == 0
-    assert "not measured" not in capsys.readouterr().out
+    out = " ".join(capsys.readouterr().out.split())
+    assert "default of the class, not measured: kernels.fp8, kernels.int8, kernels.decode, kernels.attention" in out
+    assert "measured, and tried by no row that the fit has not seen: kernels.bf16" in out
+    assert catalog("a100-80gb") == 0
+    out = capsys.readouterr().out
+    assert "not measured: kernels.int8" in out
+    assert "tried by no row" not in out
+    assert catalog("mi355x") == 0
+    assert "kernels.fp8.quantisation" in capsys.readouterr().out.partition("not measured:")[2]
 
 
 def test_the_year_of_every_host_is_whole(capsys: pytest.CaptureFixture[str]) -> None:

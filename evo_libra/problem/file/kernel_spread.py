@@ -119,11 +119,11 @@ def _constants(npu: Accelerator, kind: str) -> Constants:
 def assumed_kernels(npus: Iterable[Accelerator], workloads: Sequence[WorkloadSpec]) -> dict[str, tuple[Assumed, ...]]:
     """Return the kernels that workloads run and that were not measured, or not tried, by the accelerator's name."""
     run = _run(workloads)
-    kinds = {npu.name: tuple(one for one in _assumed(npu) if one.kind in run) for npu in npus}
+    kinds = {npu.name: tuple(one for one in assumed_of(npu) if one.kind in run) for npu in npus}
     return {name: mine for name, mine in kinds.items() if mine}
 
 
-def _assumed(npu: Accelerator) -> Iterator[Assumed]:
+def assumed_of(npu: Accelerator) -> Iterator[Assumed]:
     """Yield the constants of an accelerator that a spread of measured chips holds, and no measurement of its own."""
     for key in npu.class_defaults():
         kind, _, part = key.partition(".")

@@ -132,10 +132,11 @@ def _listed(name: str) -> dict[str, Any]:
 
 
 def _accelerator(name: str) -> dict[str, Any]:
-    """Return an accelerator as its file has it."""
-    from evo_libra.network.catalog.accelerators import load_accelerator_specs
+    """Return an accelerator as its file has it, with the constants of its class where it has none."""
+    from evo_libra.network.catalog.accelerators import load_accelerator_specs, with_class_defaults
 
-    return load_accelerator_specs()[name].model_dump(mode="json", exclude_none=True, exclude_unset=True)
+    spec = with_class_defaults(load_accelerator_specs()[name])
+    return spec.model_dump(mode="json", exclude_none=True, exclude_unset=True)
 
 
 def _decoder(name: str) -> dict[str, Any]:

@@ -140,8 +140,12 @@ def _show_accelerator(name: str, entry: Mapping[str, Any]) -> None:
 
     systems = ", ".join(f"{system} ({order})" for system, order in systems_with(name).items())
     _print_text(f"in {systems}" if systems else f"in no product of the package ({entry['order']})")
-    if defaults := accelerator(name).class_defaults():
-        _print_text(f"default of the class, not measured: {', '.join(f'kernels.{kind}' for kind in defaults)}")
+    npu = accelerator(name)
+    marks = {"default of the class, not measured": npu.class_defaults(),
+             "measured, and tried by no row that the fit has not seen": npu.unchecked_kernels()}  # fmt: skip
+    for mark, keys in marks.items():
+        if keys:
+            _print_text(f"{mark}: {', '.join(f'kernels.{key}' for key in keys)}")
 
 
 def _accelerator_sources(name: str, entry: Mapping[str, Any]) -> None:
