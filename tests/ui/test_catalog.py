@@ -156,6 +156,7 @@ def test_stale_entries_are_one_list_of_json(capsys: pytest.CaptureFixture[str]) 
     found = {one["name"]: one for one in json.loads(capsys.readouterr().out)["stale"]}
     assert found["llama-2-7b"] == {
         "kind": "language model", "name": "llama-2-7b", "year": 2023, "order": "open", "missing": [],
+        "reasons": {},
     }  # fmt: skip
     assert found["palomar-136"]["order"] == "own"
     assert found["palomar-136"]["missing"] == ["price_usd"]

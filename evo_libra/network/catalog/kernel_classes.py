@@ -1,7 +1,7 @@
 """Constants of kernels that no source gives for an accelerator: the default of its class, which its source says.
 
-A data sheet has peaks, memory and ports. What kernels reach of them is measured, or it is that of the nearest precision
-of the same accelerator, or of a measured chip of its generation.
+A data sheet has peaks, memory and ports. The share that kernels reach of them is measured, or it is that of the nearest
+precision of the same accelerator, or of a measured chip of its generation.
 """
 
 from __future__ import annotations

@@ -29,8 +29,7 @@ def catalog(
     Parameters
     ----------
     name:
-        Show only this catalogue (a name, or a .yaml file), this entry, or all accelerators, models, systems, nics,
-        switches, cables, modules, ocs, rules, technologies, parts, designs, clusters, hosts or failures.
+        Show only this catalogue (a name, or a .yaml file), this entry, or entries of this kind, such as accelerators.
     part:
         Of a catalogue or a list, show only this kind of entries, or this entry.
     whole:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from evo_libra.ui.tables.output import print, print_table
@@ -28,6 +28,7 @@ class Entry:
     year : of its newest source; 0 for an estimate from nothing that has a year.
     order : its order state, one of `STATES`; ``until`` has the year or the month after it.
     missing : figures for which no source was found.
+    reasons : where these were looked for, or who has them, by key.
     """
 
     kind: str
@@ -35,6 +36,7 @@ class Entry:
     year: int
     order: str
     missing: tuple[str, ...] = ()
+    reasons: Mapping[str, str] = field(default_factory=dict)
 
 
 def dated_entries() -> list[Entry]:
@@ -115,14 +117,28 @@ def _accelerators() -> Iterator[Entry]:
 
     specs = load_accelerator_specs()
     for name, npu in load_accelerators().items():
-        absent = {"price_usd": npu.price, "power_W": npu.power, "kernels.decode": npu.decode,
-                  "kernels.attention": npu.attention}  # fmt: skip
+        absent = {"price_usd": npu.price, "power_W": npu.power, "kernels.attention": npu.attention}
         missing = [key for key, value in absent.items() if value is None]
-        missing += [f"kernels.{precision}" for precision in npu.peak if precision not in npu.gemm]
         states = systems_with(name).values()
         order = next((state for state in _SALE if state in states), next(iter(states), specs[name].order))
         assert order is not None, f"{name} has neither a system nor a state of its own"  # noqa: S101 - internal error
-        yield Entry("accelerator", name, newest_year(npu.sources), order, missing=tuple(missing))
+        reasons = {key: _in_systems(name, key) for key in missing}
+        yield Entry("accelerator", name, newest_year(npu.sources), order, missing=tuple(missing), reasons=reasons)
+
+
+def _in_systems(npu: str, key: str) -> str:
+    """Return which products of the package have the price of an accelerator, or why its power is not public."""
+    from evo_libra.network.orders.catalog import load_products, products_names
+
+    catalogues = map(load_products, products_names())
+    found = {name: one for each in catalogues for name, one in each.systems.items() if one.npu == npu}
+    if key != "price_usd":
+        texts = [one.sources.get("kW", "") for one in found.values() if one.kW is None]
+        return next((text for text in texts if text), "in the power of its systems, and not public alone")
+    if not found:
+        return "it is rented alone"
+    what = "rent" if all(one.order == "rent" for one in found.values()) else "price"
+    return f"in the {what} of {', '.join(found)}"
 
 
 def _products() -> Iterator[Entry]:
@@ -188,4 +204,20 @@ def _dated(kind: str, name: str, spec: BaseModel, figures: tuple[str, ...] = (),
     own = newest_year([values["source"]]) if estimate else values["year"]
     year = max(own, newest_year(values.get("sources") or {}))
     missing = tuple(key for key in figures if key in values and values[key] is None)
-    return Entry(kind, name, year, state, missing)
+    texts = {key: (values.get("sources") or {}).get(key) or _searched(values["source"]) for key in missing}
+    return Entry(kind, name, year, state, missing, reasons={key: text for key, text in texts.items() if text})
+
+
+def _searched(source: str) -> str:
+    """Return the sentence of a source that says where a figure was looked for; empty where there is none.
+
+    >>> _searched("MI325X (wiaix.com). No public price was found (looked for in the press, Nov 2026)")
+    'No public price was found (looked for in the press, Nov 2026)'
+    """
+    found = re.search(r"\bNo public[^.]*\(looked for [^)]*\)", " ".join(source.split()))
+    return "" if found is None else found[0]
+
+
+def why_missing(entry: Entry) -> str:
+    """Return where the figures that an entry lacks were looked for, each reason once."""
+    return "; ".join(dict.fromkeys(entry.reasons.get(key, "") for key in entry.missing if entry.reasons.get(key)))

@@ -1,4 +1,4 @@
-"""What the catalogues have, as data: all of it, a catalogue, a kind of its entries, or one entry by its name."""
+"""Entries of the catalogues as data: all of them, a catalogue, a kind of entries, or one entry by its name."""
 
 from __future__ import annotations
 
