@@ -11,7 +11,9 @@ from evo_libra import load_problem
 from evo_libra.errors import InputError
 from evo_libra.network.catalog.accelerators import accelerator, load_accelerators, read_accelerator
 from evo_libra.problem.designs import warnings_of
-from evo_libra.problem.file.kernel_spread import assumed_of, measured_spread
+from evo_libra.problem.file.kernel_defaults import default_kernels
+from evo_libra.problem.file.kernel_spread import assumed_kernels, assumed_of, measured_spread
+from evo_libra.problem.file.spec import WorkloadSpec
 from evo_libra.problem.problem import Problem
 
 
@@ -85,6 +87,31 @@ def test_a_precision_that_the_hardware_has_not_stays_refused() -> None:
             accelerator(name).gemm_constants(precision)
 
 
+def test_a_constant_that_was_not_measured_counts_where_it_is_used() -> None:
+    """Training quantises inputs in a kernel of its own: 2.3 bytes of an element on an L40S, 11 on an H100."""
+    npu = accelerator("mi355x")
+    training, serving = ({"training": {"precision": "fp8"}}, {"serving": {"weights": "fp8"}})
+    found = {key: assumed_kernels([npu], [workload(one)]) for key, one in (("t", training), ("s", serving))}
+    assert [str(one) for one in found["t"]["mi355x"]] == ["fp8 quantisation"]
+    assert found["s"] == {}
+    (note,) = default_kernels([npu], [workload(training)])
+    assert note.sentence == (
+        "no public measurement of kernels: the constants of mi355x (fp8 quantisation) are the default of their class. "
+        "Measured chips have 2.3 to 11 bytes for each element that is quantised (fp8); at these ends are the bands of "
+        "the times"
+    )
+
+
+def workload(given: dict[str, Any]) -> WorkloadSpec:
+    ((kind, keys),) = given.items()
+    more = (
+        {"sequence": 1024, "global_batch": 32}
+        if kind == "training"
+        else {"input": 1024, "output": 128, "concurrency": 8}
+    )
+    return WorkloadSpec.model_validate({"name": "one", "model": "llama-3-8b", kind: {**keys, **more}})
+
+
 def test_a_figure_of_ones_own_is_no_default() -> None:
     own = {"base": "mi325x", "kernels": {"decode": {"bandwidth": 0.8, "fixed_us": 3}}, "source": "our own, 2026"}
     assert read_accelerator("ours", own).class_defaults() == ("fp8", "int8", "attention")
@@ -111,7 +138,7 @@ def test_the_sentence_has_the_kernels_that_a_workload_runs_and_the_spread_of_mea
     assert "reach 41 to 85 % of their peak in attention" in sentence
 
 
-SPREAD = "Measured chips reach 51 to 84 % of their peak in bf16, reach 41 to 85 % of their peak in attention"
+SPREAD = "Measured chips reach 51 to 84 % of their peak in bf16, 41 to 85 % of their peak in attention"
 
 
 @pytest.mark.parametrize(("npu", "words"), [

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 
 _QUIRK = "class-default"
+_PARTS = {"quantisation": "bytes for each element that is quantised", "half_tokens": "tokens at half of the rate"}
 _OF = {DECODING: "their memory bandwidth in decoding", ATTENTION: "their peak in attention"}
 
 
@@ -46,8 +47,9 @@ def _sentence(kinds: Mapping[str, tuple[Assumed, ...]]) -> str:
     tried = f"no row that their fit has not seen: the constants of {unchecked} are those of one measurement"
     clauses = [*(clauses if defaults else []), *([tried] if unchecked else [])]
     every = dict.fromkeys(one for its in kinds.values() for one in its)
-    measured = ", ".join(dict.fromkeys(filter(None, map(_measured, every))))
-    return f"{'; '.join(clauses)}. Measured chips {measured}; at these ends are the bands of the times"
+    shares, parts = (dict.fromkeys(_measured(one) for one in every if bool(one.part) == part) for part in (False, True))
+    measured = [f"{verb} {', '.join(texts)}" for verb, texts in (("reach", shares), ("have", parts)) if texts]
+    return f"{'; '.join(clauses)}. Measured chips {'; they '.join(measured)}; at these ends are the bands of the times"
 
 
 def _grouped(kinds: Mapping[str, tuple[Assumed, ...]], *, unchecked: bool) -> str:
@@ -61,13 +63,14 @@ def _grouped(kinds: Mapping[str, tuple[Assumed, ...]], *, unchecked: bool) -> st
 
 def _measured(one: Assumed) -> str:
     """Return what kernels of a kind reach, or move, on the chips of the catalogue where they were measured."""
-    if (spread := one.spread) is None:
-        return ""
+    spread = one.spread
+    assert spread is not None, "some chip was measured in each kind"  # noqa: S101 - internal error
     if one.part:
-        return f"have a {one.kind} {one.part} of {spread.fast[one.part]:g} to {spread.slow[one.part]:g}"
+        key = _PARTS.get(one.part, one.part)
+        return f"{spread.fast[one.part]:g} to {spread.slow[one.part]:g} {key} ({one.kind})"
     low, high = spread.shares
     of = "their peaks in all precisions" if one.near else _OF.get(one.kind, f"their peak in {one.kind}")
-    return f"reach {100 * low:.0f} to {100 * high:.0f} % of {of}"
+    return f"{100 * low:.0f} to {100 * high:.0f} % of {of}"
 
 
 @dataclass(frozen=True)

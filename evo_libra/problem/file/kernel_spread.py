@@ -72,7 +72,9 @@ class Spread:
 
 
 _SHARE_AND_MORE = {DECODING: ("bandwidth", "fixed_us"), ATTENTION: ("plateau", "half_tokens")}
-_PRODUCTS = ("plateau", "quantisation")
+_QUANTISATION = "quantisation"
+"""Bytes that training moves to quantise an input; software that answers fuses it with the kernel before."""
+_PRODUCTS = ("plateau", _QUANTISATION)
 """Constants that measurements of kernels give: a share that makes kernels faster, and one that makes them slower."""
 
 
@@ -119,7 +121,10 @@ def _constants(npu: Accelerator, kind: str) -> Constants:
 def assumed_kernels(npus: Iterable[Accelerator], workloads: Sequence[WorkloadSpec]) -> dict[str, tuple[Assumed, ...]]:
     """Return the kernels that workloads run and that were not measured, or not tried, by the accelerator's name."""
     run = _run(workloads)
-    kinds = {npu.name: tuple(one for one in assumed_of(npu) if one.kind in run) for npu in npus}
+    unused = () if any(spec.training is not None for spec in workloads) else (_QUANTISATION,)
+    kinds = {
+        npu.name: tuple(one for one in assumed_of(npu) if one.kind in run and one.part not in unused) for npu in npus
+    }
     return {name: mine for name, mine in kinds.items() if mine}
 
 
