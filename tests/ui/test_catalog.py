@@ -24,7 +24,10 @@ PRODUCTS = load_products("products-2026")
 def test_accelerator_shows_its_figures_and_their_sources(capsys: pytest.CaptureFixture[str]) -> None:
     assert catalog("h100-80gb") == 0
     lines = capsys.readouterr().out.splitlines()
-    assert any("kernels.bf16.plateau" in line and "0.742" in line for line in lines)
+    rows = {cells[0]: cells for line in lines if (cells := line.split())}
+    assert rows["bf16"] == ["bf16", "0.742", "3.5", "2.8", "-", "-", "-", "measured"]
+    assert rows["int8"] == ["int8", "0.68", "3.5", "11", "11", "-", "-", "class", "default"]
+    assert rows["attention"] == ["attention", "0.55", "-", "-", "-", "1,700", "0.86", "measured"]
     assert any("memory.bandwidth_GBps" in line and "3,350" in line for line in lines)
     assert any("price_usd" in line and "25,000 to 30,678" in line for line in lines)
     assert lines[0].startswith("accelerator h100-80gb, newest source of 202")
@@ -82,7 +85,7 @@ def test_the_overview_counts_them_and_the_whole_list_names_them(capsys: pytest.C
 
 NAMES = [
     None, "libra", "libra-cosearch", "parts-2024", "products-2025", "luwu-2024", "wafer", "products-2026", *KINDS,
-    "h100-80gb", "tpu-v4", "llama-4-maverick", "dlrm-mlperf", "sn5600", "hpn-7", "nvlink5", "tpu7x-slice", "dgx-h100",
+    *load_accelerators(), "llama-4-maverick", "dlrm-mlperf", "sn5600", "hpn-7", "nvlink5", "tpu7x-slice", "dgx-h100",
 ]  # fmt: skip
 
 

@@ -242,9 +242,9 @@ def with_class_defaults(spec: AcceleratorSpec) -> AcceleratorSpec:
 
     Their sources say that they are a class default.
     """
-    own = spec.kernels.model_dump(exclude_none=True)
+    own = spec.kernels.model_dump(exclude_none=True, exclude_unset=True)
     chip = class_of(spec.generation)
-    measured = load_accelerator_specs()[chip].kernels.model_dump(exclude_none=True)
+    measured = load_accelerator_specs()[chip].kernels.model_dump(exclude_none=True, exclude_unset=True)
     found, texts = default_kernels(spec.peak_TFLOPS, own, measured, chip=chip)
     if not found:
         return spec

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evo_libra.ui.tables.ages import Entry, dated_entries, newest_year, state_of
 from evo_libra.ui.tables.output import new_console, print, print_narrow, print_table
 from evo_libra.ui.tables.parts import figure
+
+if TYPE_CHECKING:
+    from evo_libra.network.catalog.accelerator import Accelerator
 
 RECENT = 2024
 """Year from which models are shown unless all are asked for."""
@@ -58,6 +61,24 @@ def show_accelerators(found: Mapping[str, Any], **_: bool) -> None:
     ]  # fmt: skip
     columns = ("name", "order", "year", "bf16\nTFLOPS", "8 bits", "4 bits", "GB", "GB/s", "W", "kUSD")
     print_narrow("accelerators: dense peak rates, memory, power and price of one", columns, rows, left=columns[:2])
+
+
+def show_kernels(kernels: Mapping[str, Mapping[str, Any]], *, npu: Accelerator) -> None:
+    """Print the constants of kernels of an accelerator, a kind in a row, and whether they were measured."""
+    defaults, once = npu.class_defaults(), npu.unchecked_kernels()
+    rows = []
+    for kind, constants in kernels.items():
+        known = "class default" if kind in defaults else "one measurement" if kind in once else "measured"
+        share = constants.get("plateau", constants.get("bandwidth"))
+        rows.append((kind, figure(share), *(figure(constants.get(key)) for key in _KERNEL_KEYS.values()), known))
+    columns = ("kernels", "share", *_KERNEL_KEYS, "from")
+    print_narrow("kernels: share of the peak, or of the memory bandwidth", columns, rows, left=("kernels", "from"))
+
+
+_KERNEL_KEYS = {
+    "us": "fixed_us", "us\nalone": "isolated_us", "bytes to\nquantise": "quantisation",
+    "tokens at\nhalf rate": "half_tokens", "backward": "backward",
+}  # fmt: skip
 
 
 def _peaks(peaks: Mapping[str, float]) -> Iterator[str]:

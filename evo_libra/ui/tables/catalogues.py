@@ -12,6 +12,7 @@ from evo_libra.ui.tables.catalogue_views import (
     entry_sources,
     show_accelerators,
     show_entry,
+    show_kernels,
     show_models,
     show_overview,
 )
@@ -152,10 +153,11 @@ def _sizes(npus: Any) -> str:  # noqa: ANN401 - JSON
 
 
 def _show_accelerator(name: str, entry: Mapping[str, Any]) -> None:
-    figures = {key: entry[key] for key in entry if key not in ("source", "sources", "order")}
-    _print_figures(f"accelerator {name}, newest source of {newest_year(_given(entry))}", figures)
     from evo_libra.network.catalog.accelerators import accelerator
 
+    figures = {key: entry[key] for key in entry if key not in ("source", "sources", "order", "kernels")}
+    _print_figures(f"accelerator {name}, newest source of {newest_year(_given(entry))}", figures)
+    show_kernels(entry["kernels"], npu=accelerator(name))
     systems = ", ".join(f"{system} ({order})" for system, order in systems_with(name).items())
     _print_text(f"in {systems}" if systems else f"in no product of the package ({entry['order']})")
     npu = accelerator(name)
