@@ -23,6 +23,7 @@ from evo_libra.problem.problem import Problem
 from evo_libra.ui.commands.application import run
 from evo_libra.ui.commands.catalog import catalog
 from evo_libra.ui.tables.catalogue_data import KINDS, named
+from evo_libra.workload.layers.generators import load_models
 from evo_libra.workload.models.decoder import load_decoders
 from evo_libra.workload.models.recommender import trainable_recommenders
 
@@ -32,7 +33,7 @@ ALL_STATES = {"order": ["buy", "rent", "own", "roadmap"]}
 
 
 NAMES = [
-    *load_accelerator_specs(), *load_decoders(), *trainable_recommenders(),
+    *load_accelerator_specs(), *load_decoders(), *trainable_recommenders(), *load_models(),
 ]  # fmt: skip
 
 

@@ -165,6 +165,7 @@ def _parts() -> Iterator[Entry]:
 
 
 def _models() -> Iterator[Entry]:
+    from evo_libra.workload.layers.generators import load_models
     from evo_libra.workload.models.decoder import load_decoders
     from evo_libra.workload.models.recommender import trainable_recommenders
 
@@ -173,6 +174,8 @@ def _models() -> Iterator[Entry]:
     for name, recommender in trainable_recommenders().items():
         year = recommender.year or newest_year([recommender.source])
         yield Entry("recommendation model", name, year, recommender.order)
+    for name, layers in load_models().items():
+        yield Entry("model of layers", name, newest_year([layers.source]), "research")
 
 
 def _lists() -> Iterator[Entry]:

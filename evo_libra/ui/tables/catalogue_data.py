@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 LISTS = ("designs", "clusters", "hosts", "failures")
 """Lists by name: reference designs, reference orders, nodes around accelerators, and how often parts fail."""
 
-MODELS = ("language_models", "recommendation_models")
+MODELS = ("language_models", "recommendation_models", "models")
 PARTS = ("technologies", "parts")
 KINDS = ("accelerators", "models", *LISTS, *GROUPS, *PARTS)
 """Kinds of entries that the command shows in one table."""
@@ -34,14 +34,12 @@ def everything() -> Data:
     from evo_libra.network.orders.catalog import load_products, products_names
     from evo_libra.problem.file.registry import problem_names
     from evo_libra.searching.registry import AUTO, engine_names
-    from evo_libra.workload.layers.generators import load_models
 
     return {
         "catalogs": {name: _linear(load_catalog(name)) for name in catalog_names()},
         "parts_catalogs": {name: _parts(load_parts_spec(name)) for name in parts_names()},
         "product_catalogs": {name: products_json(load_products(name)) for name in products_names()},
         "blocks": {block.name: block.code for block in BLOCKS},
-        "models": {key: model.model_dump(mode="json") for key, model in load_models().items()},
         **{key: {name: entry_of(name) for name in names} for key, (names, entry_of) in _shown_alone().items()},
         **{name: listed(name) for name in LISTS},
         "problems": problem_names(),
@@ -68,12 +66,14 @@ def named(name: str, part: str | None = None) -> Data:
 def _shown_alone() -> dict[str, tuple[Collection[str], Callable[[str], Data]]]:
     """Return the kinds of entries that have a table of their own, with a function that returns one."""
     from evo_libra.network.catalog.accelerators import load_accelerator_specs
+    from evo_libra.workload.layers.generators import load_models
     from evo_libra.workload.models.decoder import load_decoders
     from evo_libra.workload.models.recommender import trainable_recommenders
 
     return {
         "accelerators": (load_accelerator_specs(), _accelerator), "language_models": (load_decoders(), _decoder),
         "recommendation_models": (trainable_recommenders(), _recommender),
+        "models": (load_models(), lambda name: {**load_models()[name].model_dump(mode="json"), "order": "research"}),
     }  # fmt: skip
 
 

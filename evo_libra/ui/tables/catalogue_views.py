@@ -17,7 +17,7 @@ RECENT = 2024
 
 _OVERVIEW = {
     "accelerators": ("accelerators: peaks, memory, kernels", ("accelerator",)),
-    "models": ("language and recommendation models", ("language model", "recommendation model")),
+    "models": ("language and recommendation models", ("language model", "recommendation model", "model of layers")),
     "systems": ("servers, racks and slices", ("system",)), "nics": ("NICs", ("NIC",)),
     "switches": ("packet switches", ("switch",)), "cables": ("cables and fibres", ("cable",)),
     "modules": ("optical modules", ("module",)), "ocs": ("optical circuit switches", ("circuit switch",)),
@@ -122,7 +122,7 @@ def _shape(model: Mapping[str, Any]) -> tuple[str, ...]:
 
 def show_entry(name: str, entry: Mapping[str, Any], *, kind: str) -> None:
     """Print all figures of an entry of a kind, with its state and year."""
-    year = entry.get("year") or newest_year(entry.get("sources") or {})
+    year = entry.get("year") or newest_year([entry.get("source"), *(entry.get("sources") or {}).values()])
     words = _words(entry)
     print_table(f"{kind}: {name}, {state_of(entry)}, {_year(year)}", ("figure", ""), words, fold=("figure", ""))
     if missing := [key for key in _ASKED if key in entry and entry[key] is None]:

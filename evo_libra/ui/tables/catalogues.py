@@ -33,8 +33,8 @@ def show_catalog(data: Mapping[str, Any], *, sources: bool, whole: bool, alone: 
             show_overview(data)
         return
     for key, found in data.items():
-        if key == "recommendation_models" and len(data) > 1 and not sources:
-            _print_text(f"recommendation models: {', '.join(found)}")
+        if key in _SHORT and len(data) > 1 and not sources:
+            _print_text(f"{_SHORT[key]}: {', '.join(found)}")
         else:
             _show(key, found, sources=sources, whole=whole)
     if not sources and not data.keys() & {"catalogs", "product_catalogs"}:
@@ -55,6 +55,10 @@ def _show(key: str, found: Mapping[str, Any], *, sources: bool, whole: bool) -> 
     else:
         for name, entry in found.items():
             _OF_ONE.get(key, partial(show_entry, kind=key))(name, entry)
+
+
+_SHORT = {"recommendation_models": "recommendation models", "models": "LIBRA"}
+"""Kinds of models whose names alone stand next to the table of language models."""
 
 
 def _show_names(data: Mapping[str, Any]) -> None:
