@@ -12,7 +12,7 @@ from evo_libra import load_problem, search
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.network.catalog.accelerators import accelerator, load_accelerators
 from evo_libra.problem.bands import Band, bands_of, combined
-from evo_libra.problem.file.kernel_defaults import at_end, measured_spread
+from evo_libra.problem.file.kernel_spread import Assumed, at_end, measured_spread
 from evo_libra.problem.problem import Problem
 
 OWN = "our own, 2026"
@@ -58,8 +58,8 @@ def test_a_precision_that_one_chip_was_measured_in_has_the_spread_of_all_narrow_
 
 
 def test_an_end_has_the_slowest_constants_of_measured_chips_and_leaves_the_others() -> None:
-    npu = accelerator("h20-96gb")
-    slow, fast = (at_end(npu, ("attention",), end) for end in ("slow", "fast"))
+    npu = accelerator("mi350x")
+    slow, fast = (at_end(npu, (Assumed("attention"),), end) for end in ("slow", "fast"))
     chips = [chip.attention_constants() for chip in measured("attention")]
     assert slow.attention_constants().plateau == min(c.plateau for c in chips)
     assert slow.attention_constants().half_tokens == max(c.half_tokens for c in chips)
@@ -72,7 +72,23 @@ def test_a_share_beyond_the_measured_ones_stays() -> None:
     """A class default of a TPU reaches more in fp8 than any chip whose products in fp8 were measured."""
     npu = accelerator("trainium2")
     assert npu.gemm["fp8"].plateau > max(chip.gemm["fp8"].plateau for chip in measured("fp8"))
-    assert at_end(npu, ("fp8",), "fast").gemm["fp8"].plateau == npu.gemm["fp8"].plateau
+    assert at_end(npu, (Assumed("fp8"),), "fast").gemm["fp8"].plateau == npu.gemm["fp8"].plateau
+
+
+def test_a_part_of_constants_alone_is_at_an_end() -> None:
+    """Quantising to fp8 moves 2.3 bytes of an element on an L40S, and 11 on an H100; no table is of an MI355X's."""
+    npu = accelerator("mi355x")
+    slow, fast = (at_end(npu, (Assumed("fp8", part="quantisation"),), end).gemm["fp8"] for end in ("slow", "fast"))
+    assert (slow.quantisation, fast.quantisation) == (11, 2.3)
+    assert slow.plateau == fast.plateau == npu.gemm["fp8"].plateau
+
+
+def test_a_peak_that_nobody_publishes_is_at_the_ends_of_the_ratios_of_others() -> None:
+    """VR200's 4,000 of 17,500 TFLOPS is the smallest share in bf16, and Gaudi 3 has one rate for both."""
+    npu = accelerator("maia-200")
+    slow, fast = (at_end(npu, (Assumed("attention"),), end).peak["bf16"] for end in ("slow", "fast"))
+    assert slow == pytest.approx(5072e12 * 4000 / 17500)
+    assert fast == 5072e12
 
 
 def design_data(npu: Any) -> dict[str, Any]:
@@ -95,7 +111,7 @@ def seconds(npu: Any) -> float:
 
 
 def test_the_band_of_a_design_is_between_its_times_with_the_constants_of_both_ends() -> None:
-    problem = load_problem(design_data("h20-96gb"))
+    problem = load_problem(design_data("mi350x"))
     assert isinstance(problem, Problem)
     (found,) = bands_of(problem, problem.read(DESIGN))
     ends = []
@@ -107,14 +123,14 @@ def test_the_band_of_a_design_is_between_its_times_with_the_constants_of_both_en
         attention = [npu.attention_constants() for npu in chips["attention"]]
         mine = {
             "plateau": choose(c.plateau for c in attention), "half_tokens": other(c.half_tokens for c in attention),
-            "backward": accelerator("h20-96gb").attention_constants().backward,
+            "backward": accelerator("mi350x").attention_constants().backward,
         }  # fmt: skip
-        ends.append(seconds({"base": "h20-96gb", "kernels": {"bf16": products, "attention": mine}, "source": OWN}))
+        ends.append(seconds({"base": "mi350x", "kernels": {"bf16": products, "attention": mine}, "source": OWN}))
     slow, fast = ends
-    stated = seconds("h20-96gb")
+    stated = seconds("mi350x")
     assert found["time_ms"].low_factor == pytest.approx(fast / stated, rel=1e-12)
     assert found["time_ms"].high_factor == pytest.approx(slow / stated, rel=1e-12)
-    assert found["time_ms"].of == "class default of h20-96gb (bf16, attention)"
+    assert found["time_ms"].of == "class default of mi350x (bf16, attention)"
     assert set(found) == {"time_ms"}
 
 

@@ -22,7 +22,7 @@ from evo_libra.problem.problem import Problem
 SEEDS = st.integers(0, 2**32 - 1)
 NPUS = ["h100-80gb", "h200-141gb", "a100-80gb"]
 SHEET = {
-    "name": "sheet", "peak_TFLOPS": {"bf16": 100}, "memory": {"capacity_GB": 80, "bandwidth_GBps": 1000},
+    "name": "sheet", "peak_TFLOPS": {"fp8": 100}, "memory": {"capacity_GB": 80, "bandwidth_GBps": 1000},
     "ports": {"nvlink4": 18}, "source": "made up, 2026",
 }  # fmt: skip
 
@@ -205,7 +205,7 @@ def test_a_design_that_has_no_such_npu_is_refused(design: str, part: str, tmp_pa
         ({"npu": ["h100-80gb", "b400"]}, "npu[1]: unknown accelerator 'b400'"),
         ({"npu": ["h100-80gb", "h100-80gb"]}, "npu[1]: there is a second 'h100-80gb'; the key 'name' can tell"),
         ({"npu": ["h100-80gb", {**OWN, "sources": {}}]}, "npu[1]: ports.nvlink4: has no source"),
-        ({"npu": ["h100-80gb", SHEET]}, "sheet has no kernel constants"),
+        ({"npu": ["h100-80gb", SHEET]}, "found bf16; sheet has kernel constants for fp8"),
         ({"npu": ["b200", "h100-80gb"]}, "b200 and h100-80gb have no ports of nvlink3"),
         ({"npu": ["h100-80gb", {**OWN, "memory": {"capacity_GB": 1}}],
           "fabric": {"catalog": "parts-2024", "max_dimensions": 2}}, "half-h100: none of the 18 plans fits"),

@@ -17,12 +17,11 @@ from evo_libra.errors import InputError
 from evo_libra.explain.explain import explain
 
 EXACT = 1e-12
-PRODUCTS_ALONE = {
-    "peak_TFLOPS": {"bf16": 500, "fp8": 1000}, "memory": {"capacity_GB": 80, "bandwidth_GBps": 2000},
-    "kernels": {key: {"plateau": 0.7, "fixed_us": 3} for key in ("bf16", "fp8")}, "ports": {"nvlink4": 18},
-    "source": "own measurement, 2026",
+NARROW_ALONE = {
+    "peak_TFLOPS": {"fp8": 1000}, "memory": {"capacity_GB": 80, "bandwidth_GBps": 2000}, "ports": {"nvlink4": 18},
+    "power_W": 700, "source": "own measurement, 2026",
 }  # fmt: skip
-"""An accelerator of which products of large matrices alone were measured."""
+"""An accelerator of which no source gives a peak in 16 bits."""
 
 
 @pytest.mark.parametrize("pools", POOLS)
@@ -188,7 +187,10 @@ MISTAKES = [
     ({"parallelism": {"tp": 1, "cp": 2}}, "parallelism.cp: serving has no cp; allowed: tp, pp, ep, dp"),
     ({"serving": {"output": 1}}, "serving.output: found 1 (number), a number of at least 2 is needed"),
     ({"serving": {"weights": "fp4"}}, "serving.weights"),
-    ({"serving": {"weights": "nvfp4"}}, "serving.weights: found nvfp4; h100-80gb has kernel constants for bf16, fp8;"),
+    (
+        {"serving": {"weights": "nvfp4"}},
+        "serving.weights: found nvfp4; h100-80gb has kernel constants for bf16, fp8, int8;",
+    ),
     (
         {"serving": {"requests": "normal", "input": None, "output": None}},
         "requests: found normal; allowed: fixed, exponential, or a .csv file",
@@ -215,7 +217,7 @@ def test_mistakes_of_a_workload_are_said_in_a_sentence(changes: dict[str, Any], 
 
 @pytest.mark.parametrize(("changes", "part"), [
     ({"npu": None}, "serving needs the key 'npu', one of a100-40gb"),
-    ({"npu": PRODUCTS_ALONE}, "has no kernel constants for products with few rows, as in decoding"),
+    ({"npu": NARROW_ALONE}, "serving: npu has no peak rate in bf16, which attention needs"),
     ({"npu": "a100-80gb", "serving": {"weights": "fp8"}}, "found fp8; a100-80gb has kernel constants for bf16"),
     ({"bandwidth": "optimal"}, "bandwidths are solved for the least time of whole requests, and tpot is of a part"),
     ({"tco": None}, "usd-per-Mtoken needs the key 'tco'"),

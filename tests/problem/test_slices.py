@@ -62,7 +62,8 @@ def test_rents_and_prices_are_in_no_cost_together() -> None:
 
 def test_a_warning_says_what_a_rent_is() -> None:
     problem = order_problem(**rented(systems=["tpu7x-slice", "hgx-b300"], objectives=["time", "usd-per-Mtoken"]))
-    (note,) = problem.notes
+    kernels, note = problem.notes
+    assert "tpu7x (attention) are those of one measurement" in kernels.sentence
     assert note.sentence.startswith("the cost of tpu7x-slice is the rent for `tco.years`, 1; that of what is bought is")
     assert not order_problem().notes
 

@@ -41,11 +41,11 @@ TRAINING, SAMPLES = {"sequence": 4096, "global_batch": 128}, {"global_batch": 65
 TABLES = [{"model": "gpt-3-libra", "compute_TFLOPS": 200, "parallelism": {"tp": 8}}]
 
 
-PRODUCTS_ALONE = {
-    "peak_TFLOPS": {"bf16": 500}, "memory": {"capacity_GB": 80, "bandwidth_GBps": 2000}, "ports": {"nvlink4": 18},
-    "kernels": {"bf16": {"plateau": 0.7, "fixed_us": 3}}, "source": "own measurement, 2026",
+NARROW_ALONE = {
+    "peak_TFLOPS": {"fp8": 500}, "memory": {"capacity_GB": 80, "bandwidth_GBps": 2000}, "ports": {"nvlink4": 18},
+    "source": "own measurement, 2026",
 }  # fmt: skip
-"""An accelerator of which products of matrices alone were measured."""
+"""An accelerator of which no source gives a peak in 16 bits."""
 
 
 def data_of(**changes: Any) -> dict[str, Any]:
@@ -408,13 +408,13 @@ def test_an_npu_of_ones_own_replaces_figures_and_is_part_of_the_problem(tmp_path
             "precision: found fp8; a100-80gb has kernel constants for bf16",
         ),
         (
-            {"npu": {"name": "sheet", "peak_TFLOPS": {"bf16": 100}, "source": "made up, 2026",
-                     "memory": {"capacity_GB": 80, "bandwidth_GBps": 1000}}},
-            "precision: found bf16; sheet has kernel constants for none",
+            {"npu": {"name": "sheet", "peak_TFLOPS": {"fp8": 100}, "source": "made up, 2026",
+                     "ports": {"nvlink4": 18}, "memory": {"capacity_GB": 80, "bandwidth_GBps": 1000}}},
+            "precision: found bf16; sheet has kernel constants for fp8",
         ),
         ({"workloads": workload_of(trace="trace")}, "trace: a trace has its own times; a training step has"),
         ({"npu": None, "memory": {"reserve": 0.2}, "workloads": TABLES}, "memory: this is part of the memory of the"),
-        ({"npu": PRODUCTS_ALONE}, "for fused attention, as no source gives them; unfused does without"),
+        ({"npu": NARROW_ALONE, "workloads": workload_of({"precision": "fp8"})}, "no peak rate in bf16, which"),
         (
             {"objectives": ["time", "tokens-per-s"], "workloads": [{"model": "dlrm-mlperf", "training": SAMPLES}]},
             "tokens-per-s is of training and serving language models: a recommendation model has no tokens",

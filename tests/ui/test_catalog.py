@@ -10,16 +10,24 @@ import pytest
 
 from evo_libra.errors import InputError
 from evo_libra.network.catalog.accelerators import load_accelerators
+from evo_libra.network.orders.catalog import load_products
 from evo_libra.problem.file.training import trained_models
 from evo_libra.ui.commands.catalog import catalog
 from evo_libra.ui.tables.ages import STATES, dated_entries, newest_year
+from evo_libra.ui.tables.catalogue_data import KINDS
+from evo_libra.ui.tables.products import GROUPS
 from evo_libra.workload.models.decoder import load_decoders
+
+PRODUCTS = load_products("products-2026")
 
 
 def test_accelerator_shows_its_figures_and_their_sources(capsys: pytest.CaptureFixture[str]) -> None:
     assert catalog("h100-80gb") == 0
     lines = capsys.readouterr().out.splitlines()
-    assert any("kernels.bf16.plateau" in line and "0.742" in line for line in lines)
+    rows = {cells[0]: cells for line in lines if (cells := line.split())}
+    assert rows["bf16"] == ["bf16", "0.742", "3.5", "2.8", "-", "-", "-", "measured"]
+    assert rows["int8"] == ["int8", "0.68", "3.5", "11", "11", "-", "-", "class", "default"]
+    assert rows["attention"] == ["attention", "0.55", "-", "-", "-", "1,700", "0.86", "measured"]
     assert any("memory.bandwidth_GBps" in line and "3,350" in line for line in lines)
     assert any("price_usd" in line and "25,000 to 30,678" in line for line in lines)
     assert lines[0].startswith("accelerator h100-80gb, newest source of 202")
@@ -63,8 +71,12 @@ def test_the_list_has_all_of_them(capsys: pytest.CaptureFixture[str]) -> None:
     assert {**data["language_models"], **data["recommendation_models"]}.keys() == trained_models().keys()
 
 
-def test_the_list_names_them(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_overview_counts_them_and_the_whole_list_names_them(capsys: pytest.CaptureFixture[str]) -> None:
     assert catalog() == 0
+    rows = {cells[0]: cells for line in capsys.readouterr().out.splitlines() if (cells := line.split())}
+    assert int(rows["accelerators"][-3]) == len(load_accelerators())
+    assert int(rows["switches"][-3]) == len(PRODUCTS.switches)
+    assert catalog(whole=True) == 0
     out = capsys.readouterr().out
     assert "accelerators: a100-40gb, " in out
     assert "language models: deepseek-v3, " in out
@@ -72,26 +84,54 @@ def test_the_list_names_them(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 NAMES = [
-    None, "libra", "libra-cosearch", "parts-2024", "products-2025", "luwu-2024", "wafer", "products-2026", "designs",
-    "clusters", "hosts", "failures", "h100-80gb", "tpu-v4", "llama-4-maverick", "dlrm-mlperf",
+    None, "libra", "libra-cosearch", "parts-2024", "products-2025", "luwu-2024", "wafer", "products-2026", *KINDS,
+    *load_accelerators(), "llama-4-maverick", "dlrm-mlperf", "sn5600", "hpn-7", "nvlink5", "tpu7x-slice", "dgx-h100",
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("sources", [False, True])
 @pytest.mark.parametrize("name", NAMES)
 def test_everything_fits_a_screen(name: str | None, sources: bool, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: FBT001 - drawn
-    """Sources may have words that are longer than a line, such as addresses."""
+    """80 columns, and 52 lines unless somebody asks for sources; these may have words that are longer than a line."""
     assert catalog(name, sources=sources) == 0
     lines = capsys.readouterr().out.splitlines()
     assert all(len(line) <= 80 for line in lines if "/" not in line)
     assert all("http" not in line for line in lines) or sources
+    assert len(lines) <= 52 or sources
+
+
+@pytest.mark.parametrize("part", GROUPS)
+def test_a_kind_of_a_catalogue_of_products_is_one_table(part: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert catalog("products-2026", part) == 0
+    own = capsys.readouterr().out
+    assert catalog(part) == 0
+    assert capsys.readouterr().out == own
+    rows = [cells for line in own.splitlines() if (cells := line.split()) and cells[0] in getattr(PRODUCTS, part)]
+    assert len(rows) == len(getattr(PRODUCTS, part))
+    assert all(cells[1] in STATES for cells in rows)
+    assert all(cells[3 if cells[1] == "until" else 2].isdigit() for cells in rows)
+
+
+def test_what_a_catalogue_or_a_list_lacks_is_refused_with_the_nearest_name() -> None:
+    with pytest.raises(InputError, match="products-2026 has no 'qm9701'; did you mean 'qm9700'"):
+        catalog("products-2026", "qm9701")
+    with pytest.raises(InputError, match="clusters has no 'hpn-8'; did you mean 'hpn-7'"):
+        catalog("clusters", "hpn-8")
+    with pytest.raises(InputError, match=r"unknown catalogue 'qm9701'; .*did you mean 'qm9700'\?"):
+        catalog("qm9701")
 
 
 def test_kernels_that_were_not_measured_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert catalog("mi325x") == 0
-    assert "default of the class, not measured: kernels.fp8, kernels.decode" in capsys.readouterr().out
-    assert catalog("h100-80gb") == 0
-    assert "not measured" not in capsys.readouterr().out
+    out = " ".join(capsys.readouterr().out.split())
+    assert "default of the class, not measured: kernels.fp8, kernels.int8, kernels.decode, kernels.attention" in out
+    assert "measured, and tried by no row that the fit has not seen: kernels.bf16" in out
+    assert catalog("a100-80gb") == 0
+    out = capsys.readouterr().out
+    assert "not measured: kernels.int8" in out
+    assert "tried by no row" not in out
+    assert catalog("mi355x") == 0
+    assert "kernels.fp8.quantisation" in capsys.readouterr().out.partition("not measured:")[2]
 
 
 def test_the_year_of_every_host_is_whole(capsys: pytest.CaptureFixture[str]) -> None:
@@ -106,11 +146,11 @@ def test_stale_entries_are_those_whose_newest_source_is_older(capsys: pytest.Cap
     """Llama 2 is of 2023; Llama 3 and `hgx-h100`, whose price is of 2026, are not older than 2024."""
     assert catalog(stale=2024) == 0
     rows = [line.split("│") for line in capsys.readouterr().out.splitlines() if line.startswith("│")]
-    found = {cells[2].strip(): int(cells[4]) for cells in rows}
+    found = {cells[2].strip(): int(cells[4].replace("estimate", "0")) for cells in rows}
     assert found["llama-2-7b"] == 2023
     assert found["gpt-3-175b"] == 2020
     assert not found.keys() & {"llama-3-8b", "kimi-k2", "deepseek-v3", "sn5600", "connectx-7"}
-    assert all(1990 < year < 2024 for year in found.values())
+    assert all(year == 0 or 1990 < year < 2024 for year in found.values())
     assert list(found.values()) == sorted(found.values())
 
 
@@ -119,6 +159,7 @@ def test_stale_entries_are_one_list_of_json(capsys: pytest.CaptureFixture[str]) 
     found = {one["name"]: one for one in json.loads(capsys.readouterr().out)["stale"]}
     assert found["llama-2-7b"] == {
         "kind": "language model", "name": "llama-2-7b", "year": 2023, "order": "open", "missing": [],
+        "reasons": {},
     }  # fmt: skip
     assert found["palomar-136"]["order"] == "own"
     assert found["palomar-136"]["missing"] == ["price_usd"]
@@ -166,11 +207,27 @@ def test_stale_is_about_all_catalogues() -> None:
 
 
 def test_every_entry_has_a_year() -> None:
+    """But for shares of spare parts and a length of cable, which are estimates from nothing that has a year."""
     entries = dated_entries()
-    assert all(1990 < entry.year <= 2100 for entry in entries)
+    assert {entry.name for entry in entries if not 1990 < entry.year <= 2100} == ESTIMATED
+    assert all(entry.year == 0 for entry in entries if entry.name in ESTIMATED)
     kinds = {entry.kind for entry in entries}
     assert {"accelerator", "system", "switch", "part", "link technology", "language model", "host"} <= kinds
     assert len({(entry.kind, entry.name) for entry in entries}) == len(entries)
+
+
+def test_an_estimate_is_no_source(capsys: pytest.CaptureFixture[str]) -> None:
+    """The price of acc-400 is an estimate of 2026, and its data sheet is of 2024."""
+    years = {entry.name: entry.year for entry in dated_entries()}
+    assert (years["acc-400"], years["cooling-units"], years["l40s-8"]) == (2024, 2025, 2026)
+    assert catalog(stale=2024) == 0
+    assert "estimate" in capsys.readouterr().out
+
+
+ESTIMATED = {
+    "spare-servers", "spare-switches", "spare-modules", "spare-cables", "management-switches", "management-cables",
+    "storage-network",
+}  # fmt: skip
 
 
 def test_the_years_of_a_source_are_no_numbers_of_papers() -> None:
@@ -183,19 +240,38 @@ def test_unknown_name_suggests_an_accelerator() -> None:
         catalog("h100")
 
 
-def test_products_fit_a_screen_with_their_year_and_order_state(capsys: pytest.CaptureFixture[str]) -> None:
-    assert catalog("products-2026") == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert all(len(line) <= 80 for line in lines if "~ is an estimate" not in line)
-    rows = {cells[0]: cells for line in lines if len(cells := line.split()) > 3}
+def test_products_have_their_year_and_order_state(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = {}
+    for part in ("systems", "nics", "switches", "cables"):
+        assert catalog("products-2026", part) == 0
+        rows |= {cells[0]: cells for line in capsys.readouterr().out.splitlines() if len(cells := line.split()) > 3}
     assert rows["gb300-nvl72"][:7] == ["gb300-nvl72", "buy", "2025", "72", "900", "132", "4,000"]
     assert rows["hgx-b300"][6:] == ["~450", "1x800", "1x400", "2x400"]
     assert rows["mi325x-8"][6] == "-"
+    assert rows["hgx-h20"][1:4] == ["until", "2025", "2024"]
+    assert rows["hgx-h800"][1:4] == ["until", "2023", "2025"]
     assert rows["qm9700"] == ["qm9700", "buy", "2024", "747", "40", "64x400", "128x200"]
     assert rows["connectx-7"] == ["connectx-7", "buy", "2024", "24.6", "1,499", "1x400"]
     assert rows["dac-400"] == ["dac-400", "buy", "2024", "dac", "400", "2", "2", "~250"]
     assert rows["tpu7x-slice"][1:] == ["rent", "2026", "64-9,216", "600", "-", "-"]
     assert rows["tpu-v5p-slice"][1:] == ["rent", "2026", "64-6,144", "600", "-", "4.2/h"]
+
+
+def test_a_catalogue_of_products_is_a_summary_and_all_of_it_where_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    """27 systems, of which 15 are sold, 7 rented, one its owner's, 2 announced, and 2 no longer sold."""
+    assert catalog("products-2026") == 0
+    rows = {cells[0]: cells for line in capsys.readouterr().out.splitlines() if (cells := line.split())}
+    assert rows["systems"][1:7] == ["27", "15", "7", "1", "2", "2"]
+    assert catalog("products-2026", whole=True) == 0
+    out = capsys.readouterr().out
+    assert all(name in out for group in GROUPS for name in getattr(PRODUCTS, group))
+
+
+def test_an_accelerator_whose_only_system_is_no_longer_sold_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert catalog("h20-96gb") == 0
+    assert "in hgx-h20 (until 2025)" in capsys.readouterr().out
+    orders = {entry.name: entry.order for entry in dated_entries() if entry.kind == "accelerator"}
+    assert (orders["h20-96gb"], orders["h800-80gb"], orders["h100-80gb"]) == ("until 2025", "until 2023-10", "buy")
 
 
 def test_products_show_their_sources(capsys: pytest.CaptureFixture[str]) -> None:
@@ -228,6 +304,6 @@ def test_products_of_a_file_are_shown(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "own.yaml").write_text("kind: products\nname: own\nsource: ours\nextends: products-2026\n")
     assert catalog("own.yaml") == 0
-    assert "catalogue own: systems" in capsys.readouterr().out
+    assert "catalogue own" in capsys.readouterr().out
     assert catalog() == 0
-    assert "catalogue products-2026, of products" in capsys.readouterr().out
+    assert "catalogues of products: products-2026" in capsys.readouterr().out

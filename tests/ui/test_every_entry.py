@@ -10,14 +10,20 @@ from order_files import order_data
 
 from evo_libra import load_problem
 from evo_libra.errors import InputError
+from evo_libra.explain.drawn_order import drawn_order
 from evo_libra.network.catalog.accelerators import accelerator, load_accelerator_specs
 from evo_libra.network.orders.bill import bill_of
-from evo_libra.network.orders.catalog import load_products
+from evo_libra.network.orders.catalog import load_products, with_powers
+from evo_libra.network.orders.check import violations
+from evo_libra.network.orders.limits import Limits
 from evo_libra.network.orders.notation import read_order, written
 from evo_libra.network.orders.order import Order
+from evo_libra.pictures.networks.order_characters import order_lines
 from evo_libra.problem.problem import Problem
 from evo_libra.ui.commands.application import run
 from evo_libra.ui.commands.catalog import catalog
+from evo_libra.ui.tables.catalogue_data import KINDS, named
+from evo_libra.workload.layers.generators import load_models
 from evo_libra.workload.models.decoder import load_decoders
 from evo_libra.workload.models.recommender import trainable_recommenders
 
@@ -26,7 +32,12 @@ GROUPS = ("systems", "nics", "switches", "cables", "modules", "ocs", "rules")
 ALL_STATES = {"order": ["buy", "rent", "own", "roadmap"]}
 
 
-@pytest.mark.parametrize("name", [*load_accelerator_specs(), *load_decoders(), *trainable_recommenders()])
+NAMES = [
+    *load_accelerator_specs(), *load_decoders(), *trainable_recommenders(), *load_models(),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_an_entry_is_shown_with_figures_and_sources(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     for sources in (False, True):
         assert catalog(name, sources=sources) == 0
@@ -34,6 +45,60 @@ def test_an_entry_is_shown_with_figures_and_sources(name: str, capsys: pytest.Ca
     assert catalog(name, as_json=True) == 0
     ((_, found),) = json.loads(capsys.readouterr().out).items()
     assert list(found) == [name]
+
+
+OTHERS = [(kind, name) for kind in KINDS if kind not in ("accelerators", "models") for name in named(kind)[kind]]
+
+
+@pytest.mark.parametrize(("kind", "name"), OTHERS)
+def test_an_entry_of_any_kind_is_shown_alone(kind: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Systems, NICs, switches, cables, modules, circuit switches, rules, technologies, parts, and lists."""
+    for sources in (False, True):
+        assert catalog(kind, name, sources=sources) == 0
+        out = capsys.readouterr().out
+        assert name in "".join(out.split())
+        assert all(len(line) <= 80 for line in out.splitlines() if "/" not in line)
+    assert catalog(kind, name, as_json=True) == 0
+    assert list(json.loads(capsys.readouterr().out)[kind]) == [name]
+    if name not in NAMES and name not in KINDS:
+        assert catalog(name, as_json=True) == 0
+        assert name in json.loads(capsys.readouterr().out)[kind]
+
+
+POWERED = with_powers(PRODUCTS, {
+    name: 1000.0
+    for group in ("switches", "nics") for name, it in getattr(PRODUCTS, group).items() if it.power_W is None
+})  # fmt: skip
+
+
+ANY_STATE = Limits(order=("buy", "rent", "own", "roadmap"))
+
+
+def order_with(switch: str) -> Order | None:
+    """Return an order of some systems, in any state of sale, that a switch joins."""
+    family = "ocs rails" if switch in PRODUCTS.ocs else "fat tree 1:1"
+    for name, system in PRODUCTS.systems.items():
+        for nic in system.nics[:2]:
+            for mode in PRODUCTS.nics[nic].modes:
+                own = "" if nic == system.nics[0] else f"{nic} "
+                text = f"8 {name} / {own}{mode.ports} x {mode.Gbps:g}G / {switch} {family}"
+                try:
+                    order = read_order(text, POWERED)
+                    if not violations(order, POWERED, ANY_STATE):
+                        return order
+                except InputError:
+                    continue
+    return None
+
+
+@pytest.mark.parametrize("name", [*PRODUCTS.switches, *PRODUCTS.ocs])
+def test_every_switch_joins_systems_and_is_drawn(name: str) -> None:
+    order = order_with(name)
+    assert order is not None
+    lines = order_lines(drawn_order(written(order, POWERED), POWERED), 80, ascii_only=True)
+    assert any(name in line for line in lines)
+    bill = bill_of(order, POWERED)
+    assert any(line.product == name for line in bill.lines)
 
 
 def test_every_product_has_a_source_a_year_and_a_state_of_sale(capsys: pytest.CaptureFixture[str]) -> None:

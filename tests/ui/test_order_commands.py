@@ -79,7 +79,7 @@ def test_the_networks_of_systems_fit_a_terminal_in_one_unit(shown: Shown, capsys
         ("explain last#knee", ("order_cost ┃",)),
         ("search buy.yaml --no-plot", ("order_cost_usd ┃", "against the ")), ("certify last", ("the exact one",)),
         ("prices last", ("stated ┃", "draws ┃")), ("prices last --score regret", ("factor ┃", "draws ┃")),
-        ("catalog products-2026", ("--json all of them",)),
+        ("catalog products-2026", ("--all all of them",)), ("catalog systems", ("--json all of them",)),
     ],
 )  # fmt: skip
 def test_no_line_is_longer_than_a_terminal(

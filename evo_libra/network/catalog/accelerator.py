@@ -17,6 +17,8 @@ DECODING, ATTENTION = "decode", "attention"
 """Kinds of kernels besides products of matrices, as files call them."""
 CLASS_DEFAULT = "Class default"
 """Begin of the source of constants that were not measured on a chip."""
+UNCHECKED = "No row that the fit has not seen"
+"""Begin of the source of constants that were measured on a chip, and that no other measurement has tried."""
 Value = TypeVar("Value")
 
 
@@ -168,8 +170,27 @@ class Accelerator:
         return "" if key is None else self.sources[key]
 
     def class_defaults(self) -> tuple[str, ...]:
-        """Return the kinds of kernels whose constants are the default of the class, and were not measured."""
-        return tuple(kind for kind in self.kernel_shares() if self.source_of_kernels(kind).startswith(CLASS_DEFAULT))
+        """Return the constants of kernels that are the default of the class, and were not measured.
+
+        A kind of kernels, such as ``bf16``, stands for all of its constants, ``fp8.quantisation`` for one of a kind
+        whose share was measured.
+        """
+        return tuple(key for kind in self.kernel_shares() for key in self._defaults_of(kind))
+
+    def unchecked_kernels(self) -> tuple[str, ...]:
+        """Return the kinds of kernels that were measured, and that no row tries which their fit has not seen."""
+        return tuple(kind for kind in self.kernel_shares() if self.source_of_kernels(kind).startswith(UNCHECKED))
+
+    def _defaults_of(self, kind: str) -> Iterator[str]:
+        if self.source_of_kernels(kind).startswith(CLASS_DEFAULT):
+            yield kind
+            return
+        known: Mapping[str, Constants | None] = {**self.gemm, DECODING: self.decode, ATTENTION: self.attention}
+        constants = known[kind]
+        for part in () if constants is None else constants.model_dump(exclude_unset=True):
+            key = covering_key(f"kernels.{kind}.{part}", self.sources)
+            if key is not None and self.sources[key].startswith(CLASS_DEFAULT):
+                yield f"{kind}.{part}"
 
     def _chosen(self, known: Mapping[str, Value], key: str, what: str) -> Value:
         if key not in known:

@@ -30,6 +30,7 @@ from evo_libra.network.catalog.accelerator import (
 )
 from evo_libra.network.catalog.bus import BusConstants
 from evo_libra.network.catalog.constants import Positive
+from evo_libra.network.catalog.kernel_classes import class_of, default_kernels
 from evo_libra.network.catalog.link_layers import SALE, Sale
 from evo_libra.network.catalog.parts import load_parts_spec
 
@@ -236,7 +237,24 @@ def _catalogue_rates() -> dict[str, float]:
     return {name: kit.port_GBps for name, kit in load_parts_spec(_PARTS).technologies.items()}
 
 
+def with_class_defaults(spec: AcceleratorSpec) -> AcceleratorSpec:
+    """Return an entry with the constants of its class for all kernels that it runs and has none for.
+
+    Their sources say that they are a class default.
+    """
+    own = spec.kernels.model_dump(exclude_none=True, exclude_unset=True)
+    chip = class_of(spec.generation)
+    measured = load_accelerator_specs()[chip].kernels.model_dump(exclude_none=True, exclude_unset=True)
+    found, texts = default_kernels(spec.peak_TFLOPS, own, measured, chip=chip)
+    if not found:
+        return spec
+    sources = _sources_of(spec) | {f"kernels.{kind}": text for kind, text in texts.items()}
+    kernels = KernelsSpec.model_validate(own | found)
+    return spec.model_copy(update={"kernels": kernels, "source": None, "sources": sources})
+
+
 def _accelerator_of(name: str, spec: AcceleratorSpec) -> Accelerator:
+    spec = with_class_defaults(spec)
     memory, kernels = spec.memory, spec.kernels
     assert memory.capacity_GB is not None  # noqa: S101 - `_impossible` has checked
     assert memory.bandwidth_GBps is not None  # noqa: S101 - the same

@@ -40,6 +40,8 @@ _GROUPS: dict[str, type[RootModel[Any]]] = {
 }  # fmt: skip
 """Kinds of products with the schema of their files."""
 _PRICED = ("systems", "nics", "switches", "cables", "modules", "ocs")
+_POWERED = ("systems", "nics", "switches", "modules", "ocs")
+_KILO = 1000.0
 
 
 def products_names() -> list[str]:
@@ -79,6 +81,33 @@ def with_prices(products: ProductsSpec, prices: Mapping[str, Price]) -> Products
             if name in group:
                 group[name] = _with_price(group[name], price)
     return products.model_copy(update=groups)
+
+
+def powered_products(products: ProductsSpec) -> list[str]:
+    """Return the names of the products that have a power of their own; that of a cable is at its ends."""
+    return [name for group in _POWERED for name in getattr(products, group)]
+
+
+def with_powers(products: ProductsSpec, watts: Mapping[str, float]) -> ProductsSpec:
+    """Return a catalogue with a buyer's W of pieces in place of its own."""
+    groups = {group: dict(getattr(products, group)) for group in _POWERED}
+    for name, power in watts.items():
+        for group, entries in groups.items():
+            if name in entries:
+                figure = {"kW": power / _KILO} if group == "systems" else {"power_W": power}
+                entries[name] = entries[name].model_copy(
+                    update={**figure, "sources": {**entries[name].sources, next(iter(figure)): "the buyer's own"}}
+                )
+    return products.model_copy(update=groups) if watts else products
+
+
+def give_power(product: str) -> str:
+    """Return how a file gives the power of a product that has none.
+
+    >>> give_power("sn6600")
+    '`powers: {sn6600: ...}` gives W of a piece'
+    """
+    return f"`powers: {{{product}: ...}}` gives W of a piece"
 
 
 def _with_price(product: ProductSpec, price: Price) -> ProductSpec:

@@ -12,9 +12,9 @@ from pydantic import Field
 
 from evo_libra.errors import InputError, Mistake, unknown
 from evo_libra.files.source import StrictModel
-from evo_libra.network.catalog.parts_spec import MOST, Count, Rate
+from evo_libra.network.catalog.parts_spec import MOST, Amount, Count, Rate
 from evo_libra.network.catalog.technologies import Name
-from evo_libra.network.orders.catalog import priced_products
+from evo_libra.network.orders.catalog import powered_products, priced_products
 from evo_libra.network.orders.check import broken_by_network, broken_by_products, broken_by_room
 from evo_libra.network.orders.circuits import OCS_RAILS
 from evo_libra.network.orders.counts import AboutSpec, Npus, counts_of, no_count
@@ -82,6 +82,9 @@ class OrderChoices(StrictModel):
     prices: dict[Name, Price] = Field(
         default_factory=dict, description="USD of products; those of the catalogue when left out"
     )
+    powers: dict[Name, Amount] = Field(
+        default_factory=dict, description="W of a piece under load; those of the catalogue when left out"
+    )
 
     @property
     def stated_npus(self) -> int:
@@ -148,7 +151,7 @@ def listed(values: T | tuple[T, ...]) -> tuple[T, ...]:
     return values if isinstance(values, tuple) else (values,)
 
 
-_MAPS = ("rent", "prices")
+_MAPS = ("rent", "prices", "powers")
 
 
 def _refuse_unknown(choices: OrderChoices, products: ProductsSpec) -> None:
@@ -163,6 +166,7 @@ def _refuse_unknown(choices: OrderChoices, products: ProductsSpec) -> None:
         ("rule", "without", choices.without, products.rules),
         ("rented system", "rent", tuple(choices.rent), rented),
         ("product", "prices", tuple(choices.prices), priced_products(products)),
+        ("product with a power", "powers", tuple(choices.powers), powered_products(products)),
         ("supplier", "limits.suppliers", choices.limits.suppliers, sorted(suppliers - {""})),
     )
     mistakes = [

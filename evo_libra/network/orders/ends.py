@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from evo_libra.errors import InputError
 from evo_libra.network.orders.cables import Cages, Ends, choices_of
+from evo_libra.network.orders.catalog import give_power
 from evo_libra.network.orders.circuits import OCS_RAILS, circuits_of
 from evo_libra.network.orders.modes import modes_of, nic_of, switch_of
 from evo_libra.network.orders.order import Order
@@ -56,7 +57,8 @@ def switch_watts(order: Order, products: ProductsSpec) -> float:
     """Return the power of a switch without modules; an InputError where it is not known."""
     watts = switch_of(order, products).power_W
     if watts is None:
-        raise InputError(f"{order.switch} has no power_W, which its place in racks needs")
+        give = give_power(order.switch or "")
+        raise InputError(f"{order.switch} has no power_W, which its place in racks needs; {give}")
     return watts
 
 

@@ -9,6 +9,7 @@ from typing import Literal
 
 from evo_libra.errors import InputError
 from evo_libra.network.blocks import Range
+from evo_libra.network.orders.catalog import give_power
 from evo_libra.network.orders.products import Price, ProductSpec, ProductsSpec
 from evo_libra.network.orders.racks import room_of
 
@@ -69,7 +70,8 @@ class Line:
         """Return the W of the line under load."""
         if self.watts is None:
             key = "kW" if self.section == "systems" else "power_W"
-            raise InputError(f"{self.product} has no {key}, which the power of an order needs ({self.what})")
+            needs = f"{self.product} has no {key}, which the power of an order needs ({self.what})"
+            raise InputError(f"{needs}; {give_power(self.product)}")
         return self.products * self.watts
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from evo_libra.errors import InputError
+from evo_libra.network.orders.catalog import give_power
 from evo_libra.network.orders.efficiency import EfficiencySpec
 from evo_libra.network.orders.modes import modes_of, nic_of, switch_of
 from evo_libra.network.orders.order import Order
@@ -37,8 +38,7 @@ def added_kilowatts(order: Order, products: ProductsSpec) -> float:
     watts = added_watts(order, own, products)
     if watts is None:
         name = without("power_W", order, own, products)
-        give = f"a catalogue of yours with `extends: {products.name}` gives it"
-        raise InputError(f"{name} has no power_W, which its place in racks needs; {give}")
+        raise InputError(f"{name} has no power_W, which its place in racks needs; {give_power(name)}")
     return nics_of_system(order, products) * watts / _KILO
 
 

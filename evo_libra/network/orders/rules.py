@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Literal
 
 from evo_libra.errors import InputError
+from evo_libra.network.orders.catalog import give_power
 from evo_libra.network.orders.circuits import OCS_RAILS
 from evo_libra.network.orders.layout import Layout
 from evo_libra.network.orders.lines import Group, Line, offer_of, offer_of_rule, usd_of
@@ -175,5 +176,5 @@ class Counted:
 
 def _known(product: str, key: str, figure: float | None, need: str) -> float:
     if figure is None:
-        raise InputError(f"{product} has no {key}, which {need} needs")
+        raise InputError(f"{product} has no {key}, which {need} needs; {give_power(product)}")
     return figure

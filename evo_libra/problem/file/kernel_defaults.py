@@ -2,102 +2,30 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from evo_libra.arrays import FloatArray, Population
 from evo_libra.files.source import Source
 from evo_libra.network.catalog.accelerator import ATTENTION, DECODING, Accelerator
-from evo_libra.network.catalog.accelerators import load_accelerators
-from evo_libra.network.catalog.constants import Constants
 from evo_libra.problem.bands import Band, Bands
+from evo_libra.problem.file.kernel_spread import Assumed, End, assumed_kernels, at_end
 from evo_libra.problem.file.spec import WorkloadSpec
 from evo_libra.problem.protocol import TIME
 from evo_libra.timing.quirks import Quirk
-from evo_libra.workload.serving.serving_setup import products_of
 
 if TYPE_CHECKING:
     from evo_libra.problem.problem import Problem
 
 
 _QUIRK = "class-default"
-_NAMES = {DECODING: "decoding", ATTENTION: "attention"}
+_PARTS = {"quantisation": "bytes for each element that is quantised", "half_tokens": "tokens at half of the rate"}
 _OF = {DECODING: "their memory bandwidth in decoding", ATTENTION: "their peak in attention"}
-_YEAR = re.compile(r"\b20[0-9]{2}\b")
-
-End = Literal["slow", "fast"]
-
-
-@dataclass(frozen=True)
-class Spread:
-    """Constants of kernels of a kind on the chips where they were measured.
-
-    Attributes
-    ----------
-    slow, fast : by key of a file, those that make kernels the slowest and the fastest.
-    chips : their number.
-    years : of the oldest and of the newest source.
-    """
-
-    slow: Mapping[str, float]
-    fast: Mapping[str, float]
-    chips: int
-    years: tuple[int, int]
-
-    @property
-    def shares(self) -> tuple[float, float]:
-        """The smallest and the largest share of the peak or of the memory bandwidth that kernels reach."""
-        key = next(iter(self.slow))
-        return self.slow[key], self.fast[key]
-
-
-_SHARE_AND_MORE = {DECODING: ("bandwidth", "fixed_us"), ATTENTION: ("plateau", "half_tokens")}
-_PRODUCTS = ("plateau", "quantisation")
-"""Constants that measurements of kernels give: a share that makes kernels faster, and one that makes them slower."""
-
-
-_NARROW = frozenset({"fp8", "mxfp8", "mxfp4", "fp4"})
-"""Precisions of at most 8 bits, whose products stand for each other where few chips were measured in one of them."""
-_FEW = 3
-"""Chips below which a spread says little."""
-
-
-@cache
-def measured_spread(kind: str) -> Spread | None:
-    """Return the constants of kernels of a kind on the chips of the catalogue where they were measured, if any.
-
-    If these are few and the kind is a precision of at most 8 bits, it is the spread of all such precisions.
-    """
-    found = _measured_in(kind)
-    if kind in _NARROW and 0 < len(found) < _FEW:
-        found = [one for precision in sorted(_NARROW) for one in _measured_in(precision)]
-    if not found:
-        return None
-    share, more = _SHARE_AND_MORE.get(kind, _PRODUCTS)
-    shares, others = ([getattr(_constants(npu, of), key) for npu, of in found] for key in (share, more))
-    years = [int(year) for npu, of in found for year in _YEAR.findall(npu.source_of_kernels(of))]
-    slow, fast = {share: min(shares), more: max(others)}, {share: max(shares), more: min(others)}
-    return Spread(slow, fast, len({npu.name for npu, _ in found}), (min(years), max(years)))
-
-
-def _measured_in(kind: str) -> list[tuple[Accelerator, str]]:
-    """Return the chips whose kernels of a kind were measured, with the kind."""
-    chips = load_accelerators().values()
-    return [(npu, kind) for npu in chips if kind in set(npu.kernel_shares()) - {*npu.class_defaults()}]
-
-
-def _constants(npu: Accelerator, kind: str) -> Constants:
-    known: Mapping[str, Constants | None] = {**npu.gemm, DECODING: npu.decode, ATTENTION: npu.attention}
-    found = known[kind]
-    assert found is not None, "the accelerator has a share of this kind"  # noqa: S101 - internal error
-    return found
 
 
 def default_kernels(npus: Iterable[Accelerator], workloads: Sequence[WorkloadSpec]) -> tuple[Quirk, ...]:
@@ -112,74 +40,37 @@ def default_kernels(npus: Iterable[Accelerator], workloads: Sequence[WorkloadSpe
     return (Quirk(_QUIRK, _sentence(unmeasured), each=each),)
 
 
-def _sentence(kinds: Mapping[str, tuple[str, ...]]) -> str:
-    """Return what to know of accelerators, from the kinds of kernels of each that were not measured."""
-    chips: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
+def _sentence(kinds: Mapping[str, tuple[Assumed, ...]]) -> str:
+    """Return what to know of accelerators, from the kernels of each that were not measured, or that nothing tries."""
+    defaults, unchecked = (_grouped(kinds, unchecked=which) for which in (False, True))
+    clauses = [f"no public measurement of kernels: the constants of {defaults} are the default of their class"]
+    tried = f"no row that their fit has not seen: the constants of {unchecked} are those of one measurement"
+    clauses = [*(clauses if defaults else []), *([tried] if unchecked else [])]
+    every = dict.fromkeys(one for its in kinds.values() for one in its)
+    shares, parts = (dict.fromkeys(_measured(one) for one in every if bool(one.part) == part) for part in (False, True))
+    measured = [f"{verb} {', '.join(texts)}" for verb, texts in (("reach", shares), ("have", parts)) if texts]
+    return f"{'; '.join(clauses)}. Measured chips {'; they '.join(measured)}; at these ends are the bands of the times"
+
+
+def _grouped(kinds: Mapping[str, tuple[Assumed, ...]], *, unchecked: bool) -> str:
+    """Return accelerators with their kinds of kernels, those with the same kinds together."""
+    chips: defaultdict[tuple[Assumed, ...], list[str]] = defaultdict(list)
     for name, its in kinds.items():
-        chips[its].append(name)
-    some = "; ".join(f"{', '.join(names)} ({', '.join(map(_name, its))})" for its, names in chips.items())
-    every = dict.fromkeys(kind for each in chips for kind in each)
-    measured = ", ".join(filter(None, map(_measured, every)))
-    return (
-        f"no public measurement of kernels: the constants of {some} are the default of their class. Measured chips "
-        f"reach {measured}; at these ends are the bands of the times"
-    )
+        if mine := tuple(one for one in its if one.unchecked == unchecked):
+            chips[mine].append(name)
+    return "; ".join(f"{', '.join(names)} ({', '.join(map(str, its))})" for its, names in chips.items())
 
 
-def assumed_kernels(npus: Iterable[Accelerator], workloads: Sequence[WorkloadSpec]) -> dict[str, tuple[str, ...]]:
-    """Return the kinds of kernels that workloads run and that were not measured, by the name of each accelerator."""
-    run = _run(workloads)
-    kinds = {npu.name: tuple(kind for kind in npu.class_defaults() if kind in run) for npu in npus}
-    return {name: mine for name, mine in kinds.items() if mine}
-
-
-def _run(workloads: Sequence[WorkloadSpec]) -> Collection[str]:
-    """Return the kinds of kernels that workloads run: products in their precisions, attention, and decoding."""
-    found: set[str] = set()
-    for spec in workloads:
-        if spec.training is not None:
-            found |= {*_listed(spec.training.precision), ATTENTION}
-        if spec.serving is not None:
-            found |= {*map(products_of, _listed(spec.serving.weights)), ATTENTION, DECODING}
-    return found
-
-
-def _listed(values: str | tuple[str, ...]) -> tuple[str, ...]:
-    return (values,) if isinstance(values, str) else values
-
-
-def _name(kind: str) -> str:
-    return _NAMES.get(kind, kind)
-
-
-def _measured(kind: str) -> str:
-    """Return what kernels of a kind reach on the chips of the catalogue where they were measured."""
-    if (spread := measured_spread(kind)) is None:
-        return ""
+def _measured(one: Assumed) -> str:
+    """Return what kernels of a kind reach, or move, on the chips of the catalogue where they were measured."""
+    spread = one.spread
+    assert spread is not None, "some chip was measured in each kind"  # noqa: S101 - internal error
+    if one.part:
+        key = _PARTS.get(one.part, one.part)
+        return f"{spread.fast[one.part]:g} to {spread.slow[one.part]:g} {key} ({one.kind})"
     low, high = spread.shares
-    return f"{100 * low:.0f} to {100 * high:.0f} % of {_OF.get(kind, f'their peak in {kind}')}"
-
-
-def at_end(npu: Accelerator, kinds: Collection[str], end: End) -> Accelerator:
-    """Return an accelerator with the constants of some kinds of kernels at an end of those of measured chips.
-
-    A constant of its own that is beyond that end stays.
-    """
-    moved = {kind: _at_end(_constants(npu, kind), kind, end) for kind in kinds}
-    gemm = {precision: moved.get(precision, constants) for precision, constants in npu.gemm.items()}
-    known = {"gemm": gemm, "decode": moved.get(DECODING, npu.decode), "attention": moved.get(ATTENTION, npu.attention)}
-    return replace(npu, **known)  # type: ignore[arg-type]
-
-
-def _at_end(own: Constants, kind: str, end: End) -> Constants:
-    spread = measured_spread(kind)
-    if spread is None:
-        return own
-    share, more = _SHARE_AND_MORE.get(kind, _PRODUCTS)
-    worst = end == "slow"
-    pick = {share: min, more: max} if worst else {share: max, more: min}
-    there = spread.slow if worst else spread.fast
-    return own.model_copy(update={key: choose(getattr(own, key), there[key]) for key, choose in pick.items()})
+    of = "their peaks in all precisions" if one.near else _OF.get(one.kind, f"their peak in {one.kind}")
+    return f"{100 * low:.0f} to {100 * high:.0f} % of {of}"
 
 
 @dataclass(frozen=True)
@@ -198,7 +89,7 @@ class KernelBands:
     source: Source
     folder: Path
     npus: Mapping[str, Accelerator]
-    kinds: Mapping[str, tuple[str, ...]]
+    kinds: Mapping[str, tuple[Assumed, ...]]
     load: Callable[[Source, Path, Mapping[str, Accelerator]], Problem]
 
     def bands(self, problem: Problem, designs: Population) -> list[Bands]:
@@ -223,8 +114,8 @@ class KernelBands:
     def _around(self, npu: str, factors: Mapping[str, Sequence[float]]) -> Bands:
         """Return the bands of columns between factors on their figures, where these differ."""
         kinds = self.kinds[npu]
-        spreads = [spread for kind in kinds if (spread := measured_spread(kind)) is not None]
-        of = f"class default of {npu} ({', '.join(map(_name, kinds))})"
+        spreads = [spread for one in kinds if (spread := one.spread) is not None]
+        of = _of_class(npu, kinds)
         rows = sum(spread.chips for spread in spreads)
         years = min(spread.years[0] for spread in spreads), max(spread.years[1] for spread in spreads)
         return {
@@ -232,6 +123,13 @@ class KernelBands:
             for column, both in factors.items()
             if max(both) - min(both) > _NOTHING
         }
+
+
+def _of_class(npu: str, kinds: Sequence[Assumed]) -> str:
+    """Return the class that the band of an accelerator is from."""
+    defaults, tried = ([str(one) for one in kinds if one.unchecked == which] for which in (False, True))
+    words = [f"class default of {npu} ({', '.join(defaults)})"] if defaults else []
+    return "; ".join([*words, *([f"one measurement of {npu} ({', '.join(tried)})"] if tried else [])])
 
 
 _NOTHING = 1e-9

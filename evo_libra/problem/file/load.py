@@ -227,10 +227,8 @@ class _Loader:
         """Return the reasons for which figures may be off; the files of the ends of a band have none of their own."""
         if not self.workloads.accelerators.trains or self.file.instead:
             return ()
-        from evo_libra.problem.file.kernel_defaults import (  # noqa: PLC0415 - of whole models alone
-            KernelBands,
-            assumed_kernels,
-        )
+        from evo_libra.problem.file.kernel_defaults import KernelBands  # noqa: PLC0415 - of whole models alone
+        from evo_libra.problem.file.kernel_spread import assumed_kernels  # noqa: PLC0415 - of whole models alone
 
         kinds = assumed_kernels(self._chips(), self.spec.workloads)
         npus = {npu.name: npu for npu in self._chips() if npu.name in kinds}

@@ -14,7 +14,7 @@ from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import Source, key_path, validate
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.network.orders.bill import bill_of
-from evo_libra.network.orders.catalog import load_products, with_prices
+from evo_libra.network.orders.catalog import load_products, with_powers, with_prices
 from evo_libra.network.orders.choices import OrdersOffered, listed, offered_products, orders_of
 from evo_libra.network.orders.counts import counts_of
 from evo_libra.network.orders.products import ProductsSpec
@@ -78,7 +78,7 @@ class OrderLoader:
     def book(self) -> OrderBook:
         """The orders that the file allows; an `InputError` says why there is none."""
         catalogue = load_products(self.spec.fabric.catalog, self.file.folder)
-        whole = self._rented(with_prices(catalogue, self.spec.prices))
+        whole = self._rented(with_powers(with_prices(catalogue, self.spec.prices), self.spec.powers))
         offered = self._offered(whole)
         products = offered_products(self.spec, whole)
         if not offered.orders:

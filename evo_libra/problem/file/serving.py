@@ -134,9 +134,8 @@ def kernel_mistakes(npu: Accelerator, serving: ServingSpec) -> Iterator[tuple[Ke
         given, known = ", ".join(values_of(serving.weights)), ", ".join(npu.gemm) or "none"
         rule = "products of fp8 weights run in fp8, those of nvfp4 in fp4, of mxfp4 in mxfp4, all others in bf16"
         yield ("serving", "weights"), f"found {given}; {npu.name} has kernel constants for {known}; {rule}"
-    for what, there in (("products with few rows, as in decoding", npu.decode), ("fused attention", npu.attention)):
-        if there is None:
-            yield ("serving",), f"{npu.name} has no kernel constants for {what}; an entry with it as `base` can"
+    if npu.attention is None:
+        yield ("serving",), f"{npu.name} has no peak rate in bf16, which attention needs; give it in `peak_TFLOPS`"
 
 
 def _weights(npu: Accelerator, serving: ServingSpec) -> list[str]:

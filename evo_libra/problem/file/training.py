@@ -139,7 +139,7 @@ class TrainingLoader:
             return self._decoder(path, spec, model, training, found)
         for npu in npus:
             precisions = choices_of(spec, training).precisions
-            found.mistakes += [self._mistake(path, *one) for one in kernel_mistakes(npu, training, precisions[0])]
+            found.mistakes += [self._mistake(path, *one) for one in kernel_mistakes(npu, precisions[0])]
         raise InputError(found.mistakes)
 
     def _decoder(
@@ -147,7 +147,7 @@ class TrainingLoader:
     ) -> TrainingStep | TrainingTable:
         name, choices = spec.name or spec.model or model.name, choices_of(spec, training)
         for npu, precision in product(self.accelerators.npus, choices.precisions):
-            found.mistakes += [self._mistake(path, *one) for one in kernel_mistakes(npu, training, precision)]
+            found.mistakes += [self._mistake(path, *one) for one in kernel_mistakes(npu, precision)]
         if training.sequence is None:
             message = "the key 'sequence' is required, the tokens of a sequence"
             found.mistakes.append(self._mistake(path, ("training",), message))
@@ -232,9 +232,7 @@ class TrainingLoader:
             found.mistakes.append(self.source.mistake(("memory", "expansion"), message))
         found.mistakes += [self._mistake(path, *one) for one in recommender_mistakes(training, degrees)]
         found.mistakes += [
-            self._mistake(path, *one)
-            for one in kernel_mistakes(npu, training, str(precision))
-            if one[0][-1] == "precision"
+            self._mistake(path, *one) for one in kernel_mistakes(npu, str(precision)) if one[0][-1] == "precision"
         ]
         found.mistakes += [
             self._mistake(path, (), f"the key '{key}' of {model.name} is required, and no source gives it; "

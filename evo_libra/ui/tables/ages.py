@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from evo_libra.ui.tables.output import print, print_table
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 _YEAR = re.compile(r"(?<![\d.,])(?:19|20)\d\d(?![\d.,]*\d)")
 """A year, and no part of an identifier of arXiv or of a larger number."""
+_NO_SOURCE = re.compile(r"\b[Ee]stimate of (19|20)\d\d|looked for [^;)]*|[^;(]*\bthis program\b[^;]*")
+"""Parts of the text of a source with a year that is of no source: of an estimate, a search, or figures of our own."""
 
 
 @dataclass(frozen=True)
@@ -23,9 +25,10 @@ class Entry:
     Attributes
     ----------
     kind, name : what it is, and what files call it.
-    year : of its newest source.
+    year : of its newest source; 0 for an estimate from nothing that has a year.
     order : its order state, one of `STATES`; ``until`` has the year or the month after it.
     missing : figures for which no source was found.
+    reasons : where these were looked for, or who has them, by key.
     """
 
     kind: str
@@ -33,6 +36,7 @@ class Entry:
     year: int
     order: str
     missing: tuple[str, ...] = ()
+    reasons: Mapping[str, str] = field(default_factory=dict)
 
 
 def dated_entries() -> list[Entry]:
@@ -46,13 +50,31 @@ def stale_entries(year: int) -> list[Entry]:
 
 
 def newest_year(texts: Mapping[str, str | None] | list[str | None]) -> int:
-    """Return the newest year that some texts name; 0 for none.
+    """Return the newest year of the sources that some texts name; 0 for none.
+
+    The year of an estimate is that of what it is made from. A search that found nothing is no source.
 
     >>> newest_year(["NVIDIA H100 data sheet, 2022", "arXiv 2412.19437, 2024", None])
     2024
+    >>> newest_year(["Estimate of 2026, as of a DGX H100 (docs.nvidia.com, 2023)", "Estimate of 2026, above a DR8"])
+    2023
+    >>> newest_year(["No public price was found, looked for at sellers of NICs, Nov 2026"])
+    0
     """
     values = texts.values() if isinstance(texts, Mapping) else texts
-    return max((int(found) for text in values for found in _YEAR.findall(text or "")), default=0)
+    sources = (_NO_SOURCE.sub("", " ".join((text or "").split())) for text in values)
+    return max((int(found) for text in sources for found in _YEAR.findall(text)), default=0)
+
+
+def state_of(entry: Mapping[str, Any]) -> str:
+    """Return the order state of an entry as its file has it; of what is no longer sold, the year in which that ended.
+
+    >>> state_of({"order": "buy", "until": "2023-10"}), state_of({"order_state": "built"}), state_of({"per": "NPU"})
+    ('until 2023', 'built', 'buy')
+    """
+    if entry.get("until"):
+        return f"until {str(entry['until'])[:4]}"
+    return str(entry.get("order_state") or entry.get("order") or ("observed" if "per_year" in entry else "buy"))
 
 
 def systems_with(npu: str) -> dict[str, str]:
@@ -60,7 +82,7 @@ def systems_with(npu: str) -> dict[str, str]:
     from evo_libra.network.orders.catalog import load_products, products_names
 
     catalogues = map(load_products, products_names())
-    return {name: one.order for each in catalogues for name, one in each.systems.items() if one.npu == npu}
+    return {name: _state_of(one) for each in catalogues for name, one in each.systems.items() if one.npu == npu}
 
 
 _SALE = ("buy", "rent", "own", "roadmap")
@@ -84,7 +106,7 @@ STATES: Mapping[str, str] = {
 
 def show_stale(year: int) -> None:
     """Print the entries whose newest source is older than a year."""
-    rows = [(entry.kind, entry.name, entry.order, str(entry.year)) for entry in stale_entries(year)]
+    rows = [(entry.kind, entry.name, entry.order, str(entry.year or "estimate")) for entry in stale_entries(year)]
     columns = ("kind", "name", "order", "newest source")
     print_table(f"entries whose newest source is older than {year}", columns, rows, left=columns[:1], fold=columns[1:3])
     print(f"{len(rows)} of {len(dated_entries())} entries; catalog NAME --sources shows where figures come from.")
@@ -95,14 +117,28 @@ def _accelerators() -> Iterator[Entry]:
 
     specs = load_accelerator_specs()
     for name, npu in load_accelerators().items():
-        absent = {"price_usd": npu.price, "power_W": npu.power, "kernels.decode": npu.decode,
-                  "kernels.attention": npu.attention}  # fmt: skip
+        absent = {"price_usd": npu.price, "power_W": npu.power, "kernels.attention": npu.attention}
         missing = [key for key, value in absent.items() if value is None]
-        missing += [f"kernels.{precision}" for precision in npu.peak if precision not in npu.gemm]
         states = systems_with(name).values()
-        order = next((state for state in _SALE if state in states), specs[name].order)
+        order = next((state for state in _SALE if state in states), next(iter(states), specs[name].order))
         assert order is not None, f"{name} has neither a system nor a state of its own"  # noqa: S101 - internal error
-        yield Entry("accelerator", name, newest_year(npu.sources), order, missing=tuple(missing))
+        reasons = {key: _in_systems(name, key) for key in missing}
+        yield Entry("accelerator", name, newest_year(npu.sources), order, missing=tuple(missing), reasons=reasons)
+
+
+def _in_systems(npu: str, key: str) -> str:
+    """Return which products of the package have the price of an accelerator, or why its power is not public."""
+    from evo_libra.network.orders.catalog import load_products, products_names
+
+    catalogues = map(load_products, products_names())
+    found = {name: one for each in catalogues for name, one in each.systems.items() if one.npu == npu}
+    if key != "price_usd":
+        texts = [one.sources.get("kW", "") for one in found.values() if one.kW is None]
+        return next((text for text in texts if text), "in the power of its systems, and not public alone")
+    if not found:
+        return "it is rented alone"
+    what = "rent" if all(one.order == "rent" for one in found.values()) else "price"
+    return f"in the {what} of {', '.join(found)}"
 
 
 def _products() -> Iterator[Entry]:
@@ -129,6 +165,7 @@ def _parts() -> Iterator[Entry]:
 
 
 def _models() -> Iterator[Entry]:
+    from evo_libra.workload.layers.generators import load_models
     from evo_libra.workload.models.decoder import load_decoders
     from evo_libra.workload.models.recommender import trainable_recommenders
 
@@ -137,6 +174,8 @@ def _models() -> Iterator[Entry]:
     for name, recommender in trainable_recommenders().items():
         year = recommender.year or newest_year([recommender.source])
         yield Entry("recommendation model", name, year, recommender.order)
+    for name, layers in load_models().items():
+        yield Entry("model of layers", name, newest_year([layers.source]), "research")
 
 
 def _lists() -> Iterator[Entry]:
@@ -164,6 +203,24 @@ def _state_of(product: BaseModel) -> str:
 def _dated(kind: str, name: str, spec: BaseModel, figures: tuple[str, ...] = (), *, state: str) -> Entry:
     """Return an entry whose file has the year of its figures, and maybe newer ones of single figures."""
     values: dict[str, Any] = dict(spec)
-    year = max(values["year"], newest_year(values.get("sources") or {}))
+    estimate = values.get("basis") == "estimate"
+    own = newest_year([values["source"]]) if estimate else values["year"]
+    year = max(own, newest_year(values.get("sources") or {}))
     missing = tuple(key for key in figures if key in values and values[key] is None)
-    return Entry(kind, name, year, state, missing)
+    texts = {key: (values.get("sources") or {}).get(key) or _searched(values["source"]) for key in missing}
+    return Entry(kind, name, year, state, missing, reasons={key: text for key, text in texts.items() if text})
+
+
+def _searched(source: str) -> str:
+    """Return the sentence of a source that says where a figure was looked for; empty where there is none.
+
+    >>> _searched("MI325X (wiaix.com). No public price was found (looked for in the press, Nov 2026)")
+    'No public price was found (looked for in the press, Nov 2026)'
+    """
+    found = re.search(r"\bNo public[^.]*\(looked for [^)]*\)", " ".join(source.split()))
+    return "" if found is None else found[0]
+
+
+def why_missing(entry: Entry) -> str:
+    """Return where the figures that an entry lacks were looked for, each reason once."""
+    return "; ".join(dict.fromkeys(entry.reasons.get(key, "") for key in entry.missing if entry.reasons.get(key)))

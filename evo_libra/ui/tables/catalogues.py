@@ -3,32 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from evo_libra.ui.tables.ages import newest_year, systems_with
+from evo_libra.ui.tables.catalogue_data import LISTS
+from evo_libra.ui.tables.catalogue_views import (
+    entry_sources,
+    show_accelerators,
+    show_entry,
+    show_kernels,
+    show_models,
+    show_overview,
+)
 from evo_libra.ui.tables.output import new_console, print, print_narrow, print_table
-from evo_libra.ui.tables.parts import figure, show_part_sources, show_parts
-from evo_libra.ui.tables.products import show_product_sources, show_products
-
-LISTS = ("designs", "clusters", "hosts", "failures")
-"""Lists by name: reference designs, reference orders, nodes around accelerators, and how often parts fail."""
+from evo_libra.ui.tables.parts import figure, show_part_kind, show_part_sources, show_parts, show_technologies
+from evo_libra.ui.tables.products import GROUPS, show_group, show_product_sources, show_products
 
 
-def show_catalog(data: Mapping[str, Any], *, sources: bool) -> None:
-    """Print the data of the command `catalog`: names of all, or one entry with its figures or their sources."""
-    # Alone a catalogue is shown with all its figures; in the list it is one of many.
-    if len(data) > 1:
-        _show_names(data)
+def show_catalog(data: Mapping[str, Any], *, sources: bool, whole: bool, alone: bool) -> None:
+    """Print the data of the command `catalog`: what there is, a kind of entries, or one entry.
+
+    `alone` is what was asked for by name; `whole` asks for all that a screen does not hold.
+    """
+    if not alone:
+        if whole:
+            _show_names(data)
+        else:
+            show_overview(data)
         return
-    ((key, found),) = data.items()
-    show = (_SOURCES if sources else _FIGURES)[key]
-    if key in LISTS:
-        show("", found)
-    else:
+    for key, found in data.items():
+        if key in _SHORT and len(data) > 1 and not sources:
+            _print_text(f"{_SHORT[key]}: {', '.join(found)}")
+        else:
+            _show(key, found, sources=sources, whole=whole)
+    if not sources and not data.keys() & {"catalogs", "product_catalogs"}:
+        print("--sources shows where figures come from, --json all of them.")
+
+
+def _show(key: str, found: Mapping[str, Any], *, sources: bool, whole: bool) -> None:
+    """Print the entries of a kind: a table of many, or the figures of one."""
+    if sources:
+        show: Callable[[str, Any], None] = _SOURCES.get(key, entry_sources)
         for name, entry in found.items():
             show(name, entry)
-    if not sources and key not in ("catalogs", "product_catalogs"):
-        print("--sources shows where figures come from, --json all of them.")
+    elif key in _CATALOGUES:
+        for name, entry in found.items():
+            _CATALOGUES[key](name, entry, whole=whole)
+    elif len(found) > 1 and key in _OF_MANY:
+        _OF_MANY[key](found, whole=whole)
+    else:
+        for name, entry in found.items():
+            _OF_ONE.get(key, partial(show_entry, kind=key))(name, entry)
+
+
+_SHORT = {"recommendation_models": "recommendation models", "models": "LIBRA"}
+"""Kinds of models whose names alone stand next to the table of language models."""
 
 
 def _show_names(data: Mapping[str, Any]) -> None:
@@ -55,7 +85,7 @@ def _print_sources(sources: Mapping[str, str]) -> None:
         _print_text(f"  {key}: {' '.join(source.split())}")
 
 
-def _show_linear(name: str, catalog: Mapping[str, Any]) -> None:
+def _show_linear(name: str, catalog: Mapping[str, Any], **_: bool) -> None:
     from rich.text import Text
 
     prices = (f"{part}\nUSD per\nGB/s" for part in ("link", "switch", "NIC"))
@@ -68,11 +98,11 @@ def _show_linear(name: str, catalog: Mapping[str, Any]) -> None:
         ],
         left=("name",),
         fold=("blocks",),
-        caption=Text(catalog["source"]),
+        caption=Text(f"research, {newest_year([catalog['source']])}: {catalog['source']}"),
     )
 
 
-def _show_designs(_: str, designs: Mapping[str, Any]) -> None:
+def _show_designs(designs: Mapping[str, Any], **_: bool) -> None:
     rows = [(name, one["design"], _sizes(one["npus"]), *_dated(one)) for name, one in designs.items()]
     columns = ("name", "design", "NPUs", "state", "year")
     print_table("reference designs; N is the dimension that grows", columns, rows, left=columns[:3], fold=columns[1:3])
@@ -83,17 +113,17 @@ def _dated(reference: Mapping[str, Any]) -> tuple[str, str]:
     return reference["order_state"], str(reference["year"])
 
 
-def _show_clusters(_: str, clusters: Mapping[str, Any]) -> None:
+def _show_clusters(clusters: Mapping[str, Any], **_: bool) -> None:
     rows = [(name, one["order"], _sizes(one["npus"]), *_dated(one)) for name, one in clusters.items()]
     columns = ("name", "order", "NPUs", "state", "year")
     print_table("reference orders; N is the number of systems", columns, rows, left=columns[:2], fold=columns[1:3])
 
 
-def _design_sources(_: str, designs: Mapping[str, Any]) -> None:
-    _print_sources({f"{name}, {one['title']}": one["source"] for name, one in designs.items()})
+def _reference_sources(name: str, one: Mapping[str, Any]) -> None:
+    _print_sources({f"{name}, {one['title']} ({one['year']})": one["source"]})
 
 
-def _show_hosts(_: str, hosts: Mapping[str, Any]) -> None:
+def _show_hosts(hosts: Mapping[str, Any], **_: bool) -> None:
     columns = {
         "NPUs": "npus", "USD": "price_usd", "W": "power_W", "link\nGB/s": "link_GBps", "memory\nGB": "memory_GB",
         "memory\nGB/s": "memory_GBps", "GFLOP\nper s": "GFLOPS", "SSDs": "ssds", "SSD\nGB/s": "ssd_GBps",
@@ -110,21 +140,14 @@ def _show_hosts(_: str, hosts: Mapping[str, Any]) -> None:
     print_narrow("hosts, without their accelerators", ("host", *columns, "year"), rows, left=("host",))
 
 
-def _host_sources(_: str, hosts: Mapping[str, Any]) -> None:
-    for name, one in hosts.items():
-        _print_sources({f"{name}, {key}": source for key, source in one["sources"].items()})
-
-
-def _show_failures(_: str, failures: Mapping[str, Any]) -> None:
+def _show_failures(failures: Mapping[str, Any], **_: bool) -> None:
     rows = [
-        (name, *(f"{one[key]:g}" for key in ("per_year", "repair_h")), str(one["year"]))
+        (name, "observed", str(one["year"]), *(f"{one[key]:g}" for key in ("per_year", "repair_h")))
         for name, one in failures.items()
     ]
-    print_table("failures of a piece", ("kind or part", "per year", "repair [h]", "year"), rows, left=("kind or part",))
-
-
-def _failure_sources(_: str, failures: Mapping[str, Any]) -> None:
-    _print_sources({name: one["source"] for name, one in failures.items()})
+    print_table(
+        "failures of a piece", ("kind or part", "state", "year", "per year", "repair [h]"), rows, left=("kind or part",)
+    )
 
 
 def _sizes(npus: Any) -> str:  # noqa: ANN401 - JSON
@@ -134,14 +157,19 @@ def _sizes(npus: Any) -> str:  # noqa: ANN401 - JSON
 
 
 def _show_accelerator(name: str, entry: Mapping[str, Any]) -> None:
-    figures = {key: entry[key] for key in entry if key not in ("source", "sources", "order")}
-    _print_figures(f"accelerator {name}, newest source of {newest_year(_given(entry))}", figures)
     from evo_libra.network.catalog.accelerators import accelerator
 
+    figures = {key: entry[key] for key in entry if key not in ("source", "sources", "order", "kernels")}
+    _print_figures(f"accelerator {name}, newest source of {newest_year(_given(entry))}", figures)
+    show_kernels(entry["kernels"], npu=accelerator(name))
     systems = ", ".join(f"{system} ({order})" for system, order in systems_with(name).items())
     _print_text(f"in {systems}" if systems else f"in no product of the package ({entry['order']})")
-    if defaults := accelerator(name).class_defaults():
-        _print_text(f"default of the class, not measured: {', '.join(f'kernels.{kind}' for kind in defaults)}")
+    npu = accelerator(name)
+    marks = {"default of the class, not measured": npu.class_defaults(),
+             "measured, and tried by no row that the fit has not seen": npu.unchecked_kernels()}  # fmt: skip
+    for mark, keys in marks.items():
+        if keys:
+            _print_text(f"{mark}: {', '.join(f'kernels.{key}' for key in keys)}")
 
 
 def _accelerator_sources(name: str, entry: Mapping[str, Any]) -> None:
@@ -193,13 +221,19 @@ def _linear_sources(name: str, catalog: Mapping[str, Any]) -> None:
     _print_sources({name: catalog["source"]})
 
 
-_FIGURES: Mapping[str, Callable[[str, Any], None]] = {
+_CATALOGUES: Mapping[str, Callable[..., None]] = {
     "catalogs": _show_linear, "parts_catalogs": show_parts, "product_catalogs": show_products,
+}  # fmt: skip
+_OF_MANY: Mapping[str, Callable[..., None]] = {
+    "accelerators": show_accelerators, "language_models": show_models, "designs": _show_designs,
+    "clusters": _show_clusters, "hosts": _show_hosts, "failures": _show_failures, "technologies": show_technologies,
+    "parts": show_part_kind, **{group: partial(show_group, group) for group in GROUPS},
+}  # fmt: skip
+_OF_ONE: Mapping[str, Callable[[str, Any], None]] = {
     "accelerators": _show_accelerator, "language_models": _show_model, "recommendation_models": _show_model,
-    "designs": _show_designs, "clusters": _show_clusters, "hosts": _show_hosts, "failures": _show_failures,
 }  # fmt: skip
 _SOURCES: Mapping[str, Callable[[str, Any], None]] = {
     "catalogs": _linear_sources, "parts_catalogs": show_part_sources, "product_catalogs": show_product_sources,
     "accelerators": _accelerator_sources, "language_models": _model_sources, "recommendation_models": _model_sources,
-    "designs": _design_sources, "clusters": _design_sources, "hosts": _host_sources, "failures": _failure_sources,
+    "designs": _reference_sources, "clusters": _reference_sources,
 }  # fmt: skip

@@ -5,35 +5,49 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evo_libra.ui.tables.output import new_console, print, print_narrow, print_table
+from evo_libra.ui.tables.output import new_console, print, print_narrow
 
 
-def show_parts(name: str, catalog: Mapping[str, Any]) -> None:
-    """Print all figures of a catalogue of parts."""
-    from evo_libra.network.blocks import KINDS
+def show_parts(name: str, catalog: Mapping[str, Any], *, whole: bool) -> None:
+    """Print the technologies of a catalogue of parts, and its parts where all are asked for."""
+    show_technologies(catalog["technologies"], whole=whole, title=f"catalogue {name}: technologies")
+    if whole:
+        show_part_kind(catalog["parts"], whole=True)
+    else:
+        print(f"{len(catalog['parts'])} parts: catalog {name} parts, a part by its name, or --all.")
 
+
+def show_technologies(found: Mapping[str, Any], *, whole: bool, title: str = "link technologies") -> None:
+    """Print link technologies; the domains that are sold and the blocks where all are asked for."""
     keys = {
         "GB/s of\na port": "port_GBps", "ports": "ports", "domain\nsize": "domain_size", "ns": "latency_ns",
         "pJ/bit": "energy_pJ_per_bit",
     }  # fmt: skip
     rows = [
-        (
-            technology,
-            *(figure(row[key]) for key in keys.values()),
-            _domains(row["domains"]),
-            ", ".join(row["blocks"]),
-            row["order"],
-            str(row["year"]),
-        )
-        for technology, row in catalog["technologies"].items()
+        (technology, row["order"], str(row["year"]), *(figure(row[key]) for key in keys.values()), *_wiring(row, whole))
+        for technology, row in found.items()
     ]
-    columns = ("name", *keys, "sold", "blocks", "order", "year")
-    print_narrow(f"catalogue {name}: technologies", columns, rows, fold=("name", "sold", "blocks"))
-    for kind in KINDS:
-        rows = [_part_cells(part, row) for part, row in catalog["parts"].items() if row["kind"] == kind]
-        if rows:
-            columns = ("name", "low USD", "USD", "high USD", "W", "idle W", "ports", "ns", "order", "year")
-            print_table(f"parts: {kind}", columns, rows, fold=("name",))
+    columns = ("name", "order", "year", *keys, *(("sold", "blocks") if whole else ()))
+    print_narrow(title, columns, rows, left=columns[:2], fold=columns[8:])
+
+
+def _wiring(row: Mapping[str, Any], whole: bool) -> tuple[str, ...]:  # noqa: FBT001 - of the function above
+    return (_domains(row["domains"]), ", ".join(row["blocks"])) if whole else ()
+
+
+def show_part_kind(found: Mapping[str, Any], *, whole: bool) -> None:
+    """Print parts, those of a kind together; prices have their range where all are asked for."""
+    from evo_libra.network.blocks import KINDS
+
+    rows = [
+        (row["kind"], *_part_cells(part, row, whole))
+        for kind in KINDS
+        for part, row in found.items()
+        if row["kind"] == kind
+    ]
+    ends = ("low USD", "USD", "high USD") if whole else ("USD",)
+    columns = ("kind", "name", "order", "year", *ends, "W", "idle W", "ports", "ns")
+    print_narrow("parts", columns, rows, left=columns[:3], fold=("name",))
 
 
 def show_part_sources(name: str, catalog: Mapping[str, Any]) -> None:
@@ -52,10 +66,11 @@ def _domains(sold: Mapping[str, Sequence[int]] | None) -> str:
     return "; ".join(f"{block} {', '.join(map(str, sizes))}" for block, sizes in (sold or {}).items())
 
 
-def _part_cells(part: str, row: Mapping[str, Any]) -> tuple[str, ...]:
+def _part_cells(part: str, row: Mapping[str, Any], whole: bool) -> tuple[str, ...]:  # noqa: FBT001 - the same
     keys = ("power_W", "idle_W", "ports", "latency_ns")
-    figures = [*(row["price_usd"][end] for end in ("low", "value", "high")), *(row[key] for key in keys)]
-    return (part, *map(figure, figures), row["order"], str(row["year"]))
+    ends = ("low", "value", "high") if whole else ("value",)
+    figures = [*(row["price_usd"][end] for end in ends), *(row[key] for key in keys)]
+    return (part, row["order"], str(row["year"]), *map(figure, figures))
 
 
 def figure(value: float | None) -> str:

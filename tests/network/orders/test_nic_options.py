@@ -11,7 +11,7 @@ from evo_libra.errors import InputError
 from evo_libra.files.source import parse_source, validate
 from evo_libra.network.blocks import Range
 from evo_libra.network.orders.bill import bill_of
-from evo_libra.network.orders.catalog import load_products, with_prices
+from evo_libra.network.orders.catalog import load_products, with_powers, with_prices
 from evo_libra.network.orders.check import violations
 from evo_libra.network.orders.choices import OrderChoices, orders_of
 from evo_libra.network.orders.nic_options import added_kilowatts, reached
@@ -102,8 +102,7 @@ def test_the_notation_names_a_nic_in_the_place_of_another() -> None:
     ),
     (
         "32 hgx-h100 / connectx-8 1 x 400G / sn5600 fat tree 1:1", PRODUCTS,
-        ("connectx-8 has no power_W, which its place in racks needs; a catalogue of yours with "
-        "`extends: products-2026` gives it"),
+        "connectx-8 has no power_W, which its place in racks needs; `powers: {connectx-8: ...}` gives W of a piece",
     ),
     (
         "32 hgx-h100 / connectx-8 1 x 400G / sn5600 fat tree 1:1", changed("nics", "connectx-8", power_W=30),
@@ -128,6 +127,17 @@ def test_what_no_slot_carries_or_no_source_prices_is_refused(text: str, products
 def test_a_switch_reaches_more_with_nics_of_its_platform(system: str, nic: str, switch: str, efficiency: float) -> None:
     order = read_order(f"32 {system} / {nic} 1 x 400G / {switch} fat tree 1:1", PRODUCTS)
     assert reached(order, PRODUCTS).efficiency == efficiency
+
+
+def test_a_power_that_a_file_gives_is_that_of_a_piece() -> None:
+    """30 W in place of the 24.6 of a ConnectX-7, in each of the 8 slots of a server: 43.2 W."""
+    own = with_powers(with_prices(PRODUCTS, {"connectx-8": 2000.0}), {"connectx-8": 30.0, "hgx-h100": 9_000.0})
+    order = read_order("32 hgx-h100 / connectx-8 1 x 400G / sn5600 fat tree 1:1", own)
+    assert violations(order, own, priced=True) == []
+    assert added_kilowatts(order, own) == pytest.approx(0.0432)
+    assert own.systems["hgx-h100"].kW == 9
+    assert own.nics["connectx-8"].sources["power_W"] == "the buyer's own"
+    assert own.systems["hgx-h200"] == PRODUCTS.systems["hgx-h200"]
 
 
 @pytest.mark.parametrize(("nics", "bought"), [

@@ -63,7 +63,7 @@ def test_products_run_in_the_precision_of_narrow_weights_where_the_chip_multipli
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["h100-80gb", "mi355x", "l40s-48gb", "vr200"])
+@pytest.mark.parametrize("name", ["h100-80gb", "mi355x", "l40s-48gb", "trainium3"])
 def test_a_chip_without_constants_of_fp4_refuses(name: str) -> None:
     with pytest.raises(InputError, match=f"{name} has no kernel constants for fp4; it has bf16, fp8"):
         accelerator(name).gemm_constants("fp4")
@@ -73,6 +73,6 @@ def test_mxfp4_has_a_scale_for_each_32_weights() -> None:
     """32 weights of 4 bits and a scale of 8 are 136 bits: 4.25 bits, or 0.53125 bytes, of each."""
     assert WEIGHT_BYTES["mxfp4"] == 0.53125
     assert accelerator("mi355x").gemm_constants("mxfp4").plateau == 0.477
-    for name in ("b200", "h100-80gb", "mi300x"):
+    for name in ("tpu7x", "h100-80gb", "mi300x"):
         with pytest.raises(InputError, match=f"{name} has no kernel constants for mxfp4"):
             accelerator(name).gemm_constants("mxfp4")
