@@ -17,7 +17,7 @@ from evo_libra.problem.file.training_spec import TrainingSpec
 from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.plans.plan_rules import plan_mistakes
 from evo_libra.workload.plans.plan_space import OpenPlans, PlanSpace, plan_table
-from evo_libra.workload.plans.plans import DEGREES, EVERY_LAYER, PLACEMENTS, SHARDED_WEIGHTS, Plans, one_plan
+from evo_libra.workload.plans.plans import DEGREES, EVERY_LAYER, PLACEMENTS, SCHEDULES, SHARDED_WEIGHTS, Plans, one_plan
 from evo_libra.workload.plans.recomputation import lacking_modules, recompute_of
 from evo_libra.workload.training.advice import fitting_option
 from evo_libra.workload.training.memory import memory_on_npu
@@ -80,6 +80,7 @@ def choices_of(spec: WorkloadSpec, training: TrainingSpec) -> PlanChoices:
             "zero": values_of(training.zero),
             "recompute": tuple(dict.fromkeys(map(recompute_of, recompute))),
             "offloaded": tuple(EVERY_LAYER if one == "all" else one for one in values_of(training.offload_layers)),
+            "schedule": tuple(map(SCHEDULES.index, values_of(training.schedule))),
             "optimizer": tuple(PLACEMENTS.index(place) for place in places_of(training.optimizer)),
         },
         flags={
@@ -87,6 +88,7 @@ def choices_of(spec: WorkloadSpec, training: TrainingSpec) -> PlanChoices:
             "overlap_tp": _tensor_overlaps(training),
             "overlap_pp": values_of(overlap.pp),
             "overlap_dp": values_of(overlap.dp),
+            "overlap_ep": values_of(overlap.ep),
             "reshard": values_of(training.reshard),
         },
         orders=tuple(tuple(map(str, order)) for order in orders),
@@ -122,6 +124,7 @@ def table_of(
         npus[0], **degrees, micro_batch=choices.options["micro_batch"], dp=choices.dp,
         zero=choices.options["zero"] or (), recompute=choices.options["recompute"] or (),
         optimizer=choices.options["optimizer"] or (), offloaded=choices.options["offloaded"] or (),
+        schedule=choices.options["schedule"] or (),
     )  # fmt: skip
     found = OpenPlans(setups, space, choices.flags, choices.orders, tuple(npus))
     return plan_table(name, found, training_tokens=training_tokens, capacities=capacities)
@@ -192,7 +195,7 @@ def recommender_mistakes(training: TrainingSpec, degrees: Mapping[str, Any]) -> 
     for key, value in (("precision", training.precision), ("overlap.dp", training.overlap.dp)):
         if isinstance(value, tuple):
             yield ("training", *key.split(".")), "a recommendation model has one plan; a single value is needed"
-    for key in ("tp", "pp"):
+    for key in ("tp", "pp", "ep"):
         if key in training.overlap.model_fields_set and getattr(training.overlap, key):
             yield ("training", "overlap", key), "a recommendation model sends nothing of this kind; leave this key out"
     for group, degree in degrees.items():

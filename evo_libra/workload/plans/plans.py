@@ -19,8 +19,8 @@ servers of the network."""
 NPU, HOST, NVME, NETWORK = range(4)
 
 SCHEDULES = ("1f1b", "zb-h1", "zb-h2", "dualpipe")
-"""Schedules of pipelines: 1F1B, interleaved where there are virtual stages; zero bubble (Qi et al., ICLR 2024); DualPipe
-(DeepSeek-V3, 2024)."""
+"""Schedules of pipelines: 1F1B, interleaved where there are virtual stages; zero bubble (Qi et al., ICLR 2024);
+DualPipe (DeepSeek-V3, 2024)."""
 
 ONE_F_ONE_B, ZB_H1, ZB_H2, DUALPIPE = range(4)
 

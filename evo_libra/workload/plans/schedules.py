@@ -39,8 +39,8 @@ class Idle:
 def idle_of(plans: Plans) -> Idle:
     """Return the passes that a pipeline idles for, with B the whole backward pass and W its gradients of weights.
 
-    1F1B has (p - 1) (F + B) / v, ZB-H1 (p - 1) (F + B - 2 W), ZB-H2 (p - 1) (F + B - 3 W), whose authors count B without
-    W, and DualPipe (p / 2 - 1) (F&B + B - 3 W).
+    1F1B has (p - 1) (F + B) / v, ZB-H1 (p - 1) (F + B - 2 W) and ZB-H2 (p - 1) (F + B - 3 W), whose authors count B
+    without W, and DualPipe (p / 2 - 1) (F&B + B - 3 W).
 
     >>> from evo_libra.workload.plans.plans import one_plan
     >>> idle = idle_of(one_plan(pp=8, schedule=DUALPIPE))

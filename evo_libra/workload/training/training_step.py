@@ -18,6 +18,7 @@ from evo_libra.workload.parallelism import ALL, Layout
 from evo_libra.workload.plans.placement import ORDER
 from evo_libra.workload.plans.plan_rules import plan_text, plan_values
 from evo_libra.workload.plans.plans import DEGREES, PLACEMENTS, Plans, keeps_inside
+from evo_libra.workload.plans.schedules import overlaps_experts
 from evo_libra.workload.training.advice import fitting_npus, fitting_option
 from evo_libra.workload.training.memory import expanded, memory, memory_on_npu
 from evo_libra.workload.training.planned_step import PlannedStep
@@ -97,6 +98,11 @@ class TrainingStep(PlannedStep):
                 "training loops and the steps of language models"
             )
         setup, plan = self.planned
+        if plan.schedule[0] or overlaps_experts(plan)[0]:
+            return (
+                f"the plan '{self.plan}' of '{self.name}' runs passes of two microbatches at a time, or parts of them; "
+                "what is exported are 1F1B and interleaved 1F1B without `overlap: {ep: true}`"
+            )
         if setup.offload is None:
             return ""
         return (
