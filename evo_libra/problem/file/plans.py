@@ -19,6 +19,7 @@ from evo_libra.workload.plans.plan_rules import plan_mistakes
 from evo_libra.workload.plans.plan_space import OpenPlans, PlanSpace, plan_table
 from evo_libra.workload.plans.plans import DEGREES, EVERY_LAYER, PLACEMENTS, SCHEDULES, SHARDED_WEIGHTS, Plans, one_plan
 from evo_libra.workload.plans.recomputation import lacking_modules, recompute_of
+from evo_libra.workload.plans.schedules import overlaps_experts
 from evo_libra.workload.training.advice import fitting_option
 from evo_libra.workload.training.memory import memory_on_npu
 from evo_libra.workload.training.training_setup import Setup
@@ -85,7 +86,7 @@ def choices_of(spec: WorkloadSpec, training: TrainingSpec) -> PlanChoices:
         },
         flags={
             "sequence_parallel": (None,) if split == "auto" else values_of(split),
-            "overlap_tp": _tensor_overlaps(training),
+            "overlap_tp": _tensor_overlaps(training, given.get("tp", 1)),
             "overlap_pp": values_of(overlap.pp),
             "overlap_dp": values_of(overlap.dp),
             "overlap_ep": values_of(overlap.ep),
@@ -96,9 +97,13 @@ def choices_of(spec: WorkloadSpec, training: TrainingSpec) -> PlanChoices:
     )  # fmt: skip
 
 
-def _tensor_overlaps(training: TrainingSpec) -> tuple[bool, ...]:
-    """Return the values of the overlap; a group that may leave its domain also has plans without."""
-    without = (False,) if training.tp_domain == "any" else ()
+def _tensor_overlaps(training: TrainingSpec, degrees: Any) -> tuple[bool, ...]:  # noqa: ANN401 - any value of the schema
+    """Return the values of the overlap; if the degree is open, a group that leaves its domain has plans without.
+
+    A group of the only degree of a file is where the file says, with the overlap that the file says.
+    """
+    several = values_of(degrees) is None or len(values_of(degrees)) > 1
+    without = (False,) if training.tp_domain == "any" and several else ()
     return tuple(dict.fromkeys((*values_of(training.overlap.tp), *without)))
 
 
@@ -234,6 +239,27 @@ def overlap_mistakes(training: TrainingSpec, setups: Sequence[Setup]) -> Iterato
             f"found true; {stack.name} has no kernels that overlap tensor parallelism; leave this key out, or name "
         )
         yield ("training", "overlap", "tp"), f"{message}another `stack`"
+    if True in values_of(training.overlap.ep) and not stack.hides_experts:
+        message = (
+            f"found true; {stack.name} has no all-to-alls of experts alongside compute; leave this key out, or name "
+        )
+        yield ("training", "overlap", "ep"), f"{message}another `stack`"
+    if values_of(training.schedule) != ("1f1b",) and 0 < stack.year < ZERO_BUBBLE:
+        message = f"found {training.schedule}; {stack.name} is older than this schedule, of {ZERO_BUBBLE} and later"
+        yield ("training", "schedule"), f"{message}; 1f1b is left, or another `stack`"
+    if training.overlap.ep is True and setups[0].decoder.expert_count == 1:
+        yield ("training", "overlap", "ep"), f"found true; {setups[0].decoder.name} has no experts; leave this key out"
+
+
+ZERO_BUBBLE = 2023
+"""Year of the first schedule that splits backward passes."""
+
+
+def experts_mistakes(setup: Setup, plan: Plans) -> Iterator[tuple[KeyPath, str]]:
+    """Yield why the all-to-alls of experts of the only plan of a file cannot overlap."""
+    if plan.overlap_ep[0] and setup.decoder.expert_count > 1 and not overlaps_experts(plan)[0]:
+        needed = "ep of 2 or more, no full recomputation, and pp 1, virtual stages or dualpipe"
+        yield ("training", "overlap", "ep"), f"found true; all-to-alls of experts run alongside compute with {needed}"
 
 
 def kernel_mistakes(npu: Accelerator, training: TrainingSpec, precision: str) -> Iterator[tuple[KeyPath, str]]:

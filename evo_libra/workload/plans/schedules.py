@@ -35,6 +35,10 @@ class Idle:
         """Pairs of a forward and a backward pass."""
         return (self.forward + self.backward) / 2.0
 
+    def times(self, share: FloatArray) -> Idle:
+        """Return a share of each."""
+        return Idle(self.forward * share, self.backward * share, self.weights * share)
+
 
 def idle_of(plans: Plans) -> Idle:
     """Return the passes that a pipeline idles for, with B the whole backward pass and W its gradients of weights.

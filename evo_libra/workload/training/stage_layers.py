@@ -114,6 +114,23 @@ def stage_loads(setup: Setup, plans: Plans) -> StageLoads:
     return StageLoads(tuple(found[:kinds]), tuple(found[kinds:-2]), found[-2], found[-1])
 
 
+def shorter_last_stage(setup: Setup, plans: Plans) -> FloatArray:
+    """Return (n,) how many layers the last stage has less than the longest; 0 where the loss counts as a layer."""
+    layers = setup.decoder.layers
+    last = (layers + sum(setup.ends)) // plans.pp
+    return np.zeros(1) if setup.shares_head else np.maximum(np.ceil(layers / plans.pp) - last, 0.0)
+
+
+def share_of_fill(setup: Setup, plans: Plans) -> FloatArray:
+    """Return (n,) time in which a microbatch passes all other stages, over that of as many of the longest one.
+
+    Stages that count embedding or loss are taken as equal.
+    """
+    longest, others = np.ceil(setup.decoder.layers / plans.pp), np.maximum(plans.pp - 1, 1)
+    share = (setup.decoder.layers - longest) / (longest * others)
+    return np.where(plans.pp > 1, share, 1.0) if not any(setup.ends) else np.ones(1)
+
+
 def parts_of(model: Decoder, counts: tuple[FloatArray, ...]) -> list[Counted]:
     """Return the sublayers of some numbers of layers of each kind and of predictors, as `StageLoads` has them."""
     kinds = len(model.stack.kinds)

@@ -10,7 +10,7 @@ import numpy as np
 from evo_libra.arrays import FloatArray
 from evo_libra.collective import Collective, PushPull
 from evo_libra.workload.parallelism import BEYOND
-from evo_libra.workload.plans.plans import NETWORK, Plans
+from evo_libra.workload.plans.plans import DUALPIPE, NETWORK, Plans
 from evo_libra.workload.plans.recomputation import FULL
 from evo_libra.workload.plans.schedules import Idle, copies_of_weights, idle_of
 from evo_libra.workload.training.expansion import Accesses, expansions_of, seconds_of
@@ -42,7 +42,8 @@ from evo_libra.workload.training.races import (
     StepTime,
     Traffic,
 )
-from evo_libra.workload.training.stage import Stage, TensorTraffic, stage_of, tensor_traffic
+from evo_libra.workload.training.stage import Stage, TensorTraffic, predictors_of_stage, stage_of, tensor_traffic
+from evo_libra.workload.training.stage_layers import share_of_fill, shorter_last_stage
 from evo_libra.workload.training.training_setup import Setup
 
 _NONE, _ONE = np.zeros(1), np.ones(1)
@@ -63,11 +64,11 @@ def step_time(setup: Setup, plans: Plans, *, exposes: bool | None = None) -> Ste
     stage, held = stage_of(setup, plans), parameters(setup, plans)
     exposes = setup.stack.exposes_data > 0 if exposes is None else exposes
     tensor, data = tensor_traffic(setup, plans, stage), data_traffic(setup, plans, held, stage, exposes=exposes)
-    micro, idle = plans.microbatches(setup.global_batch), idle_of(plans)
+    micro, idle = plans.microbatches(setup.global_batch), idle_of(plans).times(share_of_fill(setup, plans))
     experts = expert_overlap(setup, plans, stage, micro)
     owned = owned_weights(plans, held)
     update = np.where(on_npu(plans), owned, 0.0) if setup.offload else owned
-    plain = {"head": micro * head_time(setup, plans), "optimizer": setup.kernels.moved(30.0 * update)}
+    plain = {"head": micro * exposed_head(setup, plans, stage), "optimizer": setup.kernels.moved(30.0 * update)}
     waiting = [StepOverlap((StepSequence(_NONE, (sent,)),), micro, idle.both) for sent in (*tensor.alone, *stage.other)]
     waiting += [StepOverlap((StepSequence(_NONE, (sent,)),), *experts.alone(idle)) for sent in stage.experts]
     waiting += pipeline_waits(setup, plans, micro, idle.both)
@@ -149,6 +150,17 @@ def head_time(setup: Setup, plans: Plans) -> FloatArray:
         * (1 + setup.decoder.predictors)
     )
     return time / plans.pp if setup.shares_head else time
+
+
+def exposed_head(setup: Setup, plans: Plans, stage: Stage) -> FloatArray:
+    """Return (n,) seconds by which head and loss make the last stage longer than the longest one.
+
+    Where that has layers less, head and loss take their place first. In DualPipe another stage of the same rank shares
+    what is left, as half of the microbatches end there.
+    """
+    layer = (stage.forward.compute + stage.backward.compute) / (stage.layers + predictors_of_stage(setup, plans))
+    left = np.maximum(head_time(setup, plans) - shorter_last_stage(setup, plans) * layer, 0.0)
+    return np.where((plans.schedule == DUALPIPE) & (not setup.shares_head), left / 2.0, left)
 
 
 @dataclass(frozen=True)
