@@ -466,7 +466,7 @@ def test_stages_may_be_uneven_where_the_file_says_so_and_the_longest_one_sets_th
         own = workload_of({"uneven": True}, generator={**SMALL, "layers": layers}, parallelism={"tp": 4, "pp": 4})
         problem = problem_of(tmp_path, data_of(workloads=own))
         reports[layers] = explain(problem, problem.read(design))["workloads"][0]
-    # The first of 5 layers' stages has 2 and sets the pace; the others of 1 fill faster, and the last has room for the head.
+    # The first of four stages has 2 of 5 layers and sets the pace; the others fill faster, and the last has room.
     four, five, eight = (reports[layers]["time_ms"] for layers in (4, 5, 8))
     assert four < five < eight
     assert reports[5]["training"]["memory_GB"] == reports[8]["training"]["memory_GB"]
