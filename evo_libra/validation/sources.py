@@ -45,7 +45,7 @@ NOT_MODELLED = (
     "Kinds of layers that differ between stages: all stages have those of one with the most weights.",
     "Schedules of pipelines that are searched for (ZB-1p, ZB-2p), and those that fold stages (ZB-V, DualPipeV).",
     "Messages of virtual stages that Megatron-LM exposes while it fills and drains (bf16 rows fit better, fp8 worse).",
-    "Launches of short virtual stages, of which no public pair of runs says the cost.",
+    "Launches of short virtual stages; no public pair of runs says what they cost.",
     "Routing of experts that differs in load, or is limited to some servers, and all-to-alls in 8 bits.",
     "Activations of experts in 8 bits, without which DeepSeek-V3's plan needs 118 of 80 GB.",
     "Stragglers, unless a file states their share of a step (`jitter`).",

@@ -56,14 +56,15 @@ def expert_overlap(setup: Setup, plans: Plans, stage: Stage, micro: FloatArray) 
     """
     both_ways = plans.schedule == DUALPIPE
     if not overlaps_experts(plans).any() or not stage.experts:
-        return ExpertOverlap(micro, _NONE, (), (), _NONE, both_ways)
+        return ExpertOverlap(micro, _NONE, (), (), slowed=_NONE, both_ways=both_ways)
     paired, taken = paired_passes(plans, micro), setup.expert_processors
     both = stage.forward.compute + stage.backward.compute
     forward, backward = (
         tuple(replace(sent, operations=sent.operations * run.compute / both) for sent in stage.experts)
         for run in (stage.forward, stage.backward)
     )
-    return ExpertOverlap(micro, paired, forward, backward, np.array([taken / (1.0 - taken)]), both_ways)
+    slowed = np.array([taken / (1.0 - taken)])
+    return ExpertOverlap(micro, paired, forward, backward, slowed=slowed, both_ways=both_ways)
 
 
 def overlapped_messages(setup: Setup, plans: Plans) -> tuple[Traffic, ...]:

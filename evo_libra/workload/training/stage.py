@@ -66,8 +66,8 @@ class Stage:
 def predictors_of_stage(setup: Setup, plans: Plans) -> FloatArray:
     """Return (n,) layers that predict further tokens of the longest stage.
 
-    The last stage has them, and shares them with another stage of its rank in DualPipe. Where stages count the loss as
-    a layer, each has a share of them.
+    The last stage has them, and shares them with another stage of its rank in DualPipe. If stages count the loss as a
+    layer, each has a share of them.
     """
     alone = np.where(plans.schedule == DUALPIPE, 2.0, 1.0)
     return np.asarray(setup.decoder.predictors / (plans.pp if setup.shares_head else alone))

@@ -155,7 +155,7 @@ def head_time(setup: Setup, plans: Plans) -> FloatArray:
 def exposed_head(setup: Setup, plans: Plans, stage: Stage) -> FloatArray:
     """Return (n,) seconds by which head and loss make the last stage longer than the longest one.
 
-    Where that has layers less, head and loss take their place first. In DualPipe another stage of the same rank shares
+    If that has fewer layers, head and loss take their place first. In DualPipe another stage of the same rank shares
     what is left, as half of the microbatches end there.
     """
     layer = (stage.forward.compute + stage.backward.compute) / (stage.layers + predictors_of_stage(setup, plans))

@@ -28,7 +28,7 @@ COUNTED = ("embedding", "loss")
 """Parts of a model that may count as a layer each where stages divide it."""
 
 Ends = tuple[int, int]
-"""How many layers less the first and the last stage have."""
+"""Layers that the first and the last stage have less than others."""
 
 
 EXPERT_PROCESSORS = 20.0 / 132.0
