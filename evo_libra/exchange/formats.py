@@ -154,6 +154,8 @@ class TrainedPlan:
 
 def unwritten_memory(of: TrainedPlan) -> Iterator[str]:
     """Yield what no file of these formats says here: memory of hosts, weights that stay whole, and other schedules."""
+    if of.value("replicate") > 1:
+        yield f"{of.value('replicate')} copies of shards: --num-distributed-optimizer-instances of Megatron-LM"
     if of.value("schedule"):
         yield f"the schedule {SCHEDULES[of.value('schedule')]} of the pipeline"
     if of.value("offloaded"):

@@ -27,7 +27,7 @@ SETUP = {
 PLAN = {
     "tp": 2, "pp": 1, "cp": 1, "ep": 1, "dp": 4, "vp": 1, "micro_batch": 3, "zero": 0, "sequence_parallel": 0,
     "overlap_tp": 0, "overlap_dp": 0, "overlap_pp": 0, "recompute": NONE, "optimizer": NPU, "expansion": 0,
-    "offloaded": 0, "reshard": 1, "schedule": 0, "overlap_ep": 0,
+    "offloaded": 0, "reshard": 1, "schedule": 0, "overlap_ep": 0, "replicate": 1,
 }  # fmt: skip
 
 
@@ -124,6 +124,7 @@ def test_experts_and_latent_attention(monkeypatch: pytest.MonkeyPatch) -> None:
     ({"offloaded": 4}, "activations of layers in the memory of hosts"),
     ({"zero": 3, "reshard": 0}, "weights that stay whole"),
     ({"schedule": 1}, "the schedule zb-h1"),
+    ({"replicate": 2}, "2 copies of shards"),
     ({"recompute": recompute_of("mlp_act")}, "recompute mlp_act: Megatron-LM has modules"),
     ({"setup": {"expansions": (SimpleNamespace(text="64 GB"),)}}, "expansion memory"),
 ])  # fmt: skip

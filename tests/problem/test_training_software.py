@@ -155,3 +155,31 @@ def test_a_search_chooses_schedules_and_overlap() -> None:
 def test_one_tensor_parallel_degree_that_may_lie_anywhere_is_one_plan() -> None:
     problem = large(8, overlap={"tp": True}, tp_domain="any")
     assert seconds(problem, SERVERS) == seconds(large(8, overlap={"tp": True}), SERVERS)
+
+
+@pytest.mark.parametrize("order", [["tp", "cp", "dp", "pp"], ["dp", "tp", "cp", "pp"]])
+def test_copies_of_shards_have_one_time_in_a_plan_and_in_a_table(order: list[str]) -> None:
+    # A GPU sends an eighth of the weights through its NIC: two gathers and a scatter of 2 bytes each. With shards in
+    # servers it is one all-reduce of 2 bytes, as much as two scatters, after the same collectives over NVLink.
+    given = {"global_batch": 128, "zero": 3, "order": order, "gradients": "bf16", "overlap": {"dp": False}}
+    slow = "SW(8)@nvlink4:450_SW(16)@optics-400g:2"
+    workload = {"model": "llama-3.1-8b", "parallelism": {"tp": 1}}
+    alone = [
+        seconds(problem_of("h100-80gb", "nvlink4", workload, replicate=copies, **given), slow) for copies in (1, 16)
+    ]
+    table = problem_of("h100-80gb", "nvlink4", workload, replicate=[1, 16, 3], **given)
+    assert sorted(table.time.tables[0].texts) == ["dp128 mb1 zero3", "dp8x16 mb1 zero3"]
+    found = [seconds(table, f"{slow} | {plan} mb1 zero3") for plan in ("dp128", "dp8x16")]
+    assert found == pytest.approx(alone, rel=1e-12)
+    one_way = 2 * 8.03e9 / 8 * 15 / 16 / (0.85 * 2e9)
+    inside, updated = 3 * 2 * 8.03e9 * 7 / 8 / (0.745 * 450e9), 30 * 8.03e9 * (1 / 8 - 1 / 128) / (0.543 * 3.35e12)
+    assert alone[0] - alone[1] == pytest.approx(one_way - inside - updated, rel=0.005)
+
+
+@pytest.mark.parametrize(
+    ("training", "message"),
+    [({"replicate": 3}, "replicate: found 3; it must divide dp 128"), ({"replicate": 2, "zero": 0}, "zero 0 shards")],
+)  # fmt: skip
+def test_copies_of_shards_that_cannot_be(training: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        problem_of("h100-80gb", "nvlink4", {"model": "llama-3.1-8b"}, global_batch=128, **{"zero": 3, **training})

@@ -81,6 +81,7 @@ def choices_of(spec: WorkloadSpec, training: TrainingSpec) -> PlanChoices:
             "zero": values_of(training.zero),
             "recompute": tuple(dict.fromkeys(map(recompute_of, recompute))),
             "offloaded": tuple(EVERY_LAYER if one == "all" else one for one in values_of(training.offload_layers)),
+            "replicate": values_of(training.replicate),
             "schedule": tuple(map(SCHEDULES.index, values_of(training.schedule))),
             "optimizer": tuple(PLACEMENTS.index(place) for place in places_of(training.optimizer)),
         },
@@ -129,7 +130,7 @@ def table_of(
         npus[0], **degrees, micro_batch=choices.options["micro_batch"], dp=choices.dp,
         zero=choices.options["zero"] or (), recompute=choices.options["recompute"] or (),
         optimizer=choices.options["optimizer"] or (), offloaded=choices.options["offloaded"] or (),
-        schedule=choices.options["schedule"] or (),
+        schedule=choices.options["schedule"] or (), replicate=choices.options["replicate"] or (),
     )  # fmt: skip
     found = OpenPlans(setups, space, choices.flags, choices.orders, tuple(npus))
     return plan_table(name, found, training_tokens=training_tokens, capacities=capacities)

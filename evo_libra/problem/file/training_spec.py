@@ -161,6 +161,11 @@ class TrainingSpec(StrictModel):
         description="ZeRO's stage: states are sharded from 1 on, gradients from 2 on, which microbatches scatter, "
         "weights with 3",
     )
+    replicate: PositiveInt | Some[PositiveInt] = Field(
+        1,
+        description="copies of the shards of zero (HSDP; torchtitan's dp_replicate): dp / replicate NPUs share out "
+        "states or weights, the innermost ones, and gradients are summed across the copies; of dense models",
+    )
     reshard: bool | Some[bool] = Field(
         default=True,
         description="with zero 3, whether weights are sharded again after the forward pass, and gathered for the "

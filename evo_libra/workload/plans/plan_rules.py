@@ -13,6 +13,7 @@ from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.parallelism import HOLDS_TENSOR, divisors, nearest_divisors
 from evo_libra.workload.plans.plans import (
     DEGREES,
+    DUALPIPE,
     EVERY_LAYER,
     NETWORK,
     NPU,
@@ -127,7 +128,7 @@ def placement_mistakes(setup: Setup, plan: Plans) -> Iterator[tuple[str, str]]:
 
 def plan_values(plan: Plans) -> dict[str, int]:
     """Return the degrees and the size of a microbatch of the first plan."""
-    return {name: int(getattr(plan, name)[0]) for name in (*DEGREES, "micro_batch", "zero")}
+    return {name: int(getattr(plan, name)[0]) for name in (*DEGREES, "micro_batch", "zero", "replicate")}
 
 
 def plan_text(plan: Plans) -> str:
@@ -143,7 +144,8 @@ def plan_text(plan: Plans) -> str:
         parts.append(f"pp{value['pp']}" + (f"x{value['vp']}" if value["vp"] > 1 else ""))
     parts += [SCHEDULES[int(plan.schedule[0])]] if plan.schedule[0] else []
     parts += [f"ep{value['ep']}"] if value["ep"] > 1 else []
-    parts += [f"dp{value['dp']}", f"mb{value['micro_batch']}", f"zero{value['zero']}"]
+    copies = f"x{value['replicate']}" if value["replicate"] > 1 else ""
+    parts += [f"dp{value['dp'] // value['replicate']}{copies}", f"mb{value['micro_batch']}", f"zero{value['zero']}"]
     recompute, optimizer = recompute_text(int(plan.recompute[0])), int(plan.optimizer[0])
     parts += [] if recompute == "none" else [recompute]
     away = int(plan.offloaded[0])
@@ -168,6 +170,7 @@ def plan_mistakes(setup: Setup, plan: Plans) -> Iterator[tuple[str, str]]:
     yield from _stage_mistakes(setup, value)
     yield from _expert_mistakes(model, value)
     yield from _batch_mistakes(setup, value)
+    yield from replicate_mistakes(plan, model)
     yield from schedule_mistakes(plan, float(plan.microbatches(setup.global_batch)[0]))
     yield from placement_mistakes(setup, plan)
 
@@ -218,6 +221,27 @@ def _counted(setup: Setup) -> str:
     """Return what counts as a layer, as a part of a sentence."""
     names = [name for name, counts in zip(("embedding", "head"), setup.ends, strict=True) if counts]
     return f", {' and '.join(names)} counted," if names else ""
+
+
+def replicate_mistakes(plan: Plans, model: Decoder) -> Iterator[tuple[str, str]]:
+    """Yield why the shards of the first plan cannot have copies: the option, and a sentence."""
+    copies, replicas = int(plan.replicate[0]), int(plan.dp[0])
+    if copies == 1:
+        return
+    if replicas % copies:
+        yield "replicate", f"found {copies}; it must divide dp {replicas}: {_listed(replicas)}"
+    if plan.zero[0] == 0:
+        yield "replicate", f"found {copies}; zero 0 shards nothing that could have copies, and 1 to 3 do"
+    if model.expert_count > 1:
+        yield "replicate", f"found {copies}; shards of {model.name}, which has experts, have no copies here"
+    if plan.optimizer[0] != NPU or plan.schedule[0] == DUALPIPE:
+        yield "replicate", f"found {copies}; copies of shards are on NPUs, one stage on each: no offload, no dualpipe"
+
+
+def replicate_allowed(plans: Plans, model: Decoder) -> BoolArray:
+    """Return (n,) whether shards can have copies, where plans say so."""
+    right = (plans.dp % plans.replicate == 0) & (plans.zero > 0) & (model.expert_count == 1)
+    return np.asarray((plans.replicate == 1) | (right & (plans.optimizer == NPU) & (plans.schedule != DUALPIPE)))
 
 
 def _expert_mistakes(model: Decoder, value: dict[str, int]) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from evo_libra.workload.parallelism import divisors
-from evo_libra.workload.plans.plan_rules import placement_allowed, virtual_stages
+from evo_libra.workload.plans.plan_rules import placement_allowed, replicate_allowed, virtual_stages
 from evo_libra.workload.plans.plan_table import lie_alike
 from evo_libra.workload.plans.plans import SHARDED_WEIGHTS, Plans, keeps_inside, one_plan
 from evo_libra.workload.plans.schedules import overlaps_experts, schedule_allowed
@@ -30,8 +30,8 @@ class PlanSpace:
     npus : of the cluster.
     tp, cp, pp, vp, ep, micro_batch : allowed values; None for all that divide.
     dp : allowed replicas; None for the NPUs that are left.
-    zero, recompute, optimizer, offloaded, schedule : allowed values of `Plans`; those of `expansion` are all that a
-        setup has.
+    zero, recompute, optimizer, offloaded, schedule, replicate : allowed values of `Plans`; those of `expansion` are all
+        that a setup has.
     options : values of the other fields of `Plans`, the same in all plans.
     """
 
@@ -48,11 +48,12 @@ class PlanSpace:
     optimizer: Sequence[int] = (0,)
     offloaded: Sequence[int] = (0,)
     schedule: Sequence[int] = (0,)
+    replicate: Sequence[int] = (1,)
     options: Plans = field(default_factory=one_plan)
 
 
 _COLUMNS = ("tp", "cp", "pp", "vp", "ep", "dp", "micro_batch", "zero", "recompute", "optimizer", "offloaded",
-            "schedule")  # fmt: skip
+            "schedule", "replicate")  # fmt: skip
 
 
 def every_plan(setup: Setup, space: PlanSpace) -> Plans:
@@ -68,6 +69,8 @@ def every_plan(setup: Setup, space: PlanSpace) -> Plans:
     found = replace(space.options, **chosen)
     if found.schedule.any():
         found = found.take(np.flatnonzero(schedule_allowed(found, found.microbatches(setup.global_batch))))
+    if (found.replicate > 1).any():
+        found = found.take(np.flatnonzero(replicate_allowed(found, setup.decoder)))
     if setup.offload is not None:
         found = found.take(np.flatnonzero(placement_allowed(setup, found)))
     return _expanded(setup, found)
@@ -112,7 +115,7 @@ def _options(setup: Setup, space: PlanSpace, degrees: tuple[int, int, int, int])
         )
         if (vp == 1 or (each // micro_batch) % pp == 0) and (tp * cp * dp) % ep == 0
     ]
-    kinds_of_space = (space.zero, space.recompute, space.optimizer, space.offloaded, space.schedule)
+    kinds_of_space = (space.zero, space.recompute, space.optimizer, space.offloaded, space.schedule, space.replicate)
     return [
         (tp, cp, pp, vp, ep, dp, micro_batch, *kinds)
         for (vp, ep, micro_batch), *kinds in product(whole, *kinds_of_space)

@@ -51,6 +51,7 @@ class Plans:
     offloaded : layers of each stage whose activations wait in the memory of hosts.
     reshard : with ZeRO's stage 3, whether weights are sharded again after the forward pass; otherwise they stay whole.
     schedule : of the pipeline, index into `SCHEDULES`.
+    replicate : copies of the shards of ZeRO: each group of ``dp / replicate`` shards, and gradients are summed across.
     """
 
     tp: IntArray
@@ -71,6 +72,7 @@ class Plans:
     offloaded: IntArray = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
     reshard: BoolArray = field(default_factory=lambda: np.ones(1, dtype=np.bool_))
     schedule: IntArray = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+    replicate: IntArray = field(default_factory=lambda: np.ones(1, dtype=np.int64))
     overlap_ep: BoolArray = field(default_factory=lambda: np.zeros(1, dtype=np.bool_))
 
     def __len__(self) -> int:

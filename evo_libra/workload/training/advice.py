@@ -70,7 +70,7 @@ def bytes_of(classes: dict[str, FloatArray], count: int) -> FloatArray:
 
 
 _SAME = ("overlap_tp", "overlap_pp", "overlap_dp", "overlap_ep", "optimizer", "expansion", "offloaded", "reshard",
-         "schedule")  # fmt: skip
+         "schedule", "replicate")  # fmt: skip
 """Options that advice leaves as they are."""
 
 

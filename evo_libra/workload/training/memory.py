@@ -52,7 +52,7 @@ class Parameters:
     Attributes
     ----------
     dense : those that all NPUs of a data parallel group copy; `experts` : those of its routed experts.
-    dense_copies, expert_copies : NPUs that hold the same.
+    dense_copies, expert_copies : NPUs that hold the same, or that share it out where shards have copies.
     """
 
     dense: FloatArray
@@ -105,7 +105,7 @@ def held_parameters(setup: Setup, plans: Plans, parts: Sequence[Counted], tables
             weights = sum(matrix.weights for matrix in matrices if matrix.routed is routed)
             held[routed] = held[routed] + count * weights
     stage = np.asarray(plans.tp * plans.cp * plans.dp / plans.ep, dtype=np.float64)
-    return Parameters(held[0], held[1], np.asarray(plans.cp * plans.dp, dtype=np.float64), stage)
+    return Parameters(held[0], held[1], np.asarray(plans.cp * plans.dp / plans.replicate, dtype=np.float64), stage)
 
 
 def memory(setup: Setup, plans: Plans) -> dict[str, FloatArray]:

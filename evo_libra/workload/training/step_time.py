@@ -34,9 +34,11 @@ from evo_libra.workload.training.pipeline import (
     weights_between,
 )
 from evo_libra.workload.training.races import (
+    COPIES,
     DATA,
     EXPANSION,
     EXPERT_DATA,
+    SHARDS,
     StepOverlap,
     StepSequence,
     StepTime,
@@ -196,7 +198,9 @@ def data_traffic(setup: Setup, plans: Plans, held: Parameters, stage: Stage, *, 
     hides the reduce-scatter and what it gathers, the forward pass its own all-gather, but for one layer's share.
     Software leaves a share of what lies beyond scale-up domains exposed, if that is more than what passes do not hide.
     """
-    groups = _copied(held)
+    groups, whole = _copied(held), plans.replicate > 1
+    if whole.any():
+        groups = [(DATA, np.where(whole, 0.0, held.dense)), (SHARDS, np.where(whole, held.dense, 0.0)), *groups[1:]]
     if setup.offload is not None:
         # Servers send and receive what NPUs would exchange.
         groups = [(group, np.where(plans.optimizer == NETWORK, 0.0, of)) for group, of in groups]
@@ -209,8 +213,12 @@ def data_traffic(setup: Setup, plans: Plans, held: Parameters, stage: Stage, *, 
         (Collective.ALL_GATHER, np.where(plans.gathers_again, 2.0, 0.0)),
     )
 
+    # Copies of a shard add up their gradients each time that they are scattered (PyTorch's HSDP).
+    summed = setup.gradient_bytes * np.where(whole, held.dense / held.dense_copies, 0.0)
+
     def sent(kinds: Kinds, share: FloatArray, part: str = "") -> tuple[Traffic, ...]:
-        return tuple(
+        across = (Traffic("data", COPIES + part, Collective.ALL_REDUCE, summed, share),)
+        return (across if kinds is after and whole.any() else ()) + tuple(
             Traffic("data", group + part, kind, bytes_per_weight * of, share)
             for kind, bytes_per_weight in kinds
             for group, of in groups

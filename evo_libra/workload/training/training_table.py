@@ -23,7 +23,7 @@ from evo_libra.workload.training.training_step import TrainingStep, training_ste
 
 OF_PLANS = ("tp", "cp", "pp", "vp", "ep", "micro_batch", "zero", "recompute", "sequence_parallel", "overlap_tp",
             "overlap_pp", "overlap_dp", "optimizer", "expansion", "offloaded",
-            "reshard", "schedule", "overlap_ep")  # fmt: skip
+            "reshard", "schedule", "overlap_ep", "replicate")  # fmt: skip
 """Options of a plan that may be open; precision and order besides them."""
 _OF_KIND = OF_PLANS[OF_PLANS.index("zero") :]
 """Options besides degrees that decide which traffic a step has."""

@@ -333,3 +333,16 @@ def test_a_shorter_last_stage_has_room_for_the_head() -> None:
     assert number(exposed_head(setup, plan, one)) == pytest.approx(max(number(head_time(setup, plan)) - layer, 0.0))
     even = stage(pp=4)
     assert number(exposed_head(SETUP, plan, even)) == number(head_time(SETUP, plan))
+
+
+def test_shards_with_copies_gather_inside_and_sum_across() -> None:
+    # 16 replicas are 4 groups that shard among 4 each: weights and gradients inside, and of the gradients of a shard, a
+    # quarter, an all-reduce among the 4 copies.
+    rows = alone("data", dp=16, zero=3, replicate=4)
+    assert sorted((row[0], row[1], row[2]) for row in rows) == [
+        ("copies", "ALL_REDUCE", HELD), ("cp+shards", "ALL_GATHER", 2 * HELD), ("cp+shards", "ALL_GATHER", 2 * HELD),
+        ("cp+shards", "REDUCE_SCATTER", 4 * HELD),
+    ]  # fmt: skip
+    used = {copies: memory(SETUP, one_plan(dp=16, zero=3, replicate=copies)) for copies in (1, 4)}
+    # 12 bytes of states of each weight among 16 or 4.
+    assert [number(used[copies]["states"]) for copies in (1, 4)] == [12 * HELD / 16, 12 * HELD / 4]
