@@ -46,7 +46,7 @@ NOT_MODELLED = (
     "Schedules of pipelines that are searched for (ZB-1p, ZB-2p), and those that fold stages (ZB-V, DualPipeV).",
     "Messages of virtual stages that Megatron-LM exposes while it fills and drains (bf16 rows fit better, fp8 worse).",
     "Launches of short virtual stages; no public pair of runs says what they cost.",
-    "Context parallel groups of more than two that slow attention: only PyTorch's were measured, from 131,072 tokens on.",
+    "Context parallel groups of more than two that slow attention, but for those of PyTorch, from 131,072 tokens on.",
     "Groups of experts over several racks, whose all-to-alls no public step has.",
     "Routing of experts that differs in load, or is limited to some servers, and all-to-alls in 8 bits.",
     "Activations of experts in 8 bits, without which DeepSeek-V3's plan needs 118 of 80 GB.",
