@@ -59,7 +59,7 @@ def _of_stages(setup: Setup, plan: Plans, value: Mapping[str, int]) -> Iterator[
     )
     if min(counts) < max(counts):
         yield f"Stages have {min(counts)} to {max(counts)} layers; in the search all have {max(counts)}."
-    if setup.balanced:
+    if setup.shares_head:
         yield f"The last stage computes the whole output head; in the search each of the {stages} stages has its share."
     if setup.decoder.mixed is not None:
         yield "Layers differ; in the search all stages have the layers of one with the most weights."

@@ -27,7 +27,7 @@ def _value(text: str) -> Any:  # noqa: ANN401 - text or a number
     return float(text) if _NUMBER.fullmatch(text) else text
 
 
-def parse_arguments(text: str, file: str, flags: Collection[str] = ()) -> Source:
+def parse_arguments(text: str, file: str, flags: Collection[str] = (), lists: Collection[str] = ()) -> Source:
     """Return the options of a command line or script: ``--a-b 1`` and ``--a_b=1`` are the key ``a-b``, flags are true.
 
     Variables that the same script has set before are replaced; of those of the environment their default is taken.
@@ -38,6 +38,7 @@ def parse_arguments(text: str, file: str, flags: Collection[str] = ()) -> Source
     Parameters
     ----------
     flags : options that take no value, whatever word is behind them: the next program of a script, or ``2>&1``.
+    lists : options that take all words up to the next option, a list.
 
     Raises
     ------
@@ -61,6 +62,8 @@ def parse_arguments(text: str, file: str, flags: Collection[str] = ()) -> Source
                 _put(data, places, named, found, place)
             elif assigned := _ASSIGNED.fullmatch(word):
                 known[assigned[1]], option = assigned[2], ""
+            elif option in lists:
+                data[option] = [*(data[option] if isinstance(data[option], list) else []), _value(word)]
             elif option and option not in flags:
                 data[option] = _value(word)
                 option = ""

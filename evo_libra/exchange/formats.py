@@ -11,7 +11,7 @@ from evo_libra.errors import InputError, unknown
 from evo_libra.exchange.gpu_node import GpuNode
 from evo_libra.files.source import Source
 from evo_libra.problem.problem import Problem
-from evo_libra.workload.plans.plans import SHARDED_WEIGHTS, Plans
+from evo_libra.workload.plans.plans import SCHEDULES, SHARDED_WEIGHTS, Plans
 from evo_libra.workload.training.training_setup import Setup
 
 PARTS = ("generator", "training", "parallelism")
@@ -153,7 +153,11 @@ class TrainedPlan:
 
 
 def unwritten_memory(of: TrainedPlan) -> Iterator[str]:
-    """Yield what a plan has in the memory of hosts, or whole, and what no file of these formats says here."""
+    """Yield what no file of these formats says here: memory of hosts, weights that stay whole, and other schedules."""
+    if of.value("replicate") > 1:
+        yield f"{of.value('replicate')} copies of shards: --num-distributed-optimizer-instances of Megatron-LM"
+    if of.value("schedule"):
+        yield f"the schedule {SCHEDULES[of.value('schedule')]} of the pipeline"
     if of.value("offloaded"):
         yield "activations of layers in the memory of hosts: --cpu-offloading-num-layers of Megatron-LM"
     if of.value("zero") == SHARDED_WEIGHTS and not of.value("reshard"):

@@ -13,6 +13,8 @@ from evo_libra.exchange.keys import Keys
 from evo_libra.exchange.samples import MEGATRON_GPT3, MEGATRON_LLAMA3, MEGATRON_SCRIPT
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import Source
+from evo_libra.workload.models.layers.kept import MODULES
+from evo_libra.workload.training.training_setup import COUNTED
 
 _VOCABULARY = 51200
 _WIDENED, _ROUNDED, _GATED = 4, 64, 3
@@ -61,6 +63,7 @@ FLAGS = {
     "bf16_gradients": ("grad-reduce-in-bf16", ""),
     "latent": ("multi-latent-attention", "multi_latent_attention"),
     "pipeline_outside": ("use-tp-pp-dp-mapping", "use_tp_pp_dp_mapping"),
+    "overlap_ep": ("overlap-moe-expert-parallel-comm", ""),
     "embedding_counted": ("account-for-embedding-in-pipeline-split", "account_for_embedding_in_pipeline_split"),
     "head_counted": ("account-for-loss-in-pipeline-split", "account_for_loss_in_pipeline_split"),
 }
@@ -122,6 +125,9 @@ USUAL: dict[KeyPath, tuple[Any, ...]] = {
     ("recompute-num-layers",): (1,),
 }
 """Options whose values here change nothing, while others do."""
+
+MODULES_AGAIN = "recompute-modules"
+"""Option that takes the names of modules, all words up to the next option."""
 
 _GRANULARITY = ("recompute-granularity", "activations_checkpoint_granularity")
 
@@ -208,20 +214,37 @@ def training_of(names: Names, *, sharded: bool, precision: str) -> dict[str, Any
         names.keys.unsupported(names.path(FLAGS["fp16"]), "is read as bf16, which takes as long")
     stage = names.keys.choice(SHARDING, *names.path(STRATEGY)) if STRATEGY[names.column] else None
     overlap = {"tp": names.flag("overlap_tp"), "dp": names.flag("overlap_dp")}
+    if names.flag("overlap_ep"):
+        overlap["ep"] = True
+    again = _modules_again(names)
     if APART[names.column] and names.keys.flag(*names.path(APART)):
         overlap["pp"] = False
-    counted = [names.flag(name) for name in ("embedding_counted", "head_counted")]
+    counted = [name for name, flag in zip(COUNTED, ("embedding_counted", "head_counted"), strict=True)
+               if names.flag(flag)]  # fmt: skip
     dropout, attention = names.keys.share(*names.path(DROPOUT)), names.keys.choice(BACKENDS, *names.path(BACKEND))
     return without_none({
         "sequence": names.needed("sequence"), "global_batch": names.size("global_batch"),
         "micro_batch": names.size("micro_batch"), "precision": precision,
         "gradients": "bf16" if rounded or (fp16 and not (bf16 or precise)) else "fp32",
-        "recompute": granularity or ("selective" if selective else "none"),
+        "recompute": (again if granularity == "selective" else None)
+        or granularity or ("selective" if selective else "none"),
         "sequence_parallel": names.flag("sequence_parallel"), "zero": int(sharded) if stage is None else stage,
-        "attention": attention, "overlap": overlap, "balanced": True if all(counted) else None,
+        "attention": attention, "overlap": overlap, "balanced": True if counted == list(COUNTED) else None,
+        "account_for": counted if len(counted) == 1 else None,
         "dropout": None if dropout is None else dropout > 0,
         "order": list(DATA_OUTERMOST) if names.flag("pipeline_outside") else None,
     })  # fmt: skip
+
+
+def _modules_again(names: Names) -> str | None:
+    """Return the named modules that run again; None for none, or those that Megatron-LM takes by itself."""
+    given = names.keys.raw(MODULES_AGAIN) if names.column == 0 else None
+    words = given if isinstance(given, list) else [given] if isinstance(given, str) else []
+    unknown = [word for word in words if word not in MODULES]
+    if unknown:
+        why = f"is read without {', '.join(map(str, unknown))}; modules that run again by name are {', '.join(MODULES)}"
+        names.keys.unsupported((MODULES_AGAIN,), why)
+    return "+".join(word for word in words if word in MODULES) or None
 
 
 def suggested_of(names: Names) -> tuple[tuple[str, str, Any, str], ...]:
@@ -290,5 +313,6 @@ def _is_arguments(source: Source) -> bool:
 READERS = (
     Reader("megatron-arguments", "a launch script or an argument line of Megatron-LM", _is_arguments, _read_arguments,
            samples=(MEGATRON_SCRIPT, MEGATRON_GPT3, MEGATRON_LLAMA3),
-           parse=partial(parse_arguments, flags=frozenset((OFFLOAD, *(name for name, _ in FLAGS.values()))))),
+           parse=partial(parse_arguments, flags=frozenset((OFFLOAD, *(name for name, _ in FLAGS.values()))),
+                         lists=(MODULES_AGAIN,))),
 )  # fmt: skip

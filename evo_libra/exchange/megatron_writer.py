@@ -16,6 +16,7 @@ from evo_libra.exchange.megatron import (
     FLAGS,
     FP8,
     LAYERS,
+    MODULES_AGAIN,
     MXFP8,
     OFFLOAD,
     OFFLOAD_PART,
@@ -94,11 +95,11 @@ def _plan(of: TrainedPlan) -> Iterator[Words]:
     yield from _size("vp", of.value("vp") if interleaved else None)
     yield from _size("micro_batch", of.value("micro_batch"))
     yield from _size("global_batch", of.setup.global_batch)
-    zero, balanced = of.value("zero"), of.setup.balanced
+    zero, (first, last) = of.value("zero"), of.setup.ends
     yield from _flags(
         sequence_parallel=bool(of.value("sequence_parallel")), distributed_optimizer=zero > 0,
         overlap_tp=bool(of.value("overlap_tp")), overlap_dp=bool(of.value("overlap_dp")),
-        embedding_counted=balanced, head_counted=balanced,
+        embedding_counted=bool(first), head_counted=bool(last), overlap_ep=bool(of.value("overlap_ep")),
         pipeline_outside=of.order != ORDER and of.order == DATA_OUTERMOST,
     )  # fmt: skip
     if zero and of.value("overlap_dp"):
@@ -123,7 +124,7 @@ def _precision(of: TrainedPlan) -> Iterator[Words]:
     if modules := _modules(recompute):
         yield "--recompute-granularity", "selective"
         if modules != (ATTENTION,):
-            yield "--recompute-modules", *modules
+            yield f"--{MODULES_AGAIN}", *modules
     if recompute == FULL:
         yield "--recompute-granularity", "full"
         yield "--recompute-method", "uniform"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from evo_libra.errors import InputError, suggestion
 from evo_libra.validation.astra import ASTRA
 from evo_libra.validation.comet import COMET
+from evo_libra.validation.deepseek import DEEPSEEK
 from evo_libra.validation.fabrics import FABRICS
 from evo_libra.validation.footprints import FOOTPRINTS
 from evo_libra.validation.fred import FRED
@@ -27,6 +28,7 @@ NETWORKS = (*THEMIS, *FRED, *RAIL_ONLY, *FABRICS, *LIBRA, *ASTRA, *ROCE)
 
 SOURCES: tuple[PublishedSource, ...] = (
     *TRAINING_2026,
+    *DEEPSEEK,
     *TRAINING,
     *SERVING,
     *TRAINING_MEMORY,
@@ -40,8 +42,14 @@ SOURCES: tuple[PublishedSource, ...] = (
 """Every source, those of a group one after the other."""
 
 NOT_MODELLED = (
-    "Times of stages that differ in their layers: all of them take that of the longest one.",
-    "Schedules of pipelines other than 1F1B and interleaved 1F1B, and all-to-alls of experts alongside attention.",
+    "Kinds of layers that differ between stages: all stages have those of one with the most weights.",
+    "Schedules of pipelines that are searched for (ZB-1p, ZB-2p), and those that fold stages (ZB-V, DualPipeV).",
+    "Messages of virtual stages that Megatron-LM exposes while it fills and drains (bf16 rows fit better, fp8 worse).",
+    "Launches of short virtual stages; no public pair of runs says what they cost.",
+    "Context parallel groups of more than two that slow attention, but for those of PyTorch, from 131,072 tokens on.",
+    "Groups of experts over several racks, whose all-to-alls no public step has.",
+    "Routing of experts that differs in load, or is limited to some servers, and all-to-alls in 8 bits.",
+    "Activations of experts in 8 bits, without which DeepSeek-V3's plan needs 118 of 80 GB.",
     "Stragglers, unless a file states their share of a step (`jitter`).",
     "Checkpoints that are written, failures and restarts, but for the rows on failures.",
     "Loading of data.",

@@ -119,11 +119,25 @@ def test_layers_of_a_virtual_stage_say_how_many_there_are() -> None:
     ("--use-tp-pp-dp-mapping", "order", ["tp", "cp", "pp", "dp"]),
     ("--account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split", "balanced", True),
     ("--account-for-embedding-in-pipeline-split", "balanced", None),
+    ("--account-for-embedding-in-pipeline-split", "account_for", ["embedding"]),
+    ("--account-for-loss-in-pipeline-split", "account_for", ["loss"]),
+    ("--account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split", "account_for", None),
+    ("--overlap-moe-expert-parallel-comm", "overlap", {"tp": False, "dp": False, "ep": True}),
+    ("--recompute-granularity selective --recompute-modules core_attn moe_act", "recompute", "core_attn+moe_act"),
+    ("--recompute-granularity selective --recompute-modules layernorm", "recompute", "layernorm"),
+    ("--recompute-granularity full --recompute-modules layernorm", "recompute", "full"),
+    ("--recompute-granularity selective", "recompute", "selective"),
     ("--global-batch-size 48", "global_batch", 48),
     ("--micro-batch-size 3", "micro_batch", 3),
 ])  # fmt: skip
 def test_options_of_a_training(more: str, key: str, value: Any) -> None:
     assert draft(more).training.get(key) == value
+
+
+def test_modules_that_nothing_here_runs_again_are_listed() -> None:
+    found = draft("--recompute-granularity selective --recompute-modules layernorm shared_experts")
+    assert found.training["recompute"] == "layernorm"
+    assert any("read without shared_experts" in str(one) for one in found.left)
 
 
 def test_npus_are_those_of_a_node_times_nodes() -> None:

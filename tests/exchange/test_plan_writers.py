@@ -21,13 +21,13 @@ DECODER = {
     "gated": False, "has_biases": True, "tied": True, "latent": None, "experts": None, "mixed": None, "predictors": 0,
 }  # fmt: skip
 SETUP = {
-    "sequence": 32, "global_batch": 48, "balanced": False, "gradient_bytes": 4.0, "precision": "bf16",
+    "sequence": 32, "global_batch": 48, "ends": (0, 0), "gradient_bytes": 4.0, "precision": "bf16",
     "fused_attention": True, "dropout": False, "uneven": False, "offload": None, "expansions": (),
 }  # fmt: skip
 PLAN = {
     "tp": 2, "pp": 1, "cp": 1, "ep": 1, "dp": 4, "vp": 1, "micro_batch": 3, "zero": 0, "sequence_parallel": 0,
     "overlap_tp": 0, "overlap_dp": 0, "overlap_pp": 0, "recompute": NONE, "optimizer": NPU, "expansion": 0,
-    "offloaded": 0, "reshard": 1,
+    "offloaded": 0, "reshard": 1, "schedule": 0, "overlap_ep": 0, "replicate": 1,
 }  # fmt: skip
 
 
@@ -91,7 +91,9 @@ def test_arguments_of_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     ({"setup": {"fused_attention": False}}, ["--attention-backend unfused"], ["--attention-backend flash"]),
     ({"setup": {"dropout": True}}, ["--attention-dropout 0.1", "--hidden-dropout 0.1"],
      ["--attention-dropout 0.0", "--hidden-dropout 0.0"]),
-    ({"setup": {"balanced": True}},
+    ({"setup": {"ends": (0, 1)}}, ["--account-for-loss-in-pipeline-split"], []),
+    ({"overlap_ep": 1}, ["--overlap-moe-expert-parallel-comm"], []),
+    ({"setup": {"ends": (1, 1)}},
      ["--account-for-embedding-in-pipeline-split", "--account-for-loss-in-pipeline-split"], []),
     ({"order": ("tp", "cp", "pp", "dp")}, ["--use-tp-pp-dp-mapping"], []),
     ({"optimizer": HOST}, ["--optimizer-cpu-offload", "--optimizer-offload-fraction 1.0"], []),
@@ -121,6 +123,8 @@ def test_experts_and_latent_attention(monkeypatch: pytest.MonkeyPatch) -> None:
     ({"optimizer": NETWORK}, "the optimizer in network"),
     ({"offloaded": 4}, "activations of layers in the memory of hosts"),
     ({"zero": 3, "reshard": 0}, "weights that stay whole"),
+    ({"schedule": 1}, "the schedule zb-h1"),
+    ({"replicate": 2}, "2 copies of shards"),
     ({"recompute": recompute_of("mlp_act")}, "recompute mlp_act: Megatron-LM has modules"),
     ({"setup": {"expansions": (SimpleNamespace(text="64 GB"),)}}, "expansion memory"),
 ])  # fmt: skip

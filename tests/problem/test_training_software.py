@@ -111,3 +111,75 @@ def test_an_overlap_that_the_software_lacks_is_one_sentence() -> None:
         large(8, overlap={"tp": True}, stack="megatron-2022")
     with pytest.raises(InputError, match=r"found 'megatron-2052'.*did you mean 'megatron-2025'\?"):
         large(8, stack="megatron-2052")
+
+
+def experts(overlap: dict[str, Any], degrees: dict[str, Any], **training: Any) -> Problem:
+    """Return Mixtral 8x7B on 128 H100 in servers of eight."""
+    workload = {"model": "mixtral-8x7b", "parallelism": degrees}
+    given = {"sequence": 4096, "global_batch": 256, "zero": 1, **training}
+    return problem_of("h100-80gb", "nvlink4", workload, overlap=overlap, **given)
+
+
+@pytest.mark.parametrize(
+    ("overlap", "degrees", "training", "message"),
+    [
+        ({"ep": True}, {"pp": 4, "ep": 8}, {}, "all-to-alls of experts run alongside compute with ep of 2 or more"),
+        ({"ep": True}, {"pp": 4, "vp": 2, "ep": 8}, {"stack": "torchtitan-2025"}, "torchtitan-2025 has no all-to-alls"),
+        ({"ep": True}, {"pp": 4, "vp": 2}, {}, "with ep of 2 or more"),
+        ({}, {"pp": 4, "ep": 8}, {"schedule": "zb-h1", "stack": "megatron-2021"}, "older than this schedule"),
+        ({}, {"pp": 4, "ep": 8}, {"schedule": "dualpipe", "zero": 2}, "takes zero 0 or 1"),
+        ({}, {"pp": 1}, {"schedule": "zb-h1"}, "pp is 1"),
+        ({}, {"pp": 4, "ep": 8}, {"schedule": "dualpipe", "global_batch": 96}, r"2 x pp 4 = 8 at least"),
+        ({}, {"ep": 8}, {"schedule": "zb-h2"}, "schedule of a pipeline, and pp is 1"),
+    ],
+)
+def test_overlaps_and_schedules_that_cannot_be(
+    overlap: dict[str, Any], degrees: dict[str, Any], training: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        experts(overlap, degrees, **training)
+
+
+def test_a_search_chooses_schedules_and_overlap() -> None:
+    problem = experts({"ep": [False, True]}, {"pp": 4, "ep": 8}, schedule=["1f1b", "zb-h1", "dualpipe"])
+    table = problem.time.tables[0]
+    plain = seconds(problem, f"{SERVERS} | pp4 ep8 dp32 mb1 zero1")
+    assert isinstance(table, TrainingTable)
+    assert sorted(table.texts) == [
+        "pp4 dualpipe ep8 dp32 mb1 zero1", "pp4 dualpipe ep8 dp32 mb1 zero1 overlap-ep", "pp4 ep8 dp32 mb1 zero1",
+        "pp4 zb-h1 ep8 dp32 mb1 zero1",
+    ]  # fmt: skip
+    assert seconds(problem, f"{SERVERS} | pp4 zb-h1 ep8 dp32 mb1 zero1") < plain
+
+
+def test_one_tensor_parallel_degree_that_may_lie_anywhere_is_one_plan() -> None:
+    problem = large(8, overlap={"tp": True}, tp_domain="any")
+    assert seconds(problem, SERVERS) == seconds(large(8, overlap={"tp": True}), SERVERS)
+
+
+@pytest.mark.parametrize("order", [["tp", "cp", "dp", "pp"], ["dp", "tp", "cp", "pp"]])
+def test_copies_of_shards_have_one_time_in_a_plan_and_in_a_table(order: list[str]) -> None:
+    # A GPU sends an eighth of the weights through its NIC: two gathers and a scatter of 2 bytes each. With shards in
+    # servers it is one all-reduce of 2 bytes, as much as two scatters, after the same collectives over NVLink.
+    given = {"global_batch": 128, "zero": 3, "order": order, "gradients": "bf16", "overlap": {"dp": False}}
+    slow = "SW(8)@nvlink4:450_SW(16)@optics-400g:2"
+    workload = {"model": "llama-3.1-8b", "parallelism": {"tp": 1}}
+    alone = [
+        seconds(problem_of("h100-80gb", "nvlink4", workload, replicate=copies, **given), slow) for copies in (1, 16)
+    ]
+    table = problem_of("h100-80gb", "nvlink4", workload, replicate=[1, 16, 3], **given)
+    assert sorted(table.time.tables[0].texts) == ["dp128 mb1 zero3", "dp8x16 mb1 zero3"]
+    found = [seconds(table, f"{slow} | {plan} mb1 zero3") for plan in ("dp128", "dp8x16")]
+    assert found == pytest.approx(alone, rel=1e-12)
+    one_way = 2 * 8.03e9 / 8 * 15 / 16 / (0.85 * 2e9)
+    inside, updated = 3 * 2 * 8.03e9 * 7 / 8 / (0.745 * 450e9), 30 * 8.03e9 * (1 / 8 - 1 / 128) / (0.543 * 3.35e12)
+    assert alone[0] - alone[1] == pytest.approx(one_way - inside - updated, rel=0.005)
+
+
+@pytest.mark.parametrize(
+    ("training", "message"),
+    [({"replicate": 3}, "replicate: found 3; it must divide dp 128"), ({"replicate": 2, "zero": 0}, "zero 0 shards")],
+)  # fmt: skip
+def test_copies_of_shards_that_cannot_be(training: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        problem_of("h100-80gb", "nvlink4", {"model": "llama-3.1-8b"}, global_batch=128, **{"zero": 3, **training})

@@ -17,8 +17,9 @@ from evo_libra.problem.file.training_spec import TrainingSpec
 from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.plans.plan_rules import plan_mistakes
 from evo_libra.workload.plans.plan_space import OpenPlans, PlanSpace, plan_table
-from evo_libra.workload.plans.plans import DEGREES, EVERY_LAYER, PLACEMENTS, SHARDED_WEIGHTS, Plans, one_plan
+from evo_libra.workload.plans.plans import DEGREES, EVERY_LAYER, PLACEMENTS, SCHEDULES, SHARDED_WEIGHTS, Plans, one_plan
 from evo_libra.workload.plans.recomputation import lacking_modules, recompute_of
+from evo_libra.workload.plans.schedules import overlaps_experts
 from evo_libra.workload.training.advice import fitting_option
 from evo_libra.workload.training.memory import memory_on_npu
 from evo_libra.workload.training.training_setup import Setup
@@ -80,13 +81,16 @@ def choices_of(spec: WorkloadSpec, training: TrainingSpec) -> PlanChoices:
             "zero": values_of(training.zero),
             "recompute": tuple(dict.fromkeys(map(recompute_of, recompute))),
             "offloaded": tuple(EVERY_LAYER if one == "all" else one for one in values_of(training.offload_layers)),
+            "replicate": values_of(training.replicate),
+            "schedule": tuple(map(SCHEDULES.index, values_of(training.schedule))),
             "optimizer": tuple(PLACEMENTS.index(place) for place in places_of(training.optimizer)),
         },
         flags={
             "sequence_parallel": (None,) if split == "auto" else values_of(split),
-            "overlap_tp": _tensor_overlaps(training),
+            "overlap_tp": _tensor_overlaps(training, given.get("tp", 1)),
             "overlap_pp": values_of(overlap.pp),
             "overlap_dp": values_of(overlap.dp),
+            "overlap_ep": values_of(overlap.ep),
             "reshard": values_of(training.reshard),
         },
         orders=tuple(tuple(map(str, order)) for order in orders),
@@ -94,9 +98,13 @@ def choices_of(spec: WorkloadSpec, training: TrainingSpec) -> PlanChoices:
     )  # fmt: skip
 
 
-def _tensor_overlaps(training: TrainingSpec) -> tuple[bool, ...]:
-    """Return the values of the overlap; a group that may leave its domain also has plans without."""
-    without = (False,) if training.tp_domain == "any" else ()
+def _tensor_overlaps(training: TrainingSpec, degrees: Any) -> tuple[bool, ...]:  # noqa: ANN401 - any value of the schema
+    """Return the values of the overlap; if the degree is open, a group that leaves its domain has plans without.
+
+    A group of the only degree of a file is where the file says, with the overlap that the file says.
+    """
+    several = values_of(degrees) is None or len(values_of(degrees)) > 1
+    without = (False,) if training.tp_domain == "any" and several else ()
     return tuple(dict.fromkeys((*values_of(training.overlap.tp), *without)))
 
 
@@ -122,6 +130,7 @@ def table_of(
         npus[0], **degrees, micro_batch=choices.options["micro_batch"], dp=choices.dp,
         zero=choices.options["zero"] or (), recompute=choices.options["recompute"] or (),
         optimizer=choices.options["optimizer"] or (), offloaded=choices.options["offloaded"] or (),
+        schedule=choices.options["schedule"] or (), replicate=choices.options["replicate"] or (),
     )  # fmt: skip
     found = OpenPlans(setups, space, choices.flags, choices.orders, tuple(npus))
     return plan_table(name, found, training_tokens=training_tokens, capacities=capacities)
@@ -192,7 +201,7 @@ def recommender_mistakes(training: TrainingSpec, degrees: Mapping[str, Any]) -> 
     for key, value in (("precision", training.precision), ("overlap.dp", training.overlap.dp)):
         if isinstance(value, tuple):
             yield ("training", *key.split(".")), "a recommendation model has one plan; a single value is needed"
-    for key in ("tp", "pp"):
+    for key in ("tp", "pp", "ep"):
         if key in training.overlap.model_fields_set and getattr(training.overlap, key):
             yield ("training", "overlap", key), "a recommendation model sends nothing of this kind; leave this key out"
     for group, degree in degrees.items():
@@ -231,6 +240,27 @@ def overlap_mistakes(training: TrainingSpec, setups: Sequence[Setup]) -> Iterato
             f"found true; {stack.name} has no kernels that overlap tensor parallelism; leave this key out, or name "
         )
         yield ("training", "overlap", "tp"), f"{message}another `stack`"
+    if True in values_of(training.overlap.ep) and not stack.hides_experts:
+        message = (
+            f"found true; {stack.name} has no all-to-alls of experts alongside compute; leave this key out, or name "
+        )
+        yield ("training", "overlap", "ep"), f"{message}another `stack`"
+    if values_of(training.schedule) != ("1f1b",) and 0 < stack.year < ZERO_BUBBLE:
+        message = f"found {training.schedule}; {stack.name} is older than this schedule, of {ZERO_BUBBLE} and later"
+        yield ("training", "schedule"), f"{message}; 1f1b is left, or another `stack`"
+    if training.overlap.ep is True and setups[0].decoder.expert_count == 1:
+        yield ("training", "overlap", "ep"), f"found true; {setups[0].decoder.name} has no experts; leave this key out"
+
+
+ZERO_BUBBLE = 2023
+"""Year of the first schedule that splits backward passes."""
+
+
+def experts_mistakes(setup: Setup, plan: Plans) -> Iterator[tuple[KeyPath, str]]:
+    """Yield why the all-to-alls of experts of the only plan of a file cannot overlap."""
+    if plan.overlap_ep[0] and setup.decoder.expert_count > 1 and not overlaps_experts(plan)[0]:
+        needed = "ep of 2 or more, no full recomputation, and pp 1, virtual stages or dualpipe"
+        yield ("training", "overlap", "ep"), f"found true; all-to-alls of experts run alongside compute with {needed}"
 
 
 def kernel_mistakes(npu: Accelerator, precision: str) -> Iterator[tuple[KeyPath, str]]:

@@ -30,6 +30,7 @@ from evo_libra.problem.file.plans import (
     PlanChoices,
     batches_of,
     choices_of,
+    experts_mistakes,
     kernel_mistakes,
     layer_key_mistakes,
     memory_mistakes,
@@ -172,6 +173,8 @@ class TrainingLoader:
         dp = found.attempt(lambda: self._replicas(path, choices))
         if dp is not None and training.sequence is not None:
             mistakes = plan_mistakes(setups[0], choices.plan(dp))
+            lost = experts_mistakes(setups[0], choices.plan(dp))
+            found.mistakes += [self._mistake(path, *one) for one in lost]
             found.mistakes += [self._mistake(path, place_of(key), message) for key, message in mistakes]
         found.check()
         return training_step(
@@ -313,6 +316,9 @@ def _setup(model: Decoder, npu: Accelerator, training: TrainingSpec, host: HostS
         gradient_bytes=_BYTES[training.gradients],
         fused_attention=training.attention == "fused",
         balanced=training.balanced,
+        account_for=training.account_for,
+        head_precision=training.head_precision,
+        expert_processors=training.overlap.ep_processors,
         uneven=training.uneven,
         stack=stack_of(training.stack, npu.generation),
         tensor_anywhere=training.tp_domain == "any",

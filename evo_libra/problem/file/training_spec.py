@@ -14,8 +14,9 @@ from evo_libra.workload.models.decoder_spec import DecoderSpec
 from evo_libra.workload.models.losses import LOSSES
 from evo_libra.workload.models.recommender import RecommenderSpec
 from evo_libra.workload.models.stacks import NEWEST, STACKS
-from evo_libra.workload.plans.plans import PLACEMENTS
+from evo_libra.workload.plans.plans import PLACEMENTS, SCHEDULES
 from evo_libra.workload.plans.recomputation import recompute_of
+from evo_libra.workload.training.training_setup import EXPERT_PROCESSORS
 
 
 class DecoderGeneratorSpec(DecoderSpec):
@@ -49,11 +50,12 @@ def _every_group(order: GroupOrder) -> GroupOrder:
 
 if TYPE_CHECKING:
     StackName: TypeAlias = str
+    Schedule: TypeAlias = str
     Place: TypeAlias = str
     Loss: TypeAlias = str
 else:
     StackName = Literal[NEWEST, *(name for name, stack in STACKS.items() if stack.ring_efficiency is None)]
-    Place, Loss = Literal[PLACEMENTS], Literal[tuple(LOSSES)]
+    Place, Loss, Schedule = Literal[PLACEMENTS], Literal[tuple(LOSSES)], Literal[SCHEDULES]
 
 
 def _recomputable(text: str) -> str:
@@ -74,6 +76,16 @@ class OverlapSpec(StrictModel):
     tp: bool | Some[bool] = Field(default=False, description="that of tensor parallelism, product by product")
     pp: bool | Some[bool] = Field(default=True, description="that between the stages of an interleaved pipeline")
     dp: bool | Some[bool] = Field(default=True, description="gradients and weights of data parallelism")
+    ep: bool | Some[bool] = Field(
+        default=False,
+        description="all-to-alls of experts, alongside the compute of another microbatch: without a pipeline, in an "
+        "interleaved one or in dualpipe, with no full recomputation (Megatron's overlap_moe_expert_parallel_comm)",
+    )
+    ep_processors: Annotated[float, Field(ge=0, le=0.5)] = Field(
+        EXPERT_PROCESSORS,
+        description="share of the processors that these all-to-alls take from compute; 20 of 132 of an H800 are "
+        "DeepSeek's and Megatron's",
+    )
     embedding: bool = Field(
         default=True, description="the exchange of embeddings of a recommendation model, alongside its bottom MLP"
     )
@@ -124,6 +136,9 @@ class TrainingSpec(StrictModel):
     precision: Precision | Some[Precision] = Field(
         "bf16", description="of linear layers; the NPU needs kernel constants"
     )
+    head_precision: Precision = Field(
+        "bf16", description="of the output head's product, which software leaves in bf16 unless told otherwise"
+    )
     gradients: Literal["bf16", "fp32"] = Field("fp32", description="of accumulated gradients")
     recompute: Recompute | Some[Recompute] = Field(
         "none",
@@ -145,6 +160,11 @@ class TrainingSpec(StrictModel):
         1,
         description="ZeRO's stage: states are sharded from 1 on, gradients from 2 on, which microbatches scatter, "
         "weights with 3",
+    )
+    replicate: PositiveInt | Some[PositiveInt] = Field(
+        1,
+        description="copies of the shards of zero (HSDP; torchtitan's dp_replicate): dp / replicate NPUs share out "
+        "states or weights, the innermost ones, and gradients are summed across the copies; of dense models",
     )
     reshard: bool | Some[bool] = Field(
         default=True,
@@ -171,6 +191,11 @@ class TrainingSpec(StrictModel):
         description="whether the first and the last stage have a layer less, for embedding and head; vp then divides "
         "the layers of a stage with or without that layer",
     )
+    account_for: tuple[Literal["embedding", "loss"], ...] = Field(
+        (),
+        description="what counts as a layer where stages divide the layers, so that one end has a layer less: "
+        "embedding, loss (Megatron's account_for_..._in_pipeline_split); both are `balanced`",
+    )
     uneven: bool = Field(
         default=False,
         description="whether pp need not divide the layers; the longest stage sets the pace, and vp divides its layers",
@@ -184,6 +209,12 @@ class TrainingSpec(StrictModel):
         "scale-up",
         description="what holds a tensor parallel group: a scale-up domain, whose NPUs load and store from each other; "
         "any lets it leave the domain, and then nothing of its traffic overlaps",
+    )
+    schedule: Schedule | Some[Schedule] = Field(
+        "1f1b",
+        description="of the pipeline: 1f1b, interleaved where vp is more than 1; zb-h1 and zb-h2 (zero bubble, whose "
+        "optimizer is checked after its update) fill bubbles with gradients of weights, zb-h2 with twice the waiting "
+        "activations; dualpipe sends microbatches from both ends, and each rank has two stages",
     )
     order: Order | Some[Order] = Field(
         ("tp", "cp", "dp", "pp"), description="how the process groups lie on the network, the innermost first"

@@ -28,6 +28,7 @@ class Stack:
         buckets of gradients, their norm, and the weights that the first layers need.
     hides_gather : the second gather of sequence parallelism runs alongside the gradients of weights, even where a plan
         overlaps nothing else.
+    hides_experts : it can run the all-to-alls of experts alongside the compute of another microbatch.
     ring_efficiency : the data parallel group runs one ring through one NIC of each server, at this part of its rate;
         None where collectives use the whole network.
     loss : kind of its loss, of `losses.LOSSES`.
@@ -50,6 +51,7 @@ class Stack:
     hides_data: float = 1.0
     exposes_data: float = 0.0
     hides_gather: bool = False
+    hides_experts: bool = False
     ring_efficiency: float | None = None
     loss: str = "vocabulary-parallel"
     at_a_time: float = inf
@@ -90,7 +92,7 @@ _USER_BUFFERS = "NeMo's recipes of overlap, 2025 (processors of exchanges by pro
 STACKS = {
     stack.name: stack
     for stack in (
-        Stack("any"),
+        Stack("any", hides_experts=True),
         Stack(
             "megatron-2021",
             year=2021,
@@ -125,6 +127,7 @@ STACKS = {
         Stack(
             "megatron-2025",
             year=2025,
+            hides_experts=True,
             exposes_data=_MEGATRON_EXPOSES,
             generations={
                 "hopper": {
@@ -148,6 +151,7 @@ STACKS = {
         Stack(
             "unmeasured-2025",
             year=2025,
+            hides_experts=True,
             hides_tensor=_PAIR,
             exposes_data=(_MEGATRON_EXPOSES + _TORCH_EXPOSES) / 2.0,
             source="no rows: the share of the measured pairs, and the mean of the two measured exposures",

@@ -12,12 +12,14 @@ from evo_libra.workload.parallelism import BEYOND, lay_groups
 from evo_libra.workload.plans.plans import Plans
 from evo_libra.workload.training.races import (
     CONTEXT,
+    COPIES,
     DATA,
     EXPERT,
     EXPERT_DATA,
     OF_PREFILL,
     PIPELINE,
     POOLS,
+    SHARDS,
     TENSOR,
     PerByte,
 )
@@ -47,6 +49,8 @@ def placed_groups(
     sizes = np.take_along_axis(np.stack([degrees[group] for group in ORDER]), order, axis=0)
     extent, fits = lay_groups(npus, sizes)
     found = _dense(extent, order)
+    if "replicate" in degrees:
+        found |= _sharded(found, degrees["dp"] // degrees["replicate"])
     if routed:
         # The pipeline lies between NPUs of a stage: those inside it, and those outside.
         inside = (np.arange(len(ORDER))[:, None] < _place(order, PIPELINE)) | (degrees[PIPELINE] == 1)
@@ -66,6 +70,17 @@ def placed_groups(
         ahead, held = _prefill_groups(npus, degrees, order, routed=routed)
         found, fits = {**found, **ahead}, fits & held
     return found, fits
+
+
+def _sharded(found: Mapping[str, Placed], shards: IntArray) -> dict[str, Placed]:
+    """Return where (n,) innermost shards of the data parallel group lie with the context parallel one, and copies."""
+    (extent, apart), (context, near) = found["dp"], found[CONTEXT]
+    left, inner = shards.copy(), np.ones_like(extent)
+    for d, size in enumerate(extent):
+        inner[d] = np.gcd(left, size)
+        left = left // inner[d]
+    stride = np.where(context.prod(axis=0) > 1, near, apart)
+    return {SHARDS: (context * inner, stride), COPIES: (extent // inner, apart * inner)}
 
 
 def _prefill_groups(
@@ -116,6 +131,7 @@ def per_byte(
     """
     count, names = npus.shape[1], (TENSOR, CONTEXT, "dp", PIPELINE, EXPERT)
     degrees = dict(zip(names, (plans.tp, plans.cp, plans.dp, plans.pp, plans.ep), strict=True))
+    degrees |= {"replicate": plans.replicate} if (plans.replicate > 1).any() else {}
     sizes = {name: np.broadcast_to(degree, count) for name, degree in degrees.items()}
     groups, _ = placed_groups(npus, sizes, np.broadcast_to(order, (len(ORDER), count)))
     patterns: dict[str, Pattern | NextStage | Dispatch | PushPull] = {
@@ -123,8 +139,13 @@ def per_byte(
         PIPELINE: NextStage(),
         EXPERT: Dispatch(experts_per_token),
     }
+    shared = (SHARDS, COPIES) if "replicate" in sizes else ()
+    patterns |= dict.fromkeys(shared, Pattern.SHRINKING)
     sent = {(group, pattern): unit_traffic(pattern, groups[group][0]) for group, pattern in patterns.items()}
     if outside is not None:
-        parts = {(group + BEYOND, Pattern.SHRINKING): sent[group, Pattern.SHRINKING] for group in (DATA, EXPERT_DATA)}
+        parts = {
+            (group + BEYOND, Pattern.SHRINKING): sent[group, Pattern.SHRINKING]
+            for group in (DATA, EXPERT_DATA, *shared)
+        }
         sent |= {key: np.where(outside, one, 0.0) for key, one in parts.items()}
     return PerByte({key: time_per_byte(one, bandwidth) for key, one in sent.items()})

@@ -13,15 +13,18 @@ from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.parallelism import HOLDS_TENSOR, divisors, nearest_divisors
 from evo_libra.workload.plans.plans import (
     DEGREES,
+    DUALPIPE,
     EVERY_LAYER,
     NETWORK,
     NPU,
     PLACEMENTS,
+    SCHEDULES,
     SHARDED_WEIGHTS,
     Plans,
     keeps_inside,
 )
 from evo_libra.workload.plans.recomputation import recompute_text
+from evo_libra.workload.plans.schedules import schedule_mistakes
 from evo_libra.workload.training.activations import waiting_activations
 from evo_libra.workload.training.memory import offloaded_share, parameters
 from evo_libra.workload.training.offload import host_memory, in_window
@@ -125,7 +128,7 @@ def placement_mistakes(setup: Setup, plan: Plans) -> Iterator[tuple[str, str]]:
 
 def plan_values(plan: Plans) -> dict[str, int]:
     """Return the degrees and the size of a microbatch of the first plan."""
-    return {name: int(getattr(plan, name)[0]) for name in (*DEGREES, "micro_batch", "zero")}
+    return {name: int(getattr(plan, name)[0]) for name in (*DEGREES, "micro_batch", "zero", "replicate")}
 
 
 def plan_text(plan: Plans) -> str:
@@ -139,8 +142,10 @@ def plan_text(plan: Plans) -> str:
     parts = [f"{name}{value[name]}" for name in ("tp", "cp") if value[name] > 1]
     if value["pp"] > 1:
         parts.append(f"pp{value['pp']}" + (f"x{value['vp']}" if value["vp"] > 1 else ""))
+    parts += [SCHEDULES[int(plan.schedule[0])]] if plan.schedule[0] else []
     parts += [f"ep{value['ep']}"] if value["ep"] > 1 else []
-    parts += [f"dp{value['dp']}", f"mb{value['micro_batch']}", f"zero{value['zero']}"]
+    copies = f"x{value['replicate']}" if value["replicate"] > 1 else ""
+    parts += [f"dp{value['dp'] // value['replicate']}{copies}", f"mb{value['micro_batch']}", f"zero{value['zero']}"]
     recompute, optimizer = recompute_text(int(plan.recompute[0])), int(plan.optimizer[0])
     parts += [] if recompute == "none" else [recompute]
     away = int(plan.offloaded[0])
@@ -165,6 +170,8 @@ def plan_mistakes(setup: Setup, plan: Plans) -> Iterator[tuple[str, str]]:
     yield from _stage_mistakes(setup, value)
     yield from _expert_mistakes(model, value)
     yield from _batch_mistakes(setup, value)
+    yield from replicate_mistakes(plan, model)
+    yield from schedule_mistakes(plan, float(plan.microbatches(setup.global_batch)[0]))
     yield from placement_mistakes(setup, plan)
 
 
@@ -173,8 +180,8 @@ def _anywhere(setup: Setup) -> BoolArray:
 
 
 def longest_stage(setup: Setup, stages: int) -> int:
-    """Return the layers of the longest stage; where stages are balanced, embedding and head count as a layer each."""
-    return ceil((setup.decoder.layers + 2 * setup.balanced) / stages)
+    """Return the layers of the longest stage; embedding and loss count as a layer each where the setup says so."""
+    return ceil((setup.decoder.layers + sum(setup.ends)) / stages)
 
 
 def virtual_stages(setup: Setup, stages: int) -> list[int]:
@@ -186,13 +193,13 @@ def virtual_stages(setup: Setup, stages: int) -> list[int]:
     if stages == 1:
         return [1]
     longest = longest_stage(setup, stages)
-    less = divisors(longest - 1) if setup.balanced and longest > 1 else []
+    less = divisors(longest - 1) if any(setup.ends) and longest > 1 else []
     return sorted({*divisors(longest), *less})
 
 
 def _stage_mistakes(setup: Setup, value: dict[str, int]) -> Iterator[tuple[str, str]]:
-    layers, stages, chunks = setup.decoder.layers + 2 * setup.balanced, value["pp"], value["vp"]
-    what = f"{layers} layers" + (", embedding and head counted," if setup.balanced else "")
+    layers, stages, chunks = setup.decoder.layers + sum(setup.ends), value["pp"], value["vp"]
+    what = f"{layers} layers" + _counted(setup)
     allowed = ", ".join(map(str, virtual_stages(setup, stages)))
     if stages == 1 and chunks > 1:
         yield "vp", f"found {chunks}; virtual stages need a pipeline: pp of 2 or more"
@@ -200,14 +207,41 @@ def _stage_mistakes(setup: Setup, value: dict[str, int]) -> Iterator[tuple[str, 
         yield "pp", f"found {stages}; the {what} make {layers} stages at most"
     elif layers % stages and not setup.uneven:
         ways = "`uneven: true` allows a shorter stage"
-        if not setup.balanced and (layers + 2) % stages == 0:
+        if not any(setup.ends) and (layers + 2) % stages == 0:
             ways += f", and `balanced: true` counts embedding and head, {layers + 2} in all"
         yield "pp", f"found {stages}; it must divide the {what.rstrip(',')}: {_listed(layers)}; {ways}"
     elif chunks not in virtual_stages(setup, stages):
         longest = longest_stage(setup, stages)
-        less = f", or the {longest - 1} of one with embedding or head" if setup.balanced else ""
+        less = f", or the {longest - 1} of one with embedding or head" if any(setup.ends) else ""
         kind = "the longest stage" if layers % stages else "a stage"
         yield "vp", f"found {chunks}; it must divide the {longest} layers of {kind}{less}: {allowed}"
+
+
+def _counted(setup: Setup) -> str:
+    """Return what counts as a layer, as a part of a sentence."""
+    names = [name for name, counts in zip(("embedding", "head"), setup.ends, strict=True) if counts]
+    return f", {' and '.join(names)} counted," if names else ""
+
+
+def replicate_mistakes(plan: Plans, model: Decoder) -> Iterator[tuple[str, str]]:
+    """Yield why the shards of the first plan cannot have copies: the option, and a sentence."""
+    copies, replicas = int(plan.replicate[0]), int(plan.dp[0])
+    if copies == 1:
+        return
+    if replicas % copies:
+        yield "replicate", f"found {copies}; it must divide dp {replicas}: {_listed(replicas)}"
+    if plan.zero[0] == 0:
+        yield "replicate", f"found {copies}; zero 0 shards nothing that could have copies, and 1 to 3 do"
+    if model.expert_count > 1:
+        yield "replicate", f"found {copies}; shards of {model.name}, which has experts, have no copies here"
+    if plan.optimizer[0] != NPU or plan.schedule[0] == DUALPIPE:
+        yield "replicate", f"found {copies}; copies of shards are on NPUs, one stage on each: no offload, no dualpipe"
+
+
+def replicate_allowed(plans: Plans, model: Decoder) -> BoolArray:
+    """Return (n,) whether shards can have copies, where plans say so."""
+    right = (plans.dp % plans.replicate == 0) & (plans.zero > 0) & (model.expert_count == 1)
+    return np.asarray((plans.replicate == 1) | (right & (plans.optimizer == NPU) & (plans.schedule != DUALPIPE)))
 
 
 def _expert_mistakes(model: Decoder, value: dict[str, int]) -> Iterator[tuple[str, str]]:

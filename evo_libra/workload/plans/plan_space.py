@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from evo_libra.workload.parallelism import divisors
-from evo_libra.workload.plans.plan_rules import placement_allowed, virtual_stages
+from evo_libra.workload.plans.plan_rules import placement_allowed, replicate_allowed, virtual_stages
 from evo_libra.workload.plans.plan_table import lie_alike
 from evo_libra.workload.plans.plans import SHARDED_WEIGHTS, Plans, keeps_inside, one_plan
+from evo_libra.workload.plans.schedules import overlaps_experts, schedule_allowed
 from evo_libra.workload.training.memory import memory
 from evo_libra.workload.training.training_setup import Setup
 from evo_libra.workload.training.training_table import TrainingTable
@@ -29,7 +30,8 @@ class PlanSpace:
     npus : of the cluster.
     tp, cp, pp, vp, ep, micro_batch : allowed values; None for all that divide.
     dp : allowed replicas; None for the NPUs that are left.
-    zero, recompute, optimizer, offloaded : allowed values of `Plans`; those of `expansion` are all that a setup has.
+    zero, recompute, optimizer, offloaded, schedule, replicate : allowed values of `Plans`; those of `expansion` are all
+        that a setup has.
     options : values of the other fields of `Plans`, the same in all plans.
     """
 
@@ -45,10 +47,13 @@ class PlanSpace:
     recompute: Sequence[int] = (0,)
     optimizer: Sequence[int] = (0,)
     offloaded: Sequence[int] = (0,)
+    schedule: Sequence[int] = (0,)
+    replicate: Sequence[int] = (1,)
     options: Plans = field(default_factory=one_plan)
 
 
-_COLUMNS = ("tp", "cp", "pp", "vp", "ep", "dp", "micro_batch", "zero", "recompute", "optimizer", "offloaded")
+_COLUMNS = ("tp", "cp", "pp", "vp", "ep", "dp", "micro_batch", "zero", "recompute", "optimizer", "offloaded",
+            "schedule", "replicate")  # fmt: skip
 
 
 def every_plan(setup: Setup, space: PlanSpace) -> Plans:
@@ -62,6 +67,10 @@ def every_plan(setup: Setup, space: PlanSpace) -> Plans:
     columns = np.array(rows, dtype=np.int64).reshape(len(rows), len(_COLUMNS)).T
     chosen: dict[str, Any] = dict(zip(_COLUMNS, columns, strict=True))
     found = replace(space.options, **chosen)
+    if found.schedule.any():
+        found = found.take(np.flatnonzero(schedule_allowed(found, found.microbatches(setup.global_batch))))
+    if (found.replicate > 1).any():
+        found = found.take(np.flatnonzero(replicate_allowed(found, setup.decoder)))
     if setup.offload is not None:
         found = found.take(np.flatnonzero(placement_allowed(setup, found)))
     return _expanded(setup, found)
@@ -81,7 +90,7 @@ def _expanded(setup: Setup, plans: Plans) -> Plans:
 def _degrees(setup: Setup, space: PlanSpace) -> list[tuple[int, int, int, int]]:
     """Return the degrees of tensor, context, pipeline and data parallelism."""
     model, found = setup.decoder, []
-    layers = model.layers + 2 * setup.balanced
+    layers = model.layers + sum(setup.ends)
     stages = range(1, layers + 1) if setup.uneven else divisors(layers)
     for tp, cp, pp in product(
         _chosen(space.tp, model.heads), _chosen(space.cp, setup.sequence),
@@ -106,7 +115,7 @@ def _options(setup: Setup, space: PlanSpace, degrees: tuple[int, int, int, int])
         )
         if (vp == 1 or (each // micro_batch) % pp == 0) and (tp * cp * dp) % ep == 0
     ]
-    kinds_of_space = (space.zero, space.recompute, space.optimizer, space.offloaded)
+    kinds_of_space = (space.zero, space.recompute, space.optimizer, space.offloaded, space.schedule, space.replicate)
     return [
         (tp, cp, pp, vp, ep, dp, micro_batch, *kinds)
         for (vp, ep, micro_batch), *kinds in product(whole, *kinds_of_space)
@@ -150,6 +159,7 @@ def plan_table(
     """
     names = list(open_plans.flags)
     alone = len(open_plans.flags.get("reshard", ())) < 2  # noqa: PLR2004 - a choice
+    chosen = len(open_plans.flags.get("overlap_ep", ())) > 1
     bases = [every_plan(setup, open_plans.space_of(place)) for place, setup in enumerate(open_plans.setups)]
     parts = [
         (index, order, _with_flags(base, dict(zip(names, values, strict=True)), alone=alone))
@@ -162,7 +172,10 @@ def plan_table(
         (
             index,
             order,
-            _new(_inside(open_plans.setups[index], _splitting(plans, sequence)), open_plans.orders[: order + 1]),
+            _new(
+                _inside(open_plans.setups[index], _near_experts(_splitting(plans, sequence), chosen=chosen)),
+                open_plans.orders[: order + 1],
+            ),
         )
         for index, order, plans in parts
     ]
@@ -184,6 +197,11 @@ def _splitting(plans: Plans, sequence: int) -> Plans:
     """Return the plans whose sequence parallelism divides the sequence."""
     right = ~plans.sequence_parallel | (sequence % (plans.tp * plans.cp) == 0)
     return plans.take(np.flatnonzero(right))
+
+
+def _near_experts(plans: Plans, *, chosen: bool) -> Plans:
+    """Return the plans without those that would overlap all-to-alls and cannot, where others do not overlap them."""
+    return plans.take(np.flatnonzero(~plans.overlap_ep | overlaps_experts(plans))) if chosen else plans
 
 
 def _inside(setup: Setup, plans: Plans) -> Plans:

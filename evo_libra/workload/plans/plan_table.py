@@ -18,17 +18,20 @@ from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.workload.layers.iteration_time import Merging, Stream
 from evo_libra.workload.layers.workload import IterationSize, WorkloadKind
 from evo_libra.workload.models.decoder import Decoder
+from evo_libra.workload.parallelism import BEYOND
 from evo_libra.workload.plans.placement import ORDER
 from evo_libra.workload.plans.plans import Plans
 from evo_libra.workload.plans.tabulated import TabulatedTime
 from evo_libra.workload.training.races import (
     CONTEXT,
+    COPIES,
     DATA,
     DATA_BEYOND,
     EXPERT,
     EXPERT_DATA,
     EXPERT_DATA_BEYOND,
     PIPELINE,
+    SHARDS,
     TENSOR,
 )
 
@@ -182,7 +185,15 @@ class PlanTable(WorkloadKind, ABC):
             TENSOR: plans.tp, CONTEXT: plans.cp, PIPELINE: plans.pp, EXPERT: plans.ep, "dp": plans.dp,
             **dict.fromkeys((DATA, DATA_BEYOND), plans.cp * plans.dp),
             **dict.fromkeys((EXPERT_DATA, EXPERT_DATA_BEYOND), copies),
+            **(self._replicated if "replicate" in self.placed_degrees else {}),
         }  # fmt: skip
+
+    @property
+    def _replicated(self) -> dict[str, IntArray]:
+        """(p,) NPUs of the groups of shards and of their copies."""
+        plans = self.plans
+        shards, copies = plans.cp * plans.dp // plans.replicate, np.broadcast_to(plans.replicate, len(self))
+        return {**dict.fromkeys((SHARDS, SHARDS + BEYOND), shards), **dict.fromkeys((COPIES, COPIES + BEYOND), copies)}
 
     @property
     def parts(self) -> list[tuple[int, IntArray]]:
@@ -210,7 +221,8 @@ class PlanTable(WorkloadKind, ABC):
     def placed_degrees(self) -> dict[str, IntArray]:
         """(p,) NPUs of the groups that say where all others lie."""
         plans = self.plans
-        return dict(zip((*ORDER, EXPERT), (plans.tp, plans.cp, plans.dp, plans.pp, plans.ep), strict=True))
+        found = dict(zip((*ORDER, EXPERT), (plans.tp, plans.cp, plans.dp, plans.pp, plans.ep), strict=True))
+        return found | ({"replicate": plans.replicate} if (plans.replicate > 1).any() else {})
 
     @cached_property
     def texts(self) -> tuple[str, ...]:

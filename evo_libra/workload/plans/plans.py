@@ -18,6 +18,12 @@ servers of the network."""
 
 NPU, HOST, NVME, NETWORK = range(4)
 
+SCHEDULES = ("1f1b", "zb-h1", "zb-h2", "dualpipe")
+"""Schedules of pipelines: 1F1B, interleaved where there are virtual stages; zero bubble (Qi et al., ICLR 2024);
+DualPipe (DeepSeek-V3, 2024)."""
+
+ONE_F_ONE_B, ZB_H1, ZB_H2, DUALPIPE = range(4)
+
 EVERY_LAYER = 10**6
 """Number of offloaded layers that is as many as there are."""
 
@@ -38,11 +44,14 @@ class Plans:
     zero : ZeRO's stage, 0 to 3: states, gradients and weights are sharded over the data parallel group.
     recompute : what runs again in the backward pass, a number of `recomputation`.
     sequence_parallel : element-wise work and its activations are split over the tensor parallel group, too.
-    overlap_tp, overlap_pp, overlap_dp : that communication runs alongside compute where the schedule allows it.
+    overlap_tp, overlap_pp, overlap_dp, overlap_ep : that communication runs alongside compute where the schedule allows
+        it; that of experts alongside the compute of another microbatch.
     optimizer : index into `PLACEMENTS`.
     expansion : index into the setup's choices of expansion memory.
     offloaded : layers of each stage whose activations wait in the memory of hosts.
     reshard : with ZeRO's stage 3, whether weights are sharded again after the forward pass; otherwise they stay whole.
+    schedule : of the pipeline, index into `SCHEDULES`.
+    replicate : copies of the shards of ZeRO: each group of ``dp / replicate`` shards, and gradients are summed across.
     """
 
     tp: IntArray
@@ -62,6 +71,9 @@ class Plans:
     expansion: IntArray = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
     offloaded: IntArray = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
     reshard: BoolArray = field(default_factory=lambda: np.ones(1, dtype=np.bool_))
+    schedule: IntArray = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+    replicate: IntArray = field(default_factory=lambda: np.ones(1, dtype=np.int64))
+    overlap_ep: BoolArray = field(default_factory=lambda: np.zeros(1, dtype=np.bool_))
 
     def __len__(self) -> int:
         return max(len(cast("IntArray", getattr(self, one.name))) for one in fields(self))

@@ -83,7 +83,7 @@ class _Work:
             passes=[layer_passes(setup, plan, layer) for layer in (*model.stack.kinds, model.predictor)],
             order=(*model.stack.order, *[len(model.stack.kinds)] * model.predictors),
             # The last stage has all of it, even where the formula gives each stage a share.
-            head=number(head_time(replace(setup, balanced=False), plan)),
+            head=number(head_time(replace(setup, balanced=False, account_for=()), plan)),
             message=number(whole),
             parts=() if plan.sequence_parallel[0] else gathered,
             waits=not plan.overlap_pp[0] or value["vp"] == 1,

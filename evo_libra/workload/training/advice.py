@@ -69,6 +69,11 @@ def bytes_of(classes: dict[str, FloatArray], count: int) -> FloatArray:
     return np.broadcast_to(sum(classes.values(), np.zeros(1)), (count,))
 
 
+_SAME = ("overlap_tp", "overlap_pp", "overlap_dp", "overlap_ep", "optimizer", "expansion", "offloaded", "reshard",
+         "schedule", "replicate")  # fmt: skip
+"""Options that advice leaves as they are."""
+
+
 def _other_plans(setup: Setup, plan: Plans, *, auto: bool) -> Plans:
     """Return all plans on as many NPUs that may need less memory, and whose groups divide NPUs and batch."""
     value, model = plan_values(plan), setup.decoder
@@ -91,10 +96,7 @@ def _other_plans(setup: Setup, plan: Plans, *, auto: bool) -> Plans:
     each = {name: degrees[right] for name, degrees in {**each, "dp": dp}.items()}
     alone = one_plan(vp=value["vp"])
     split = each["tp"] > 1 if auto else plan.sequence_parallel
-    same = {
-        name: getattr(plan, name)
-        for name in ("overlap_tp", "overlap_pp", "overlap_dp", "optimizer", "expansion", "offloaded", "reshard")
-    }
+    same = {name: getattr(plan, name) for name in _SAME}
     return Plans(**each, vp=alone.vp, sequence_parallel=split, **same)
 
 

@@ -14,6 +14,7 @@ from evo_libra.workload.models.kernels import ELEMENT_BYTES
 from evo_libra.workload.models.layer_stack import Counted
 from evo_libra.workload.plans.plans import SHARDED_GRADIENTS, SHARDED_WEIGHTS, Plans
 from evo_libra.workload.plans.recomputation import FULL
+from evo_libra.workload.plans.schedules import copies_of_weights
 from evo_libra.workload.training.activations import (
     kept_activations,
     layer_kinds,
@@ -51,7 +52,7 @@ class Parameters:
     Attributes
     ----------
     dense : those that all NPUs of a data parallel group copy; `experts` : those of its routed experts.
-    dense_copies, expert_copies : NPUs that hold the same.
+    dense_copies, expert_copies : NPUs that hold the same, or that share it out where shards have copies.
     """
 
     dense: FloatArray
@@ -104,7 +105,7 @@ def held_parameters(setup: Setup, plans: Plans, parts: Sequence[Counted], tables
             weights = sum(matrix.weights for matrix in matrices if matrix.routed is routed)
             held[routed] = held[routed] + count * weights
     stage = np.asarray(plans.tp * plans.cp * plans.dp / plans.ep, dtype=np.float64)
-    return Parameters(held[0], held[1], np.asarray(plans.cp * plans.dp, dtype=np.float64), stage)
+    return Parameters(held[0], held[1], np.asarray(plans.cp * plans.dp / plans.replicate, dtype=np.float64), stage)
 
 
 def memory(setup: Setup, plans: Plans) -> dict[str, FloatArray]:
@@ -125,11 +126,11 @@ def memory_of_stages(setup: Setup, plans: Plans) -> dict[str, FloatArray]:
     """Return (s, n) bytes of each of `CLASSES` on stages that can be the fullest."""
     loads, window = stage_loads(setup, plans), in_window(plans) & (setup.offload is not None)
     layers = held_parameters(setup, plans, parts_of(setup.decoder, loads.layers), np.zeros(1))
-    tables = held_parameters(setup, plans, (), loads.tables)
+    tables, copies = held_parameters(setup, plans, (), loads.tables), copies_of_weights(plans)
 
     def of(stage: int, bytes_: float, of_table: float) -> FloatArray:
         whole = bytes_ * layers.all + of_table * tables.all
-        return np.where(plans.zero >= stage, bytes_ * layers.sharded + of_table * tables.sharded, whole)
+        return np.where(plans.zero >= stage, (bytes_ * layers.sharded + of_table * tables.sharded) / copies, whole)
 
     gradients = float(setup.gradient_bytes)
     master = OF_WEIGHT - STATES - gradients

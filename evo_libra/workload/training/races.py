@@ -15,6 +15,9 @@ from evo_libra.workload.parallelism import BEYOND, TENSOR_GROUP
 TENSOR, CONTEXT, EXPERT, PIPELINE, DATA, EXPERT_DATA = TENSOR_GROUP, "cp", "ep", "pp", "cp+dp", "edp"
 """Process groups; an expert parallel group and its copies (``edp``) share out the NPUs of ``tp``, ``cp`` and ``dp``."""
 
+SHARDS, COPIES = "cp+shards", "copies"
+"""Parts of a data parallel group that shard weights or states among them, and those that hold the same shard."""
+
 DATA_BEYOND, EXPERT_DATA_BEYOND = DATA + BEYOND, EXPERT_DATA + BEYOND
 """Parts of the groups of copies of weights that lie beyond scale-up domains."""
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray
 from evo_libra.collective import Collective, Dispatch
-from evo_libra.workload.plans.plans import Plans
+from evo_libra.workload.plans.plans import DUALPIPE, Plans
 from evo_libra.workload.plans.recomputation import FULL
 from evo_libra.workload.training.layer_time import (
     PartTraffic,
@@ -50,7 +50,7 @@ class Stage:
     weights : (n,) seconds of the gradients of weights.
     gathered : (n,) what sequence parallelism gathers again in the backward pass, as a number of all-reduces.
     reduced_bytes : (n,) bytes of an all-reduce.
-    other : traffic of the context and expert parallel groups.
+    other : traffic of the context parallel group; `experts` : that of the expert parallel one.
     """
 
     layers: FloatArray
@@ -60,13 +60,23 @@ class Stage:
     gathered: FloatArray
     reduced_bytes: FloatArray
     other: tuple[Traffic, ...]
+    experts: tuple[Traffic, ...] = ()
+
+
+def predictors_of_stage(setup: Setup, plans: Plans) -> FloatArray:
+    """Return (n,) layers that predict further tokens of the longest stage.
+
+    The last stage has them, and shares them with another stage of its rank in DualPipe. If stages count the loss as a
+    layer, each has a share of them.
+    """
+    alone = np.where(plans.schedule == DUALPIPE, 2.0, 1.0)
+    return np.asarray(setup.decoder.predictors / (plans.pp if setup.shares_head else alone))
 
 
 def stage_of(setup: Setup, plans: Plans) -> Stage:
     """Return the longest stage under each plan."""
     counts = layers_of_stage(setup.decoder, plans)
-    # The last stage has the predictors; balanced stages have a share of them each.
-    last = setup.decoder.predictors / (plans.pp if setup.balanced else np.ones(1))
+    last = predictors_of_stage(setup, plans)
     parts = [*setup.decoder.stack.parts(counts), *predictor_parts(setup.decoder, last)]
     time, sent = layer_time(setup, plans, parts), [part_traffic(setup, plans, part) for _, part in parts]
     again = 1.0 * (plans.recompute == FULL)
@@ -86,7 +96,8 @@ def stage_of(setup: Setup, plans: Plans) -> Stage:
     layers = sum(counts, np.zeros(1))
     return Stage(
         layers=layers, forward=forward, backward=backward, weights=time.products.weights, gathered=gathered,
-        reduced_bytes=reduced_bytes(setup, plans), other=other,
+        reduced_bytes=reduced_bytes(setup, plans), other=tuple(one for one in other if one.group != EXPERT),
+        experts=tuple(one for one in other if one.group == EXPERT),
     )  # fmt: skip
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from evo_libra.arrays import FloatArray
-from evo_libra.collective import Collective, NextStage, PushPull
+from evo_libra.collective import Collective, PushPull
 from evo_libra.workload.parallelism import BEYOND
-from evo_libra.workload.plans.plans import NETWORK, Plans
+from evo_libra.workload.plans.plans import DUALPIPE, NETWORK, Plans
 from evo_libra.workload.plans.recomputation import FULL
+from evo_libra.workload.plans.schedules import Idle, copies_of_weights, idle_of
 from evo_libra.workload.training.expansion import Accesses, expansions_of, seconds_of
 from evo_libra.workload.training.layer_time import matrix_time, share_of
 from evo_libra.workload.training.memory import (
@@ -23,18 +24,28 @@ from evo_libra.workload.training.memory import (
     stage_activations,
 )
 from evo_libra.workload.training.offload import WEIGHT, OffloadStreams, Stream, offload_streams, on_npu
+from evo_libra.workload.training.passes import PassOverlap
+from evo_libra.workload.training.pipeline import (
+    ExpertOverlap,
+    copies_of_stages,
+    expert_overlap,
+    overlapped_messages,
+    pipeline_waits,
+    weights_between,
+)
 from evo_libra.workload.training.races import (
+    COPIES,
     DATA,
     EXPANSION,
     EXPERT_DATA,
-    PIPELINE,
-    TENSOR,
+    SHARDS,
     StepOverlap,
     StepSequence,
     StepTime,
     Traffic,
 )
-from evo_libra.workload.training.stage import Stage, TensorTraffic, stage_of, tensor_traffic
+from evo_libra.workload.training.stage import Stage, TensorTraffic, predictors_of_stage, stage_of, tensor_traffic
+from evo_libra.workload.training.stage_layers import share_of_fill, shorter_last_stage
 from evo_libra.workload.training.training_setup import Setup
 
 _NONE, _ONE = np.zeros(1), np.ones(1)
@@ -45,8 +56,8 @@ Kinds = Sequence[tuple[Collective, FloatArray]]
 def step_time(setup: Setup, plans: Plans, *, exposes: bool | None = None) -> StepTime:
     """Return the time of a training step under each plan.
 
-    A pipeline runs 1F1B, interleaved where a plan has virtual stages (Narayanan et al. 2021, section 2.2): the slowest
-    stage sets the pace of all microbatches, and the pipeline fills and drains once.
+    The slowest stage sets the pace of all microbatches, and the pipeline fills and drains once, as its schedule says:
+    1F1B, interleaved where a plan has virtual stages (Narayanan et al. 2021, section 2.2), or another one.
 
     Parameters
     ----------
@@ -55,14 +66,18 @@ def step_time(setup: Setup, plans: Plans, *, exposes: bool | None = None) -> Ste
     stage, held = stage_of(setup, plans), parameters(setup, plans)
     exposes = setup.stack.exposes_data > 0 if exposes is None else exposes
     tensor, data = tensor_traffic(setup, plans, stage), data_traffic(setup, plans, held, stage, exposes=exposes)
-    micro, fill = plans.microbatches(setup.global_batch), (plans.pp - 1) / plans.vp
+    micro, idle = plans.microbatches(setup.global_batch), idle_of(plans).times(share_of_fill(setup, plans))
+    experts = expert_overlap(setup, plans, stage, micro)
     owned = owned_weights(plans, held)
     update = np.where(on_npu(plans), owned, 0.0) if setup.offload else owned
-    plain = {"head": micro * head_time(setup, plans), "optimizer": setup.kernels.moved(30.0 * update)}
-    waiting = [StepOverlap((StepSequence(_NONE, (sent,)),), micro, fill) for sent in (*tensor.alone, *stage.other)]
-    waiting += _pipeline_waits(setup, plans, micro, fill)
+    plain = {"head": micro * exposed_head(setup, plans, stage), "optimizer": setup.kernels.moved(30.0 * update)}
+    waiting = [StepOverlap((StepSequence(_NONE, (sent,)),), micro, idle.both) for sent in (*tensor.alone, *stage.other)]
+    waiting += [StepOverlap((StepSequence(_NONE, (sent,)),), *experts.alone(idle)) for sent in stage.experts]
+    waiting += pipeline_waits(setup, plans, micro, idle.both)
+    waiting += [*weights_between(plans, stage, idle), *copies_of_stages(setup, plans, held)]
     streams = streams_of(setup, plans, held).beside(expansion_streams(setup, plans))
-    races = _passes(setup, plans, stage=stage, tensor=tensor, data=data, streams=streams, micro=micro, fill=fill)
+    messages = overlapped_messages(setup, plans)
+    races = _passes(setup, stage, tensor, data, streams, experts=experts, messages=messages, micro=micro, idle=idle)
     if streams.update:
         waiting.append(StepOverlap((StepSequence(_NONE), *_beside(streams.update)), _ONE, name="update"))
     return StepTime(plain, (*races, *waiting, *data.waiting), slowdown(setup, plans))
@@ -80,7 +95,7 @@ def slowdown(setup: Setup, plans: Plans) -> FloatArray:
 
 def owned_weights(plans: Plans, held: Parameters) -> FloatArray:
     """Return (n,) weights that an NPU, or its host, updates."""
-    return np.where(plans.zero >= 1, held.sharded, held.all)
+    return np.where(plans.zero >= 1, held.sharded, held.all * copies_of_weights(plans))
 
 
 def streams_of(setup: Setup, plans: Plans, held: Parameters) -> OffloadStreams:
@@ -136,7 +151,18 @@ def head_time(setup: Setup, plans: Plans) -> FloatArray:
         * (product.forward + product.backward + moved)
         * (1 + setup.decoder.predictors)
     )
-    return time / plans.pp if setup.balanced else time
+    return time / plans.pp if setup.shares_head else time
+
+
+def exposed_head(setup: Setup, plans: Plans, stage: Stage) -> FloatArray:
+    """Return (n,) seconds by which head and loss make the last stage longer than the longest one.
+
+    If that has fewer layers, head and loss take their place first. In DualPipe another stage of the same rank shares
+    what is left, as half of the microbatches end there.
+    """
+    layer = (stage.forward.compute + stage.backward.compute) / (stage.layers + predictors_of_stage(setup, plans))
+    left = np.maximum(head_time(setup, plans) - shorter_last_stage(setup, plans) * layer, 0.0)
+    return np.where((plans.schedule == DUALPIPE) & (not setup.shares_head), left / 2.0, left)
 
 
 @dataclass(frozen=True)
@@ -172,7 +198,9 @@ def data_traffic(setup: Setup, plans: Plans, held: Parameters, stage: Stage, *, 
     hides the reduce-scatter and what it gathers, the forward pass its own all-gather, but for one layer's share.
     Software leaves a share of what lies beyond scale-up domains exposed, if that is more than what passes do not hide.
     """
-    groups = _copied(held)
+    groups, whole = _copied(held), plans.replicate > 1
+    if whole.any():
+        groups = [(DATA, np.where(whole, 0.0, held.dense)), (SHARDS, np.where(whole, held.dense, 0.0)), *groups[1:]]
     if setup.offload is not None:
         # Servers send and receive what NPUs would exchange.
         groups = [(group, np.where(plans.optimizer == NETWORK, 0.0, of)) for group, of in groups]
@@ -185,8 +213,12 @@ def data_traffic(setup: Setup, plans: Plans, held: Parameters, stage: Stage, *, 
         (Collective.ALL_GATHER, np.where(plans.gathers_again, 2.0, 0.0)),
     )
 
+    # Copies of a shard add up their gradients each time that they are scattered (PyTorch's HSDP).
+    summed = setup.gradient_bytes * np.where(whole, held.dense / held.dense_copies, 0.0)
+
     def sent(kinds: Kinds, share: FloatArray, part: str = "") -> tuple[Traffic, ...]:
-        return tuple(
+        across = (Traffic("data", COPIES + part, Collective.ALL_REDUCE, summed, share),)
+        return (across if kinds is after and whole.any() else ()) + tuple(
             Traffic("data", group + part, kind, bytes_per_weight * of, share)
             for kind, bytes_per_weight in kinds
             for group, of in groups
@@ -223,68 +255,43 @@ def _served(setup: Setup, plans: Plans, held: Parameters) -> tuple[StepSequence,
 
 def _passes(
     setup: Setup,
-    plans: Plans,
     stage: Stage,
     tensor: TensorTraffic,
     data: DataTraffic,
     streams: OffloadStreams,
+    *,
+    experts: ExpertOverlap,
+    messages: tuple[Traffic, ...],
     micro: FloatArray,
-    fill: FloatArray,
+    idle: Idle,
 ) -> list[StepOverlap]:
     """Return the forward and backward passes, each alongside the communication that it hides.
 
-    A pass that hides data parallel traffic offers the part of its compute that the stack can use for that.
+    A pass that hides data parallel traffic offers the part of its compute that the stack can use for that. While a
+    pipeline fills and drains, no message and no traffic of experts overlaps, and hosts and servers send ahead.
     """
-    messages, found = _overlapped_messages(setup, plans), list[StepOverlap]()
-    for name, run, chains, (beside, hiding, exposed), of_pass in (
-        ("forward", stage.forward, tensor.forward, data.of_pass(0), streams.forward),
-        ("backward", stage.backward, tensor.backward, data.of_pass(1), streams.backward),
+    found = list[StepOverlap]()
+    for name, run, chains, of_data, of_pass, fill, sent in (
+        ("forward", stage.forward, tensor.forward, data.of_pass(0), streams.forward, idle.forward, experts.forward),
+        (
+            "backward",
+            stage.backward,
+            tensor.backward,
+            data.of_pass(1),
+            streams.backward,
+            idle.backward,
+            experts.backward,
+        ),
     ):
-        alone = (StepSequence(run.compute), *chains)
-        # While the pipeline fills and drains, hosts and servers have the time to send ahead.
-        common = (*alone, *data.served, *_beside(of_pass))
-        # Communication of one kind waits for that of another: a slow network is slow for their sum.
-        before = tuple(sent for chain in chains for sent in chain.traffic)
-        with_messages = (*common, StepSequence(_NONE, (*before, *messages))) if messages else common
-        ahead = bool(messages) or len(common) > len(alone)
+        streamed = (*data.served, *_beside(of_pass))
+        one = PassOverlap(name, (StepSequence(run.compute), *chains), streamed, messages, 1.0 - setup.stack.hides_data)
+        ahead, hiding, paired = bool(messages or streamed or sent), of_data[1], experts.paired
         if ahead:
-            found.append(StepOverlap(alone, _NONE, fill))
-        found.append(StepOverlap(with_messages, micro - hiding, _NONE if ahead else fill, name))
-        if hiding.any():
-            unused = (1.0 - setup.stack.hides_data) * run.compute
-            ends = (StepSequence(unused, beside), StepSequence(_NONE, (*before, *messages, *beside)))
-            late = (replace(one, traffic=(*one.traffic, *exposed), partial=True) for one in alone if exposed)
-            found.append(StepOverlap((*with_messages, *ends, *late), hiding, name=name))
-    return found
-
-
-def _overlapped_messages(setup: Setup, plans: Plans) -> tuple[Traffic, ...]:
-    overlapped = plans.overlap_pp & (plans.vp > 1) & (plans.pp > 1)
-    if not overlapped.any():
-        return ()
-    whole = 2.0 * plans.tokens(setup.sequence) * setup.decoder.hidden
-    count = np.where(overlapped, plans.vp, 0.0)
-    return (Traffic("pipeline", PIPELINE, NextStage(), whole / plans.tp, count),)
-
-
-def _pipeline_waits(setup: Setup, plans: Plans, micro: FloatArray, fill: FloatArray) -> list[StepOverlap]:
-    """Return the activations between stages that nothing hides, and the gradients of a tied embedding.
-
-    Each NPU of a tensor parallel group sends its part, and the receivers gather the parts (Narayanan et al. 2021,
-    section 4.1) unless sequence parallelism keeps them apart. Interleaved schedules can overlap what they send.
-    """
-    model, both = setup.decoder, np.where(plans.pp > 1, 2.0 * plans.vp, 0.0)
-    whole = 2.0 * plans.tokens(setup.sequence) * model.hidden
-    gathers = np.where(plans.sequence_parallel, 0.0, both)
-    messages = Traffic("pipeline", PIPELINE, NextStage(), whole / plans.tp, both)
-    parts = Traffic("pipeline", TENSOR, Collective.ALL_GATHER, setup.counted(whole, plans.tp), gathers)
-    exposed = np.where(plans.overlap_pp & (plans.vp > 1), 0.0, micro)
-    found = [
-        StepOverlap((StepSequence(_NONE, (messages,)),), exposed, fill),
-        StepOverlap((StepSequence(_NONE, (parts,)),), micro, fill),
-    ]
-    if model.tied:
-        gradients = setup.gradient_bytes * model.vocabulary * model.hidden / plans.tp
-        tied = Traffic("pipeline", PIPELINE, NextStage(), gradients, np.where(plans.pp > 1, 2.0, 0.0))
-        found.append(StepOverlap((StepSequence(_NONE, (tied,)),), _ONE))
+            found.append(StepOverlap(one.chains, _NONE, fill))
+        left = np.where(hiding > 0, np.maximum(paired - (micro - hiding), 0.0), 0.0)
+        found.append(one.overlap(micro - hiding - (paired - left), _NONE if ahead else fill))
+        found += one.hiding(of_data, hiding - left)
+        if sent:
+            near = one.near_experts(sent, experts.slowed * run.compute)
+            found += [near.overlap(paired - left, _NONE), *near.hiding(of_data, left)]
     return found

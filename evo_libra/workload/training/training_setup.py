@@ -24,6 +24,18 @@ MEMORY_OF_PEAK = 0.543
 """Memory bandwidth that element-wise kernels reach, over the data sheet's; fitted to published training rows."""
 
 
+COUNTED = ("embedding", "loss")
+"""Parts of a model that may count as a layer each where stages divide it."""
+
+Ends = tuple[int, int]
+"""Layers that the first and the last stage have less than others."""
+
+
+EXPERT_PROCESSORS = 20.0 / 132.0
+"""Share of an H800's processors that its all-to-alls take, 20 of 132 (DeepSeek-V3, 2024, section 3.2.2); Megatron-LM's
+dispatcher takes 20 as well unless told otherwise (2025)."""
+
+
 @dataclass(frozen=True)
 class Setup:
     """A model, an accelerator, and how one trains the other.
@@ -40,12 +52,14 @@ class Setup:
     bus, wire_rate : how collectives of the tensor parallel group use the ports of an NPU, and the B/s of these ports;
         None where every collective is as fast as a large one.
     balanced : stages at the ends have a layer less, so that embedding and head do not slow the pipeline.
+    account_for : which of `COUNTED` the stages have a layer less for; both where they are balanced.
     uneven : stages may have a layer more than others; the longest ones set the pace.
     gemm_factor, memory_factor : the two fitted constants.
     weight_bytes : as for `Kernels`.
     offload : what plans may move the optimizer to; None where all of them leave it on the NPUs.
     expansions : choices of expansion memory, the least first; empty where there is none.
     loss : kind of loss, of `losses.LOSSES`; None for that of the stack.
+    expert_processors : share of the accelerator's processors that all-to-alls of experts take alongside compute.
     stated_batch : sequences that times are of, where the batch differs from them; 0 for those of the batch.
     jitter : share of a step that each doubling of the NPUs adds, from 8 on.
     domain : most NPUs of a scale-up domain; None for no limit.
@@ -62,6 +76,7 @@ class Setup:
     gradient_bytes: int = 4
     fused_attention: bool = True
     balanced: bool = False
+    account_for: tuple[str, ...] = ()
     uneven: bool = False
     stack: Stack = STACKS["any"]
     dropout: bool = False
@@ -78,6 +93,18 @@ class Setup:
     domain: int | None = None
     tensor_anywhere: bool = False
     loss: str | None = None
+    expert_processors: float = EXPERT_PROCESSORS
+
+    @property
+    def ends(self) -> Ends:
+        """Layers less of the first stage and of the last one, for embedding and loss."""
+        first, last = (int(self.balanced or name in self.account_for) for name in COUNTED)
+        return first, last
+
+    @property
+    def shares_head(self) -> bool:
+        """Whether the last stage has a layer less for head and loss, so that each stage computes a share of them."""
+        return bool(self.ends[1])
 
     @property
     def share_of_batch(self) -> float:

@@ -14,21 +14,24 @@ from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.workload.layers.workload import IterationSize
 from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.models.layers.sublayer import WHOLE
-from evo_libra.workload.parallelism import ALL, Layout
+from evo_libra.workload.parallelism import ALL, BEYOND, Layout
 from evo_libra.workload.plans.placement import ORDER
 from evo_libra.workload.plans.plan_rules import plan_text, plan_values
 from evo_libra.workload.plans.plans import DEGREES, PLACEMENTS, Plans, keeps_inside
+from evo_libra.workload.plans.schedules import overlaps_experts
 from evo_libra.workload.training.advice import fitting_npus, fitting_option
 from evo_libra.workload.training.memory import expanded, memory, memory_on_npu
 from evo_libra.workload.training.planned_step import PlannedStep
 from evo_libra.workload.training.races import (
     CONTEXT,
+    COPIES,
     DATA,
     DATA_BEYOND,
     EXPERT,
     EXPERT_DATA,
     EXPERT_DATA_BEYOND,
     PIPELINE,
+    SHARDS,
     TENSOR,
     StepTime,
 )
@@ -97,6 +100,13 @@ class TrainingStep(PlannedStep):
                 "training loops and the steps of language models"
             )
         setup, plan = self.planned
+        if plan.schedule[0] or overlaps_experts(plan)[0]:
+            return (
+                f"the plan '{self.plan}' of '{self.name}' runs passes of two microbatches at a time, or parts of them; "
+                "what is exported are 1F1B and interleaved 1F1B without `overlap: {ep: true}`"
+            )
+        if plan.replicate[0] > 1:
+            return f"the shards of '{self.name}' have {int(plan.replicate[0])} copies; `replicate: 1` is exported"
         if setup.offload is None:
             return ""
         return (
@@ -148,10 +158,13 @@ def group_degrees(degrees: Mapping[str, int]) -> dict[str, int]:
     """Return the NPUs of every process group that traffic may name, from the degrees of a plan."""
     inside = degrees["tp"] * degrees["cp"] * degrees["dp"]
     copies, expert_copies = degrees["cp"] * degrees["dp"], inside // degrees["ep"]
+    whole = degrees.get("replicate", 1)
     return {
         **{group: degrees[group] for group in (TENSOR, CONTEXT, PIPELINE, EXPERT, "dp")},
         **dict.fromkeys((DATA, DATA_BEYOND), copies),
         **dict.fromkeys((EXPERT_DATA, EXPERT_DATA_BEYOND), expert_copies),
+        **dict.fromkeys((SHARDS, SHARDS + BEYOND), copies // whole),
+        **dict.fromkeys((COPIES, COPIES + BEYOND), whole),
         ALL: inside * degrees["pp"],
     }
 
@@ -182,7 +195,11 @@ def layouts_of(degrees: Mapping[str, int], order: Sequence[str]) -> dict[str, La
         (EXPERT, inner), (EXPERT_DATA, inside // inner), (PIPELINE, degrees[PIPELINE]),
         (EXPERT, outer), (EXPERT_DATA, outside // outer),
     )  # fmt: skip
+    whole = degrees.get("replicate", 1)
+    split = {"dp": (("shards", degrees["dp"] // whole), (COPIES, whole))}
+    shared = tuple(part for group in order for part in split.get(group, ((group, degrees[group]),)))
     found = dict.fromkeys((*ORDER, DATA, DATA_BEYOND), dense)
+    found |= dict.fromkeys((SHARDS, SHARDS + BEYOND, COPIES, COPIES + BEYOND), shared)
     return {**found, **dict.fromkeys((EXPERT, EXPERT_DATA, EXPERT_DATA_BEYOND), routed), ALL: ()}
 
 

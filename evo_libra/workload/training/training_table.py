@@ -13,7 +13,7 @@ from evo_libra.workload.layers.iteration_time import Merging
 from evo_libra.workload.layers.workload import IterationSize
 from evo_libra.workload.plans.plan_rules import plan_mistakes, plan_text
 from evo_libra.workload.plans.plan_table import PlanTable, order_text
-from evo_libra.workload.plans.plans import DEGREES, EVERY_LAYER, PLACEMENTS, Plans, keeps_inside
+from evo_libra.workload.plans.plans import DEGREES, EVERY_LAYER, PLACEMENTS, SCHEDULES, Plans, keeps_inside
 from evo_libra.workload.plans.recomputation import recompute_text
 from evo_libra.workload.plans.tabulated import TabulatedTime, joined, tabulated_time
 from evo_libra.workload.training.memory import memory_on_npu
@@ -23,10 +23,11 @@ from evo_libra.workload.training.training_step import TrainingStep, training_ste
 
 OF_PLANS = ("tp", "cp", "pp", "vp", "ep", "micro_batch", "zero", "recompute", "sequence_parallel", "overlap_tp",
             "overlap_pp", "overlap_dp", "optimizer", "expansion", "offloaded",
-            "reshard")  # fmt: skip
+            "reshard", "schedule", "overlap_ep", "replicate")  # fmt: skip
 """Options of a plan that may be open; precision and order besides them."""
 _OF_KIND = OF_PLANS[OF_PLANS.index("zero") :]
 """Options besides degrees that decide which traffic a step has."""
+_OVERLAPS = ("tp", "pp", "dp", "ep")
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,14 +119,14 @@ class TrainingTable(PlanTable):
     @cached_property
     def _flags(self) -> list[str]:
         """Kinds of communication that plans may hide or not."""
-        return [name for name in ("tp", "pp", "dp") if _differ(getattr(self.plans, f"overlap_{name}"))]
+        return [name for name in _OVERLAPS if _differ(getattr(self.plans, f"overlap_{name}"))]
 
     @cached_property
     def implied(self) -> frozenset[str]:
         """The batch, precision, order and hidden communication of all plans, where no other one is open."""
         orders, batches = [order_text(order) for order in self.orders], [f"batch{batch}" for batch in self.batches]
         found = {words[0] for words in (orders, batches, self.precisions) if len(words) == 1}
-        hidden = (name for name in ("tp", "pp", "dp") if getattr(self.plans, f"overlap_{name}").all())
+        hidden = (name for name in _OVERLAPS if getattr(self.plans, f"overlap_{name}").all())
         return frozenset(found | {f"overlap-{name}" for name in hidden})
 
     def text(self, n: int) -> str:
@@ -146,6 +147,7 @@ class TrainingTable(PlanTable):
             "optimizer": lambda place: PLACEMENTS[place],
             "expansion": lambda place: self.setups[0].expansions[place].text or "none",
             "offloaded": lambda layers: "all" if layers >= EVERY_LAYER else str(layers),
+            "schedule": lambda place: SCHEDULES[place],
             "order": lambda place: "-".join(self.orders[place]),
             "precision": lambda place: self.precisions[place],
         }

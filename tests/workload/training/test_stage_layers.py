@@ -9,9 +9,14 @@ from hypothesis import strategies as st
 
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.workload.models.decoder import decoder
-from evo_libra.workload.plans.plans import one_plan
+from evo_libra.workload.plans.plans import DUALPIPE, one_plan
 from evo_libra.workload.training.memory import layers_of_stage
-from evo_libra.workload.training.stage_layers import layers_of_stages
+from evo_libra.workload.training.stage_layers import (
+    layers_of_stages,
+    share_of_fill,
+    shorter_last_stage,
+    stage_loads,
+)
 from evo_libra.workload.training.training_setup import Setup
 
 LLAMA = Setup(decoder("llama-3.1-405b"), accelerator("h100-80gb"), 8192, 2048, balanced=True)
@@ -43,3 +48,32 @@ def test_stages_of_llama_3() -> None:
 def test_of_stages_that_are_not_equal_the_first_ones_are_longer() -> None:
     uneven = replace(LLAMA, balanced=False, uneven=True)
     assert counts(uneven, 4, 1) == [[32], [32], [31], [31]]
+
+
+def test_loss_or_embedding_takes_the_place_of_a_layer() -> None:
+    # Megatron-LM's account_for_loss_in_pipeline_split: 15 layers and the loss make 4 stages of 4, 3 in the last
+    # one; with two virtual stages 2 layers each, and 1 in the last one.
+    model = decoder("llama-3.1-8b").model_copy(update={"layers": 15})
+    for counted, sizes in (("loss", [4, 4, 4, 3]), ("embedding", [3, 4, 4, 4])):
+        setup = Setup(model, accelerator("h100-80gb"), 8192, 64, account_for=(counted,))
+        assert [len(stage[0]) for stage in layers_of_stages(setup, 4, 1)] == sizes
+        chunks = layers_of_stages(setup, 4, 2)
+        assert [sum(map(len, stage)) for stage in chunks] == sizes
+        assert setup.ends == ((0, 1) if counted == "loss" else (1, 0))
+        assert shorter_last_stage(setup, one_plan(pp=4)).tolist() == [0.0]
+
+
+def test_the_last_of_uneven_stages_has_room_for_the_head() -> None:
+    # 61 layers on 16 stages: 13 of 4 and 3 of 3. All but the longest take 57 / (4 x 15) = 0.95 of 15 times the longest.
+    setup = Setup(decoder("deepseek-v3"), accelerator("h100-80gb"), 4096, 64, uneven=True)
+    assert shorter_last_stage(setup, one_plan(pp=16)).tolist() == [1.0]
+    assert share_of_fill(setup, one_plan(pp=16)).tolist() == [0.95]
+    assert share_of_fill(setup, one_plan(pp=1)).tolist() == [1.0]
+
+
+def test_each_rank_of_dualpipe_has_two_stages() -> None:
+    # Rank r has stages r and 3 - r of 2 layers each, and 4 - r and r + 1 microbatches wait on them: 10 layers in all.
+    setup = Setup(decoder("llama-3.1-8b").model_copy(update={"layers": 8}), accelerator("h100-80gb"), 8192, 64)
+    loads = stage_loads(setup, one_plan(pp=4, dp=1, schedule=DUALPIPE))
+    assert [loads.layers[0].tolist(), loads.waiting[0].tolist()] == [[[4.0]], [[10.0]]]
+    assert [loads.tables.tolist(), loads.loss.tolist()] == [[[2.0]], [[1.0]]]

@@ -153,3 +153,29 @@ def test_recomputation_costs_what_it_runs_again(recompute: int) -> None:
         r: float(step_time(setup, one_plan(dp=64, recompute=r)).split(FREE)["compute"][0]) for r in (NONE, recompute)
     }
     assert 1.0 <= time[recompute] / time[NONE] <= 4 / 3 + 0.05
+
+
+def scheduled(random: np.random.Generator) -> Plans:
+    """Return random plans of all schedules, with and without all-to-alls alongside passes and copies of shards."""
+    plans = random_plans(random)
+    kind = random.integers(0, 4, len(plans)) * (plans.pp > 1)
+    other = kind > 0
+    return replace(
+        plans, schedule=kind, overlap_ep=random.random(len(plans)) < 0.5, vp=np.where(other, 1, plans.vp),
+        recompute=np.where(other & (plans.recompute == FULL), NONE, plans.recompute),
+    )  # fmt: skip
+
+
+@given(SEEDS)
+@settings(max_examples=60)
+def test_schedules_keep_the_laws(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    setup, plans, seconds = setup_of(random), scheduled(random), seconds_of(random)
+    time = step_time(setup, plans)
+    parts = time.split(seconds)
+    np.testing.assert_allclose(sum(parts.values()), time(seconds), rtol=1e-12)
+    assert all((part >= -1e-12 * time(seconds)).all() for part in parts.values())
+    assert (time(scaled(seconds, random)) <= time(seconds) * (1 + 1e-12)).all()
+    order = random.permutation(16)
+    moved = Seconds({key: values[order] for key, values in seconds.items()})
+    np.testing.assert_allclose(step_time(setup, plans.select(order))(moved), time(seconds)[order], rtol=1e-12)

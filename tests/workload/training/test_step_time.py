@@ -19,7 +19,7 @@ from evo_libra.workload.training.expansion import Expansion
 from evo_libra.workload.training.memory import memory, parameters, stage_activations
 from evo_libra.workload.training.races import StepOverlap, StepTime, Traffic
 from evo_libra.workload.training.stage import Stage, stage_of, tensor_traffic
-from evo_libra.workload.training.step_time import expansion_streams, head_time, step_time
+from evo_libra.workload.training.step_time import expansion_streams, exposed_head, head_time, step_time
 from evo_libra.workload.training.training_setup import Setup
 
 
@@ -276,3 +276,73 @@ def test_a_step_is_the_sum_of_its_races() -> None:
     head, optimizer = (number(found.plain[part]) for part in ("head", "optimizer"))
     assert number(found(lambda _: np.zeros(1))) == pytest.approx((8 + 3) * compute + head + optimizer, rel=1e-12)
     assert number(found.split(lambda _: np.zeros(1))["bubble"]) == pytest.approx(3 * compute, rel=1e-12)
+
+
+EXPERTS = replace(
+    SETUP, decoder=model(experts={"count": 4, "per_token": 2, "feed_forward": 64, "dense_layers": 0}),
+)  # fmt: skip
+
+
+def test_experts_send_alongside_the_passes_of_another_microbatch() -> None:
+    plan = {"ep": 2, "dp": 2, "pp": 2, "vp": 2, "overlap_ep": True}
+    one, half = stage(EXPERTS, ep=2, dp=2, pp=2, vp=2), 20.0 / 132.0
+    (sent,) = {sent.operations[0] for sent in one.experts}
+    # 8 microbatches of 2 stages with 2 virtual ones: (2 - 1) 2 / 2 = 1 of them waits for its all-to-alls, and half
+    # a one more while the pipeline fills and drains.
+    (waits,) = [race for race in races("expert", EXPERTS, **plan) if number(race.count)]
+    assert (number(waits.count), number(waits.idle)) == (1.0, 0.5)
+    passes = [race for name in ("forward", "backward") for race in run(name, EXPERTS, **plan)]
+    near = [race for race in passes if any(sent.group == "ep" for chain in race.chains for sent in chain.traffic)]
+    shares = [
+        number(sent.operations)
+        for race in near[::2] for chain in race.chains for sent in chain.traffic if sent.group == "ep"
+    ]  # fmt: skip
+    both = one.forward.compute + one.backward.compute
+    assert shares[0] == pytest.approx(sent * number(one.forward.compute / both))
+    assert number(near[0].chains[0].compute) == pytest.approx(number(one.forward.compute) / (1.0 - half))
+    assert sum(number(race.count) for race in passes if race.name == "forward") == 8.0
+
+
+def test_overlapped_all_to_alls_cost_no_more_than_processors_and_hide_no_more_than_compute() -> None:
+    plan = {"ep": 2, "dp": 2, "pp": 2, "vp": 2}
+    apart, near = (step_time(EXPERTS, one_plan(**plan, overlap_ep=on)) for on in (False, True))
+    for seconds in (0.0, 1e-6, 1e-4):
+        slow, fast = (number(time(lambda _, s=seconds: np.full(1, s))) for time in (apart, near))
+        assert fast <= slow / (1.0 - 20.0 / 132.0) + 1e-12
+    assert number(near(lambda _: np.full(1, 1e-4))) < number(apart(lambda _: np.full(1, 1e-4)))
+
+
+def test_gradients_of_weights_fill_the_bubble() -> None:
+    setup, weights = replace(SETUP, decoder=model(tied=False)), number(stage(pp=4).weights)
+    plain, filled = (step_time(setup, one_plan(pp=4, schedule=kind))(lambda _: np.zeros(1))[0] for kind in (0, 1))
+    # (4 - 1) x 2 W less of ZB-H1.
+    assert plain - filled == pytest.approx(6.0 * weights)
+
+
+def test_the_ranks_with_the_same_two_stages_of_dualpipe_share_their_gradients() -> None:
+    held = 2 * 49_152 + 64_000
+    rows = alone("data", replace(SETUP, decoder=model(tied=False)), pp=4, dp=2, zero=1, schedule=3)
+    between = [row for row in rows if row[0] == "pp"]
+    assert between == [("pp", "NextStage", 4 * held, 1, 1, 0), ("pp", "NextStage", 2 * held, 1, 1, 0)]
+
+
+def test_a_shorter_last_stage_has_room_for_the_head() -> None:
+    setup = replace(SETUP, decoder=model(layers=7), uneven=True)
+    one, plan = stage(setup, pp=4), one_plan(pp=4)
+    layer = number(one.forward.compute + one.backward.compute) / 2
+    assert number(exposed_head(setup, plan, one)) == pytest.approx(max(number(head_time(setup, plan)) - layer, 0.0))
+    even = stage(pp=4)
+    assert number(exposed_head(SETUP, plan, even)) == number(head_time(SETUP, plan))
+
+
+def test_shards_with_copies_gather_inside_and_sum_across() -> None:
+    # 16 replicas are 4 groups that shard among 4 each: weights and gradients inside, and of the gradients of a shard, a
+    # quarter, an all-reduce among the 4 copies.
+    rows = alone("data", dp=16, zero=3, replicate=4)
+    assert sorted((row[0], row[1], row[2]) for row in rows) == [
+        ("copies", "ALL_REDUCE", HELD), ("cp+shards", "ALL_GATHER", 2 * HELD), ("cp+shards", "ALL_GATHER", 2 * HELD),
+        ("cp+shards", "REDUCE_SCATTER", 4 * HELD),
+    ]  # fmt: skip
+    used = {copies: memory(SETUP, one_plan(dp=16, zero=3, replicate=copies)) for copies in (1, 4)}
+    # 12 bytes of states of each weight among 16 or 4.
+    assert [number(used[copies]["states"]) for copies in (1, 4)] == [12 * HELD / 16, 12 * HELD / 4]
