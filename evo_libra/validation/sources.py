@@ -17,6 +17,7 @@ from evo_libra.validation.rail_only import RAIL_ONLY
 from evo_libra.validation.reliability import RELIABILITY
 from evo_libra.validation.roce.rows import ROCE
 from evo_libra.validation.serving import SERVING
+from evo_libra.validation.slices import SLICES
 from evo_libra.validation.source import PublishedSource
 from evo_libra.validation.themis import THEMIS
 from evo_libra.validation.training import TRAINING
@@ -28,6 +29,7 @@ NETWORKS = (*THEMIS, *FRED, *RAIL_ONLY, *FABRICS, *LIBRA, *ASTRA, *ROCE)
 SOURCES: tuple[PublishedSource, ...] = (
     *TRAINING_2026,
     *TRAINING,
+    *SLICES,
     *SERVING,
     *TRAINING_MEMORY,
     *FOOTPRINTS,
