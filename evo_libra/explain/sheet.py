@@ -57,6 +57,19 @@ def band_sentences(record: DesignRecord) -> list[str]:
     return [BANDS_HOLD, *(_reason_text(*one) for one in reasons)] if reasons else []
 
 
+def band_note(names: Iterable[str | None]) -> list[str]:
+    """Return a sentence on the bands of several designs, from the names of their reasons; nothing without any.
+
+    >>> band_note(["time of gb200, fp8, dense, pipeline; routed in place of dense", None])
+    ['Bands hold four of five measured figures, by rows of gb200, fp8, dense, pipeline. `evaluate` says what widens each.']
+    """
+    firsts = dict.fromkeys(name.split(JOIN)[0] for name in names if name)
+    if not firsts:
+        return []
+    rows = "; ".join(name.partition(" of ")[2] or name for name in firsts)
+    return [f"Bands hold four of five measured figures, by rows of {rows}. `evaluate` says what widens each."]
+
+
 BANDS_HOLD = "Bands in brackets hold four of five measured figures."
 
 
