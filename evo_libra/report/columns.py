@@ -14,6 +14,7 @@ from evo_libra.explain.labels import label_of
 from evo_libra.front.families import short_plans
 from evo_libra.pictures.plots.axes import axes_of, unit_of
 from evo_libra.pictures.plots.series import Series
+from evo_libra.problem.bands import BAND, FACTORS, HIGH, LOW
 from evo_libra.report.records import Column, Kind
 
 PLAN = re.compile(r"plan(\[.*\])?$")
@@ -22,7 +23,7 @@ _GENE = re.compile(r"(npus|block|technology|bandwidth)\[(\d+)\](_GBps)?")
 _GENE_LABELS = {"npus": "NPUs", "block": "block", "technology": "technology", "bandwidth": "bandwidth"}
 _MAX_NAMES = 40
 """Choices that an axis has room for; a column of more different texts has no axis."""
-_NOT_AXES = ("id", "design")
+_NOT_AXES = ("id", "design", BAND, FACTORS)
 _DIGITS = 7
 _FEW = 10
 _MUCH = 8.0
@@ -37,8 +38,9 @@ def columns_of(frame: pl.DataFrame, objectives: Sequence[str]) -> list[Column]:
     """
     found = [_objective(name, frame[name].to_numpy()) for name in objectives]
     rest: list[Column] = []
+    ends = {prefix + name for name in objectives for prefix in (LOW, HIGH)}
     for name in frame.columns:
-        if name in (*objectives, *_NOT_AXES):
+        if name in {*objectives, *_NOT_AXES, *ends}:
             continue
         rest += _plan_columns(name, frame[name].to_list()) if PLAN.match(name) else _plain(name, frame[name])
     varying = [column for column in rest if len(set(column.values)) > 1]
