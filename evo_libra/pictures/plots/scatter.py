@@ -25,6 +25,7 @@ from evo_libra.problem.protocol import COST, TIME, Objective
 
 _MAX_SERIES = 6
 _MAX_POINTS = 250
+_MAX_BARS = 60
 _LINES = 22
 _MIN_COLUMNS, _MIN_LINES = 30, 10
 _BOLD, _GREY = "1", "38;5;244"
@@ -177,10 +178,13 @@ def series_of(front: Front, objectives: Sequence[Objective]) -> list[Series]:
 
 
 def _bars_of(front: Front, objectives: Sequence[Objective]) -> tuple[FloatArray | None, bool]:
-    """Return the (2, n) ends of the bands of the vertical axis, or of the horizontal one; None where neither has any."""
+    """Return the (2, n) ends of the bands of the vertical axis, or of the horizontal one; None where neither has any.
+
+    Bars of many designs would hide their points.
+    """
     drawn = front.objectives[: min(2, len(objectives))]
     column = next((one for one in drawn if one in front.banded), None)
-    if column is None:
+    if column is None or len(front) > _MAX_BARS:
         return None, True
     ends = [front.frame[prefix + column].to_numpy() for prefix in (LOW, HIGH)]
     return np.array(ends, dtype=np.float64), column == front.objectives[0]
