@@ -160,8 +160,8 @@ class Breakdown:
         return sum(one.weight * one.time_ms for one in self.workloads)
 
     @property
-    def memory_GB(self) -> float:
-        """The memory of an NPU that the workload with the largest need takes; 0 where none is known."""
+    def npu_memory(self) -> float:
+        """GB of an NPU that the workload with the largest need takes; 0 where none is known."""
         known = (one.training or one.serving for one in self.workloads)
         return max((one.memory.memory_total_GB for one in known if one is not None), default=0.0)
 
@@ -245,7 +245,7 @@ class DesignRecord:
         """The figures, and the memory of an NPU where that has a band."""
         if _MEMORY not in self.bands or _MEMORY in self.objectives:
             return self.figures
-        return {**self.figures, _MEMORY: self.breakdown.memory_GB}
+        return {**self.figures, _MEMORY: self.breakdown.npu_memory}
 
     @property
     def title(self) -> str:

@@ -60,8 +60,8 @@ def band_sentences(record: DesignRecord) -> list[str]:
 def band_note(names: Iterable[str | None]) -> list[str]:
     """Return a sentence on the bands of several designs, from the names of their reasons; nothing without any.
 
-    >>> band_note(["time of gb200, fp8, dense, pipeline; routed in place of dense", None])
-    ['Bands hold four of five measured figures, by rows of gb200, fp8, dense, pipeline. `evaluate` says what widens each.']
+    >>> band_note(["time of gb200, fp8, dense, FSDP; routed in place of dense", None])
+    ['Bands hold four of five measured figures, by rows of gb200, fp8, dense, FSDP. `evaluate` says what widens each.']
     """
     firsts = dict.fromkeys(name.split(JOIN)[0] for name in names if name)
     if not firsts:

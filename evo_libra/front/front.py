@@ -69,9 +69,8 @@ class Front:
 
     Attributes
     ----------
-    frame : one row per design: ``id``, the objectives with their units, the ends of their bands as ``low_`` and
-        ``high_`` with the column, and their reasons as ``band`` and ``band_factors``, where some design has one, then the
-        description.
+    frame : one row per design: ``id``, the objectives with their units, then the description. Where some design has a
+        band, its ends are ``low_`` and ``high_`` with the column, and its reasons ``band`` and ``band_factors``.
     objectives : columns of the frame that are minimised.
 
     >>> from evo_libra import load_problem, search

@@ -46,11 +46,17 @@ class MeasuredClass:
 
 @dataclass(frozen=True)
 class Offsets:
-    """Factors by which errors of classes differ that differ in one aspect, of a figure of training or of serving."""
+    """Factors by which errors of classes differ that differ in one aspect, of a figure of training or of serving.
+
+    Attributes
+    ----------
+    without_pairs : aspects in which no two classes show it; the largest factor that is known stands in.
+    """
 
     figure: str
     served: bool
     factors: dict[str, float]
+    without_pairs: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -66,7 +72,10 @@ def _table() -> tuple[tuple[MeasuredClass, ...], tuple[Offsets, ...]]:
     data = json.loads(TABLE.read_text())
     return (
         tuple(_class_of(row) for row in data["classes"]),
-        tuple(Offsets(row["figure"], row["served"], row["factors"]) for row in data["offsets"]),
+        tuple(
+            Offsets(row["figure"], row["served"], row["factors"], tuple(row["without_pairs"]))
+            for row in data["offsets"]
+        ),
     )
 
 
@@ -81,9 +90,14 @@ def measured_classes() -> tuple[MeasuredClass, ...]:
     return _table()[0]
 
 
+def offsets() -> tuple[Offsets, ...]:
+    """Return all factors of the table."""
+    return _table()[1]
+
+
 def offset(figure: str, aspect: str, *, served: bool) -> float:
     """Return the factor by which errors of a figure differ where classes differ in an aspect."""
-    return next(one.factors[aspect] for one in _table()[1] if (one.figure, one.served) == (figure, served))
+    return next(one.factors[aspect] for one in offsets() if (one.figure, one.served) == (figure, served))
 
 
 @cache
@@ -128,7 +142,10 @@ def parts_of(of: StepClass, figure: str) -> tuple[tuple[Part, ...], MeasuredClas
         return None
     rows, served = found.measured, of.is_served
     own = Part(of=f"{figure} of {rows.of}", low_factor=rows.low, high_factor=rows.high)
-    return (own, *(_apart(of, rows.of, aspect, offset(figure, aspect, served=served)) for aspect in found.differing)), rows
+    return (
+        own,
+        *(_apart(of, rows.of, aspect, offset(figure, aspect, served=served)) for aspect in found.differing),
+    ), rows
 
 
 def _apart(of: StepClass, other: StepClass, aspect: str, factor: float) -> Part:

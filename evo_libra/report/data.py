@@ -84,7 +84,9 @@ def report_document(
         *([named_column("structure", drawn.of.tolist(), drawn.names)] if drawn.names != families.names else []),
         *([named_column("result", _owners(thinned), [one.name for one in thinned])] if len(thinned) > 1 else []),
         *(
-            _priced(one, thinned) if one.key == (_ORDER_COST if every.noun == "order" else _COST) else _banded(one, thinned)
+            _priced(one, thinned)
+            if one.key == (_ORDER_COST if every.noun == "order" else _COST)
+            else _banded(one, thinned)
             for one in columns_of(_shown(thinned, every), every.objectives)
         ),
     ]

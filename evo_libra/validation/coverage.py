@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from evo_libra.validation.intervals import Residual, interval_of, sample_of, used
-from evo_libra.validation.measured_bands import Key, Members, prior_of, samples_of
-from evo_libra.validation.source import PublishedRow
+from evo_libra.validation.measured_bands import Key, Members, members_of, prior_of, samples_of
+from evo_libra.validation.source import PublishedRow, PublishedSource
+from evo_libra.workload.plans.step_class import FIRST_TOKEN, MEMORY, TIME
 
 Pairs = Sequence[tuple[PublishedRow, Residual]]
 
@@ -35,6 +36,35 @@ def share(found: Sequence[LeftOut]) -> float:
     """Return the share of rows that are held."""
     return sum(one.held for one in found) / len(found)
 
+
+RECENT = 2024
+"""Year from which on rows of training count as recent."""
+
+
+def coverage_cells(computed: Mapping[PublishedSource, Iterable[PublishedRow]]) -> list[list[str]]:
+    """Return the shares that bands hold of several kinds of rows, for reading."""
+    members = members_of(computed)
+    found = [without_row(members), without_series(members)]
+    return [[name, *(cell for each in found for cell in _cells([one for one in each if is_kind(one)]))]
+            for name, is_kind in _KINDS.items()]  # fmt: skip
+
+
+def _cells(found: Sequence[LeftOut]) -> list[str]:
+    return [str(len(found)), f"{100 * share(found):.0f}"] if found else ["0", "-"]
+
+
+def _is(one: LeftOut, figure: str, *, served: bool) -> bool:
+    return one.row.step is not None and one.row.step.is_served == served and one.row.figure == figure
+
+
+_KINDS: Mapping[str, Callable[[LeftOut], bool]] = {
+    "all": lambda _: True,
+    "steps of training": lambda one: _is(one, TIME, served=False),
+    f"those of {RECENT} and later": lambda one: _is(one, TIME, served=False) and one.row.year >= RECENT,
+    "memory of training": lambda one: _is(one, MEMORY, served=False),
+    "requests, and their tokens": lambda one: _is(one, TIME, served=True),
+    "first tokens": lambda one: _is(one, FIRST_TOKEN, served=True),
+}
 
 Pair = tuple[PublishedRow, Residual]
 

@@ -67,16 +67,25 @@ def offsets_of(samples: Mapping[Key, Sample]) -> list[dict[str, Any]]:
     """Return by how much errors of classes differ that differ in one aspect, of each figure."""
     kinds = dict.fromkeys((figure, step.is_served) for figure, step in samples)
     known = {kind: {aspect: _apart(samples, kind, aspect) for aspect in ASPECTS} for kind in kinds}
-    return [
-        {"figure": figure, "served": served, "factors": {
-            aspect: round(math.exp(_QUANTILE * (value if value is not None else _stand_in(known, (figure, served), aspect))), _DIGITS)
-            for aspect, value in values.items()
-        }, "without_pairs": [aspect for aspect, value in values.items() if value is None]}
-        for (figure, served), values in known.items()
-    ]  # fmt: skip
+    return [_offsets(kind, known) for kind in kinds]
 
 
-def _apart(samples: Mapping[Key, Sample], kind: tuple[str, bool], aspect: str) -> float | None:
+Kind = tuple[str, bool]
+Differences = Mapping[Kind, Mapping[str, float | None]]
+
+
+def _offsets(kind: Kind, known: Differences) -> dict[str, Any]:
+    differences = {
+        aspect: _stand_in(known, kind, aspect) if one is None else one for aspect, one in known[kind].items()
+    }
+    return {
+        "figure": kind[0], "served": kind[1],
+        "factors": {aspect: round(math.exp(_QUANTILE * one), _DIGITS) for aspect, one in differences.items()},
+        "without_pairs": [aspect for aspect, one in known[kind].items() if one is None],
+    }  # fmt: skip
+
+
+def _apart(samples: Mapping[Key, Sample], kind: Kind, aspect: str) -> float | None:
     """Return the root mean square of differences between classes that differ in one aspect; None without a pair."""
     mine = [(step, one.mean) for (figure, step), one in samples.items() if (figure, step.is_served) == kind]
     differences = [
@@ -86,10 +95,10 @@ def _apart(samples: Mapping[Key, Sample], kind: tuple[str, bool], aspect: str) -
     return float(np.sqrt(np.mean(np.square(differences)))) if differences else None
 
 
-def _stand_in(known: Mapping[tuple[str, bool], Mapping[str, float | None]], kind: tuple[str, bool], aspect: str) -> float:
+def _stand_in(known: Differences, kind: Kind, aspect: str) -> float:
     """Return the largest difference of a figure, or that of steps of training in the aspect if that is larger."""
     mine = [value for value in known[kind].values() if value is not None]
-    trained = known[TIME, False][aspect]
+    trained = known.get((TIME, False), {}).get(aspect)
     return max([*mine, *([trained] if trained is not None else [])])
 
 
@@ -97,13 +106,11 @@ def table_of(computed: Mapping[PublishedSource, Iterable[PublishedRow]]) -> dict
     """Return the table as plain data."""
     members = members_of(computed)
     samples = samples_of(members)
-    classes = [_class_of(key, [row for row, _ in members[key]], samples, members) for key in sorted(members)]
+    classes = [_class_of(key, samples, members) for key in sorted(members)]
     return {"about": ABOUT, "chance": CHANCE, "classes": classes, "offsets": offsets_of(samples)}
 
 
-def _class_of(
-    key: Key, rows: Sequence[PublishedRow], samples: Mapping[Key, Sample], members: Members
-) -> dict[str, Any]:
+def _class_of(key: Key, samples: Mapping[Key, Sample], members: Members) -> dict[str, Any]:
     figure, step = key
     kept = used(error for _, error in members[key])
     years = [row.year for row, error in members[key] if error in kept]

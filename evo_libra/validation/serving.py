@@ -105,7 +105,10 @@ def _nim() -> Iterator[PublishedRow]:
         plan = ServingPlans(one_plan(tp=tp, micro_batch=users), np.zeros(1, dtype=np.int64))
         times = served_times(setup, plan, pools=False)
         first, token, request = (float(time(seconds_of)[0]) for time in (times.alone, times.token, times.request))
-        name, of = f"{row['input']}-{row['output']}.{users}-users", _of(about["npu"], about["weights"], 2025, about["model"])
+        name, of = (
+            f"{row['input']}-{row['output']}.{users}-users",
+            _of(about["npu"], about["weights"], 2025, about["model"]),
+        )
         if "first_ms" in row:
             yield PublishedRow(f"{name}.first-token", row["first_ms"], first / _MILLI, "ms", *of)
         yield PublishedRow(f"{name}.token", row["token_ms"], token / _MILLI, "ms", *of)

@@ -34,7 +34,7 @@ def test_a_class_with_rows_stands_for_itself() -> None:
     ("tpu7x", "bf16", "routed", "FSDP", "tpu7x, bf16, routed, FSDP", ()),
     ("h200-141gb", "fp8", "dense", "serving", "h100-80gb, fp8, dense, serving", ("npu",)),
 ])  # fmt: skip
-def test_the_nearest_class(  # noqa: PLR0917 - a table
+def test_the_nearest_class(
     npu: str, precision: str, model: str, schedule: str, nearest_one: str, differing: tuple[str, ...]
 ) -> None:
     assert stands_for(StepClass(npu, precision, model, schedule)) == (nearest_one, differing)

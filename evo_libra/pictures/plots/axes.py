@@ -52,10 +52,12 @@ def check_series(series: Sequence[Series], *, log_x: bool, log_y: bool) -> None:
 def axes_of(series: Sequence[Series], *, log_x: bool, log_y: bool) -> tuple[Axis, Axis]:
     """Return the x and the y axis that show every point and bar, with a little room around; 0 to 1 when there is no point."""
     none = np.empty(0)
-    bars = {upright: [end for one in series if one.upright == upright for end in one.barred[1:]] for upright in (0, 1)}
+    level, upright = (
+        [end for one in series if one.upright == is_upright for end in one.barred[1:]] for is_upright in (False, True)
+    )
     return (
-        _axis_of(np.concatenate([none, *(one.x for one in series), *bars[False]]), log=log_x),
-        _axis_of(np.concatenate([none, *(one.y for one in series), *bars[True]]), log=log_y),
+        _axis_of(np.concatenate([none, *(one.x for one in series), *level]), log=log_x),
+        _axis_of(np.concatenate([none, *(one.y for one in series), *upright]), log=log_y),
     )
 
 

@@ -130,7 +130,11 @@ class Canvas:
         place, low, high = points.barred
         glyph = glyphs.upright if points.upright else glyphs.level
         for at, *ends in zip(place.tolist(), low.tolist(), high.tolist(), strict=True):
-            line = Series(np.array([at, at]), np.array(ends), "") if points.upright else Series(np.array(ends), np.array([at, at]), "")
+            line = (
+                Series(np.array([at, at]), np.array(ends), "")
+                if points.upright
+                else Series(np.array(ends), np.array([at, at]), "")
+            )
             rows, columns = area.cells(line)
             cells = slice(rows.min(), rows.max() + 1), slice(columns.min(), columns.max() + 1)
             blank = self.text[cells] == " "

@@ -196,10 +196,10 @@ def _draw_bars(axes: Axes, series: Sequence[Series]) -> None:
     """Draw the bars of points, faint and behind them; the first one has the entry of all in the legend."""
     label = BARS_HOLD
     for one in series:
-        place, *ends = one.barred
+        place, low, high = one.barred
         if place.size:
             draw = axes.vlines if one.upright else axes.hlines
-            draw(place, *ends, label=label, **_BAR)
+            draw(place, low, high, label=label, **_BAR)
             label = ""
 
 
@@ -207,7 +207,9 @@ _BAR: dict[str, Any] = {"color": "#767676", "alpha": 0.3, "linewidth": 1.0, "zor
 
 
 def _add_legend(figure: Figure, axes: Axes, series: Sequence[Series], x: Axis, y: Axis) -> None:
-    named: list[tuple[Artist, str]] = [(line, one.label) for line, one in zip(axes.lines, series, strict=True) if one.label]
+    named: list[tuple[Artist, str]] = [
+        (line, one.label) for line, one in zip(axes.lines, series, strict=True) if one.label
+    ]
     if not named:
         return
     named += [(bars, str(bars.get_label())) for bars in axes.collections[:1]]

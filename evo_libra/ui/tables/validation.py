@@ -61,6 +61,18 @@ def class_cells(found: ClassErrors) -> tuple[str, ...]:
     )  # fmt: skip
 
 
+def offset_cells() -> list[list[str]]:
+    """Return the factors by which bands are wider where a class stands for another one, of each figure, for reading."""
+    from evo_libra.problem.measured import ASPECTS, offsets
+
+    return [
+        [f"{one.figure} of {'serving' if one.served else 'training'}", *(
+            f"{one.factors[aspect]:.2f}{'*' if aspect in one.without_pairs else ''}" for aspect in ASPECTS
+        )]
+        for one in offsets()
+    ]  # fmt: skip
+
+
 def _show_sources(computed: Computed) -> None:
     print_table(
         "error of what is computed, by group and source",
