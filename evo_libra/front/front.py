@@ -69,7 +69,7 @@ class Front:
 
     Attributes
     ----------
-    frame : one row per design: ``id``, the objectives with their units, then the description. Where some design has a
+    frame : one row per design: ``id``, the objectives with their units, then the description. If some design has a
         band, its ends are ``low_`` and ``high_`` with the column, and its reasons ``band`` and ``band_factors``.
     objectives : columns of the frame that are minimised.
 

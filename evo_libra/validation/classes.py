@@ -32,7 +32,7 @@ class ClassErrors:
 
     @property
     def title(self) -> str:
-        """What is bought, and the figure unless that is the time."""
+        """The class, and the figure unless that is the time."""
         return str(self.of) if self.figure == TIME else f"{self.of}, {self.figure}"
 
 
@@ -50,7 +50,10 @@ def by_class(computed: Mapping[PublishedSource, Sequence[PublishedRow]]) -> list
 def _errors_of(step: StepClass, figure: str, pairs: Sequence[tuple[PublishedRow, Basis]]) -> ClassErrors:
     rows, years = [row for row, _ in pairs], [row.year for row, _ in pairs]
     bases = tuple(basis for basis in Basis if basis in {basis for _, basis in pairs})
-    return ClassErrors(step, figure, (min(years), max(years)), errors_of(rows), band_of(step, figure), bases)
+    return ClassErrors(
+        of=step, figure=figure, years=(min(years), max(years)), errors=errors_of(rows),
+        band=band_of(step, figure), bases=bases,
+    )  # fmt: skip
 
 
 def band_of(step: StepClass, figure: str) -> tuple[float, float] | None:

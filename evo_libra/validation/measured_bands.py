@@ -1,6 +1,6 @@
 """The table of bands that ships, from the rows of all sources; run as a module, this writes it.
 
-A class is accelerator, precision, dense or routed, and schedule. Its band is `intervals.interval_of` its rows. Where a
+A class is accelerator, precision, dense or routed, and schedule. Its band is `intervals.interval_of` its rows. If a
 design's class has none, the nearest one stands for it; the band is wider by the root mean square of the difference
 between the mean errors of classes that differ in the same aspect alone. An aspect without such a pair takes the largest
 difference that is known.
@@ -22,7 +22,7 @@ from evo_libra.validation.source import Basis, PublishedRow, PublishedSource
 from evo_libra.workload.plans.step_class import TIME, StepClass
 
 _QUANTILE = 1.2816
-"""Of the normal distribution: 80 % of it lie within so many standard deviations."""
+"""Of the normal distribution: 80 % of it lie within this number of standard deviations."""
 _DIGITS = 4
 ABOUT = (
     "Factors on computed figures between which four of five measured ones lie, by what is bought; made by "
@@ -99,7 +99,7 @@ def _stand_in(known: Differences, kind: Kind, aspect: str) -> float:
     """Return the largest difference of a figure, or that of steps of training in the aspect if that is larger."""
     mine = [value for value in known[kind].values() if value is not None]
     trained = known.get((TIME, False), {}).get(aspect)
-    return max([*mine, *([trained] if trained is not None else [])])
+    return max([*mine, *([trained] if trained is not None else [])], default=0.0)
 
 
 def table_of(computed: Mapping[PublishedSource, Iterable[PublishedRow]]) -> dict[str, Any]:

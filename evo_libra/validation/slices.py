@@ -49,18 +49,21 @@ class SliceStep:
 IRONWOOD, TIERS = 2026, 2025
 """Years of AI-Hypercomputer/tpu-recipes, Ironwood, and of AI-Hypercomputer/maxtext, models by tiers."""
 
-STEPS = (
-    SliceStep(IRONWOOD, "tpu7x", 64, "llama-3.1-70b", 8192, 256, "bf16", seconds=12.20),
-    SliceStep(IRONWOOD, "tpu7x", 256, "llama-3.1-405b", 8192, 1536, "bf16", seconds=98.34),
-    SliceStep(IRONWOOD, "tpu7x", 256, "deepseek-v3", 4096, 4096, "bf16", (8, 16), seconds=26.79),
-    SliceStep(IRONWOOD, "tpu7x", 256, "deepseek-v3", 4096, 4096, "fp8", (8, 16), seconds=22.08),
-    SliceStep(IRONWOOD, "tpu7x", 256, "qwen3-235b-a22b", 4096, 8192, "bf16", (8, 16), seconds=30.87),
-    SliceStep(TIERS, "tpu-v6e", 256, "llama-3.1-8b", 8192, 1024, "bf16", rate=7207),
-    SliceStep(TIERS, "tpu-v6e", 256, "llama-3.1-70b", 8192, 256, "bf16", rate=960),
-    SliceStep(TIERS, "tpu-v6e", 256, "mixtral-8x7b", 4096, 2048, "bf16", (1, 8), rate=3899),
-    SliceStep(TIERS, "tpu-v5p", 256, "mixtral-8x7b", 4096, 2048, "bf16", (1, 8), rate=2909),
-    SliceStep(TIERS, "tpu-v5p", 512, "llama-2-70b", 4096, 2048, "bf16", rate=692),
+_ROWS = (
+    (IRONWOOD, "tpu7x", 64, "llama-3.1-70b", 8192, 256, "bf16", (), 12.20, 0.0),
+    (IRONWOOD, "tpu7x", 256, "llama-3.1-405b", 8192, 1536, "bf16", (), 98.34, 0.0),
+    (IRONWOOD, "tpu7x", 256, "deepseek-v3", 4096, 4096, "bf16", (8, 16), 26.79, 0.0),
+    (IRONWOOD, "tpu7x", 256, "deepseek-v3", 4096, 4096, "fp8", (8, 16), 22.08, 0.0),
+    (IRONWOOD, "tpu7x", 256, "qwen3-235b-a22b", 4096, 8192, "bf16", (8, 16), 30.87, 0.0),
+    (TIERS, "tpu-v6e", 256, "llama-3.1-8b", 8192, 1024, "bf16", (), 0.0, 7207),
+    (TIERS, "tpu-v6e", 256, "llama-3.1-70b", 8192, 256, "bf16", (), 0.0, 960),
+    (TIERS, "tpu-v6e", 256, "mixtral-8x7b", 4096, 2048, "bf16", (1, 8), 0.0, 3899),
+    (TIERS, "tpu-v5p", 256, "mixtral-8x7b", 4096, 2048, "bf16", (1, 8), 0.0, 2909),
+    (TIERS, "tpu-v5p", 512, "llama-2-70b", 4096, 2048, "bf16", (), 0.0, 692),
 )
+"""Values of the fields of steps, in order."""
+
+STEPS = tuple(SliceStep(*row) for row in _ROWS)
 
 _USD_PER_HOUR = 1.0
 """Rent of a chip, which times do not depend on."""

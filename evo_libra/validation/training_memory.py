@@ -27,7 +27,7 @@ def _rows(*starts: str) -> Iterator[PublishedRow]:
     for step in rows_of(*starts):
         measured, computed = (step.memory or 0.0) / GIGA, allocated(step) / GIGA
         of, year = class_of(step), year_of(step)
-        # What is kept depends on the length of sequences: each length is as good as a model of its own.
+        # Activations depend on the length of sequences: each length is as good as a model of its own.
         model = f"{step.setup.decoder.name}, {step.setup.sequence} tokens"
         yield PublishedRow(step.id, measured, computed, "GB", step=of, year=year, model=model)
 

@@ -50,7 +50,7 @@ def check_series(series: Sequence[Series], *, log_x: bool, log_y: bool) -> None:
 
 
 def axes_of(series: Sequence[Series], *, log_x: bool, log_y: bool) -> tuple[Axis, Axis]:
-    """Return the x and the y axis that show every point and bar, with a little room around; 0 to 1 when there is no point."""
+    """Return the x and y axis that show every point and bar, with a little room around; 0 to 1 without any point."""
     none = np.empty(0)
     level, upright = (
         [end for one in series if one.upright == is_upright for end in one.barred[1:]] for is_upright in (False, True)
