@@ -20,8 +20,7 @@ from evo_libra.front.front import Front
 from evo_libra.network.transport import approximation
 from evo_libra.pictures.networks.svg import network_svg
 from evo_libra.pictures.plots.axes import COLOURS
-from evo_libra.problem.bands import HIGH, LOW
-from evo_libra.report.columns import columns_of, named_column, rounded
+from evo_libra.report.columns import banded, columns_of, named_column, rounded
 from evo_libra.report.details import MOST, detailed_rows, details_of, price_ranges, rule_text
 from evo_libra.report.orders import COMMANDS as OF_ORDERS
 from evo_libra.report.orders import order_frame
@@ -86,7 +85,7 @@ def report_document(
         *(
             _priced(one, thinned)
             if one.key == (_ORDER_COST if every.noun == "order" else _COST)
-            else _banded(one, thinned)
+            else banded(one, [source.front for source in thinned])
             for one in columns_of(_shown(thinned, every), every.objectives)
         ),
     ]
@@ -237,23 +236,6 @@ def _priced(column: Column, sources: Sequence[Source]) -> Column:
         for place in range(len(ends)):
             ends[place] += [None] * len(source.front) if ranges is None else _numbers(ranges[place] / column.factor)
     return replace(column, low=ends[0], high=ends[1])
-
-
-def _banded(column: Column, sources: Sequence[Source]) -> Column:
-    """Return a column of an objective with the ends of its bands, where some design has one."""
-    if column.kind != "objective" or not any(column.key in source.front.banded for source in sources):
-        return column
-    ends: list[list[float | None]] = [[], []]
-    for source in sources:
-        for place, prefix in enumerate((LOW, HIGH)):
-            values = source.front.frame.get_column(prefix + column.key, default=None)
-            missing = [None] * len(source.front)
-            ends[place] += missing if values is None else rounded(_over(one, column.factor) for one in values)
-    return replace(column, low=ends[0], high=ends[1], faint=True)
-
-
-def _over(value: float | None, size: float) -> float | None:
-    return None if value is None else value / size
 
 
 def _numbers(values: FloatArray) -> list[float | None]:
