@@ -64,6 +64,8 @@ PLACES = {
     "classes": "evo_libra.validation.classes.by_class",
     "class columns": "evo_libra.ui.tables.validation.CLASS_COLUMNS",
     "class cells": "evo_libra.ui.tables.validation.class_cells",
+    "coverage": "evo_libra.validation.coverage.coverage_cells",
+    "offsets": "evo_libra.ui.tables.validation.offset_cells",
     "sections": "evo_libra.ui.tables.validation.sections_of",
     "basis": "evo_libra.ui.tables.validation.basis_of",
     "errors": "evo_libra.ui.tables.validation.error_cells",
@@ -460,7 +462,11 @@ def _type_of(kind: Any) -> str:  # noqa: ANN401 - a type
 
 def validation(what: str) -> str:
     """Return the errors by what is bought or by source, what they rest on, or what is not modelled."""
-    return {"classes": _classes, "errors": _errors, "constants": _constants, "left_out": _left_out}[what]()
+    parts = {
+        "classes": _classes, "coverage": _coverage, "offsets": _offsets, "errors": _errors, "constants": _constants,
+        "left_out": _left_out,
+    }  # fmt: skip
+    return parts[what]()
 
 
 @cache
@@ -471,6 +477,15 @@ def _computed() -> Mapping[Any, Any]:
 def _classes() -> str:
     rows = [named("class cells")(one) for one in named("classes")(_computed())]
     return table(list(named("class columns")), [list(row) for row in rows])
+
+
+def _coverage() -> str:
+    head = ["rows", "without the row: rows", "held %", "without its model: rows", "held %"]
+    return table(head, named("coverage")(_computed()))
+
+
+def _offsets() -> str:
+    return table(["figure", "accelerator", "precision", "dense or routed", "schedule"], named("offsets")())
 
 
 def _errors() -> str:

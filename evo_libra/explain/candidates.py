@@ -11,7 +11,7 @@ from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.errors import InputError
 from evo_libra.front.families import families_of, structures_of
 from evo_libra.front.front import Front, time_of
-from evo_libra.problem.bands import BAND, HIGH, LOW
+from evo_libra.problem.bands import BAND, FACTORS, HIGH, LOW, Part, are_equal, read_parts
 
 STEP = 0.1
 """The share of the time in the question what the next one costs."""
@@ -28,7 +28,7 @@ class Candidates:
     objectives : columns that are minimised.
     limits : the largest value of a column.
     ends : (n,) ends of the bands of objectives, by column; NaN of a design that has none.
-    classes : of the bands of each design; empty where none has one.
+    reasons : for which the time of each design may be off; empty where none has a band.
     noun : what a row is, an order or a design.
     """
 
@@ -39,7 +39,7 @@ class Candidates:
     limits: Mapping[str, float] = field(default_factory=dict)
     noun: str = "design"
     ends: Mapping[str, tuple[FloatArray, FloatArray]] = field(default_factory=dict)
-    classes: Sequence[str | None] = ()
+    reasons: Sequence[tuple[Part, ...]] = ()
 
     @property
     def values(self) -> FloatArray:
@@ -58,14 +58,13 @@ class Candidates:
     def equals(self, row: int) -> BoolArray:
         """Return (n,) whether bands leave open which of two designs is better in the time that is minimised.
 
-        The errors of designs whose bands are of one class are the same, and cancel.
+        Reasons that both designs share are one error, and cancel.
         """
-        values, nothing = self.figures.get(self.time), np.zeros(len(self.ids), dtype=np.bool_)
-        if values is None or self.time not in self.ends:
-            return nothing
-        low, high = (np.where(np.isnan(end), values, end) for end in self.ends[self.time])
-        other = np.array([one != self.classes[row] for one in self.classes])
-        return np.asarray(other & (low <= high[row]) & (high >= low[row]))
+        if not self.reasons or not self.time:
+            return np.zeros(len(self.ids), dtype=np.bool_)
+        values, mine = self.figures[self.time], self.reasons[row]
+        ratios = (values[row] / values).tolist()
+        return np.array([are_equal(ratio, mine, other) for ratio, other in zip(ratios, self.reasons, strict=True)])
 
     @property
     def money(self) -> str:
@@ -112,8 +111,16 @@ def candidates_of(
     ends = {c: (front.frame[LOW + c].to_numpy(), front.frame[HIGH + c].to_numpy()) for c in front.banded}
     return Candidates(
         ids, networks.of, figures, objectives=front.objectives, limits=dict(limits or {}), noun=front.noun, ends=ends,
-        classes=front.frame[BAND].to_list() if ends else (),
+        reasons=_reasons(front) if ends else (),
     )  # fmt: skip
+
+
+def _reasons(front: Front) -> tuple[tuple[Part, ...], ...]:
+    """Return the reasons for which the time of each design of a front may be off; earlier fronts have no factors."""
+    if FACTORS not in front.frame.columns:
+        return ()
+    pairs = zip(front.frame[BAND].to_list(), front.frame[FACTORS].to_list(), strict=True)
+    return tuple(() if names is None else read_parts(names, factors) for names, factors in pairs)
 
 
 @dataclass(frozen=True)

@@ -22,12 +22,14 @@ from evo_libra.explain.difference import (
 )
 from evo_libra.explain.labels import percent
 from evo_libra.explain.parts_list import parts_list
-from evo_libra.explain.reasons import compared_with
+from evo_libra.explain.reasons import compared_with, equal_text
 from evo_libra.explain.record import DesignRecord
 from evo_libra.explain.sheet import Row, Section, Table, section
 from evo_libra.network.orders.text import is_order
 from evo_libra.network.transport import approximation
+from evo_libra.problem.bands import are_equal
 from evo_libra.problem.problem import Problem
+from evo_libra.problem.protocol import TIME
 from evo_libra.quantities import money_unit, number, time_unit
 
 _SMALL = 5e-4
@@ -63,6 +65,7 @@ class Comparison:
     busy : time over bandwidth by dimension, without overlap.
     prices, bandwidths : changes at which the designs are equal; they name the designs 1 and 2.
     of_two_problems : their times and costs answer two questions, and there are no such changes.
+    equal_in_time : whether their bands leave open which one is faster; reasons that both share cancel.
     """
 
     first: Named
@@ -79,6 +82,7 @@ class Comparison:
     bandwidths: tuple[BreakEven, ...]
     batches: tuple[OtherBatch, ...]
     of_two_problems: bool
+    equal_in_time: bool = False
 
 
 def comparison(
@@ -110,7 +114,14 @@ def comparison(
         bandwidths=() if both is None else _from_one(bandwidth_crossings(problems[0], both)),
         batches=tuple(batches) if same else (),
         of_two_problems=not same,
+        equal_in_time=same and _equal_in_time(one, two),
     )
+
+
+def _equal_in_time(one: DesignRecord, two: DesignRecord) -> bool:
+    """Return whether bands leave open which of two designs of one problem is faster."""
+    mine, other = (record.bands[TIME.column].reasons if TIME.column in record.bands else () for record in (one, two))
+    return are_equal(one.time_ms / two.time_ms, mine, other)
 
 
 def _from_one(found: Sequence[BreakEven]) -> tuple[BreakEven, ...]:
@@ -123,7 +134,8 @@ def compared(found: Comparison) -> list[Section]:
     time, cost = found.first.figures["time_ms"], _cost(found.first.figures)
     whole = sum(row.first_usd for row in found.system)
     system = [_money_table("where the money of the whole system goes", found.system, whole)] if found.system else ()
-    names = (f"first   {found.first.name}", f"second  {found.second.name}: {found.second_is}")
+    equal = equal_text(TIME.column, equal=found.equal_in_time)
+    names = (f"first   {found.first.name}", f"second  {found.second.name}: {found.second_is}{equal}")
     return [
         section("", names, found.approximation, _differing(found)),
         section("", _time_table("where the time goes", found.time, time, total=True)),

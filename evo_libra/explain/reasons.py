@@ -19,11 +19,19 @@ def difference(found: Candidates, row: int, than: int) -> str:
 
 def difference_and_band(found: Candidates, row: int, than: int) -> str:
     """Return the difference, and whether the bands of both leave open which one is better in time."""
-    open_ = f"; {_AS_FAR_AS_KNOWN.format(noun(found.time))}" if found.equals(than)[row] else ""
-    return f"{difference(found, row, than)}{open_}"
+    return f"{difference(found, row, than)}{equal_text(found.time, equal=bool(found.equals(than)[row]))}"
 
 
 _AS_FAR_AS_KNOWN = "the {} of both is equal within their bands"
+
+
+def equal_text(column: str, *, equal: bool) -> str:
+    """Return that two figures of a column are equal within their bands, after a semicolon; nothing where they are not.
+
+    >>> equal_text("time_ms", equal=True)
+    '; the time of both is equal within their bands'
+    """
+    return f"; {_AS_FAR_AS_KNOWN.format(noun(column))}" if equal else ""
 
 
 def compared_with(mine: Mapping[str, float], other: Mapping[str, float]) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from evo_libra.explain.as_json import INLINE
+from evo_libra.problem.objectives import MEASURES
 
 if TYPE_CHECKING:
     from evo_libra.explain.neighbours import Neighbour
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from evo_libra.problem.bands import Band
     from evo_libra.problem.link_limits import BeyondLinks
     from evo_libra.timing.quirks import Warned
+
+_MEMORY = MEASURES["memory"].objective.column
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,6 +160,12 @@ class Breakdown:
         return sum(one.weight * one.time_ms for one in self.workloads)
 
     @property
+    def npu_memory(self) -> float:
+        """GB of an NPU that the workload with the largest need takes; 0 where none is known."""
+        known = (one.training or one.serving for one in self.workloads)
+        return max((one.memory.memory_total_GB for one in known if one is not None), default=0.0)
+
+    @property
     def order_cost_usd(self) -> float:
         """The cost of the whole order."""
         return round(math.fsum(line.cost_usd or 0.0 for line in self.order), 2)
@@ -230,6 +239,13 @@ class DesignRecord:
             costs = {"network_cost_usd": self.cost_usd, "order_cost_usd": self.breakdown.order_cost_usd}
             return {"time_ms": self.time_ms, **costs, **self.objectives}
         return {"time_ms": self.time_ms, "cost_usd": self.cost_usd, **self.objectives}
+
+    @property
+    def banded_figures(self) -> dict[str, float]:
+        """The figures, and the memory of an NPU where that has a band."""
+        if _MEMORY not in self.bands or _MEMORY in self.objectives:
+            return self.figures
+        return {**self.figures, _MEMORY: self.breakdown.npu_memory}
 
     @property
     def title(self) -> str:

@@ -12,6 +12,7 @@ from evo_libra.arrays import FloatArray
 from evo_libra.explain.labels import change, noun
 from evo_libra.front.front import SYSTEM, Front
 from evo_libra.optimality.order_fronts import SystemFront, system_fronts
+from evo_libra.problem.bands import Band, bands_of
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import FOLDED, SearchProblem
 
@@ -25,6 +26,7 @@ class SystemRow:
     objectives : by column.
     network_cost_usd, order_cost_usd : price of the scale-out network, and of the whole order.
     adds : what it costs and saves beyond the row before, which is the next cheaper one.
+    band : of the first objective; None where it has none.
     """
 
     system: str
@@ -33,6 +35,7 @@ class SystemRow:
     network_cost_usd: float
     order_cost_usd: float
     adds: str
+    band: Band | None = None
 
 
 @dataclass(frozen=True)
@@ -70,12 +73,13 @@ def _rows(problem: Problem, system: str, front: SystemFront) -> Iterator[SystemR
     kept = _folded(np.vstack([values[0], whole])).tolist()
     order = sorted(kept, key=lambda n: (whole[n], values[0, n]))
     before: int | None = None
+    bands, first = bands_of(problem, designs), problem.objectives[0].column
     for n in order:
         figures = {o.column: float(value) / o.scale for o, value in zip(problem.objectives, values[:, n], strict=True)}
         adds = "" if before is None else _adds(whole[n] / whole[before], values[0, n] / values[0, before], problem)
         yield SystemRow(
             system=system, design=texts[n], objectives=figures, network_cost_usd=network[n], order_cost_usd=whole[n],
-            adds=adds,
+            adds=adds, band=bands[n].get(first),
         )  # fmt: skip
         before = n
 

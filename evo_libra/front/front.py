@@ -18,7 +18,7 @@ from evo_libra.files.integrity import BLANK, CHECKSUM, DamagedError, check_table
 from evo_libra.front.archive import Archive
 from evo_libra.installed import require, view
 from evo_libra.network.fabric import NPU
-from evo_libra.problem.bands import BAND, HIGH, LOW, bands_of
+from evo_libra.problem.bands import BAND, FACTORS, HIGH, JOIN, LOW, bands_of, written_factors
 from evo_libra.problem.designs import genes_of, violations
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import TIME, SearchProblem
@@ -69,8 +69,8 @@ class Front:
 
     Attributes
     ----------
-    frame : one row per design: ``id``, the objectives with their units, the ends of their bands as ``low_`` and
-        ``high_`` with the column and their class as ``band`` where some design has one, then the description.
+    frame : one row per design: ``id``, the objectives with their units, then the description. If some design has a
+        band, its ends are ``low_`` and ``high_`` with the column, and its reasons ``band`` and ``band_factors``.
     objectives : columns of the frame that are minimised.
 
     >>> from evo_libra import load_problem, search
@@ -252,8 +252,13 @@ def _band_columns(problem: SearchProblem, archive: Archive, columns: Mapping[str
             ends = [mine[column].around(value) if column in mine else (None, None)
                     for mine, value in zip(bands, values.tolist(), strict=True)]  # fmt: skip
             found |= {prefix + column: [each[end] for each in ends] for end, prefix in enumerate((LOW, HIGH))}
-    classes = [next((band.of for band in mine.values()), None) for mine in bands]
-    return found | {BAND: classes} if found else {}
+    if not found:
+        return {}
+    time = time_of(tuple(columns)) or next(iter(found)).removeprefix(LOW)
+    of_time = [mine.get(time) for mine in bands]
+    names = [None if band is None else JOIN.join(part.of for part in band.reasons) for band in of_time]
+    factors = [None if band is None else written_factors(band.reasons) for band in of_time]
+    return found | {BAND: names, FACTORS: factors}
 
 
 def _check(problem: SearchProblem, archive: Archive) -> None:

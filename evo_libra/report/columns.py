@@ -12,8 +12,10 @@ import polars as pl
 from evo_libra.arrays import FloatArray
 from evo_libra.explain.labels import label_of
 from evo_libra.front.families import short_plans
+from evo_libra.front.front import Front
 from evo_libra.pictures.plots.axes import axes_of, unit_of
 from evo_libra.pictures.plots.series import Series
+from evo_libra.problem.bands import BAND, FACTORS, HIGH, LOW
 from evo_libra.report.records import Column, Kind
 
 PLAN = re.compile(r"plan(\[.*\])?$")
@@ -22,7 +24,7 @@ _GENE = re.compile(r"(npus|block|technology|bandwidth)\[(\d+)\](_GBps)?")
 _GENE_LABELS = {"npus": "NPUs", "block": "block", "technology": "technology", "bandwidth": "bandwidth"}
 _MAX_NAMES = 40
 """Choices that an axis has room for; a column of more different texts has no axis."""
-_NOT_AXES = ("id", "design")
+_NOT_AXES = ("id", "design", BAND, FACTORS)
 _DIGITS = 7
 _FEW = 10
 _MUCH = 8.0
@@ -37,8 +39,9 @@ def columns_of(frame: pl.DataFrame, objectives: Sequence[str]) -> list[Column]:
     """
     found = [_objective(name, frame[name].to_numpy()) for name in objectives]
     rest: list[Column] = []
+    ends = {prefix + name for name in objectives for prefix in (LOW, HIGH)}
     for name in frame.columns:
-        if name in (*objectives, *_NOT_AXES):
+        if name in {*objectives, *_NOT_AXES, *ends}:
             continue
         rest += _plan_columns(name, frame[name].to_list()) if PLAN.match(name) else _plain(name, frame[name])
     varying = [column for column in rest if len(set(column.values)) > 1]
@@ -67,6 +70,19 @@ def _objective(name: str, values: FloatArray) -> Column:
     axis, _ = axes_of([Series(values, values, "")], log_x=bool((values > 0).all()), log_y=False)
     label, factor = unit_of(label_of(name), axis)
     return Column(name, label, "objective", rounded(values / factor), factor=factor)
+
+
+def banded(column: Column, fronts: Sequence[Front]) -> Column:
+    """Return a column of an objective with the ends of its bands, if some design of the fronts has one."""
+    if column.kind != "objective" or not any(column.key in front.banded for front in fronts):
+        return column
+    ends: list[list[float | None]] = [[], []]
+    for front in fronts:
+        for place, prefix in enumerate((LOW, HIGH)):
+            values = front.frame.get_column(prefix + column.key, default=None)
+            known = [None] * len(front) if values is None else values.to_list()
+            ends[place] += rounded(None if value is None else value / column.factor for value in known)
+    return replace(column, low=ends[0], high=ends[1], faint=True)
 
 
 def rounded(values: Iterable[float | None]) -> list[float | int | None]:

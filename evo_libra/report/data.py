@@ -20,7 +20,7 @@ from evo_libra.front.front import Front
 from evo_libra.network.transport import approximation
 from evo_libra.pictures.networks.svg import network_svg
 from evo_libra.pictures.plots.axes import COLOURS
-from evo_libra.report.columns import columns_of, named_column, rounded
+from evo_libra.report.columns import banded, columns_of, named_column, rounded
 from evo_libra.report.details import MOST, detailed_rows, details_of, price_ranges, rule_text
 from evo_libra.report.orders import COMMANDS as OF_ORDERS
 from evo_libra.report.orders import order_frame
@@ -83,7 +83,9 @@ def report_document(
         *([named_column("structure", drawn.of.tolist(), drawn.names)] if drawn.names != families.names else []),
         *([named_column("result", _owners(thinned), [one.name for one in thinned])] if len(thinned) > 1 else []),
         *(
-            _priced(one, thinned) if one.key == (_ORDER_COST if every.noun == "order" else _COST) else one
+            _priced(one, thinned)
+            if one.key == (_ORDER_COST if every.noun == "order" else _COST)
+            else banded(one, [source.front for source in thinned])
             for one in columns_of(_shown(thinned, every), every.objectives)
         ),
     ]

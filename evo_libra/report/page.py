@@ -97,7 +97,7 @@ def _header(document: Document) -> str:
 _CONTROLS = """<nav aria-label="controls">
 <label>across <select id="x"></select></label><label><input type="checkbox" id="log-x"> log</label>
 <label>up <select id="y"></select></label><label><input type="checkbox" id="log-y"> log</label>
-<label><input type="checkbox" id="bars"> price ranges</label>
+<label><input type="checkbox" id="bars"> ranges</label>
 <label>filter <input id="filter" type="search" placeholder="tp>=8 SW" autocomplete="off" spellcheck="false"></label>
 <button type="button" data-key="Escape">clear</button><button type="button" data-key="z">zoom</button>
 <button type="button" data-key="c">CSV</button><button type="button" data-key="t">light/dark</button>

@@ -30,7 +30,8 @@ class Column:
     names : of choices, in order; empty for numbers.
     shown : whether the parallel coordinates begin with it.
     log : whether its axis is logarithmic at first; `least`, `most` : of its values; `few` : all of them, if few.
-    low, high : of prices at their lowest and their highest; empty without ranges.
+    low, high : of prices at their lowest and their highest, or of the band of a figure; empty without ranges.
+    faint : whether the range is a band.
     factor : what values of the front's table are divided by here.
     """
 
@@ -46,6 +47,7 @@ class Column:
     few: list[float] = field(default_factory=list)
     low: list[float | None] = field(default_factory=list)
     high: list[float | None] = field(default_factory=list)
+    faint: bool = False
     factor: float = 1.0
 
 

@@ -10,12 +10,13 @@ import numpy as np
 
 from evo_libra.arrays import GIGA, FloatArray
 from evo_libra.network.catalog.accelerators import accelerator, read_accelerator
-from evo_libra.validation.classes import SERVING as SERVED
-from evo_libra.validation.source import Basis, PublishedRow, PublishedSource, StepClass, published
+from evo_libra.validation.source import Basis, PublishedRow, PublishedSource, published
 from evo_libra.validation.training import cluster_of
 from evo_libra.workload.models.decoder import Decoder, decoder
 from evo_libra.workload.plans.placement import per_byte
 from evo_libra.workload.plans.plans import one_plan
+from evo_libra.workload.plans.step_class import DENSE, StepClass
+from evo_libra.workload.plans.step_class import SERVING as SERVED
 from evo_libra.workload.serving.phases import phases_of
 from evo_libra.workload.serving.serving_plans import ServingPlans
 from evo_libra.workload.serving.serving_setup import ServingSetup
@@ -55,12 +56,12 @@ def _rows() -> Iterator[PublishedRow]:
             row["latency_s"],
             request_seconds(row, serving_setup_of(row)),
             "s",
-            *_of(row["npu"], "bf16", 2024),
+            *_of(row["npu"], "bf16", 2024, row["model"]),
         )
 
 
-def _of(npu: str, precision: str, year: int) -> tuple[StepClass, int]:
-    return StepClass(npu, precision, "dense", SERVED), year
+def _of(npu: str, precision: str, year: int, model: str) -> tuple[StepClass, int, str]:
+    return StepClass(npu, precision, DENSE, SERVED), year, model
 
 
 def _sockets(model: Decoder, sockets: int) -> float:
@@ -104,7 +105,10 @@ def _nim() -> Iterator[PublishedRow]:
         plan = ServingPlans(one_plan(tp=tp, micro_batch=users), np.zeros(1, dtype=np.int64))
         times = served_times(setup, plan, pools=False)
         first, token, request = (float(time(seconds_of)[0]) for time in (times.alone, times.token, times.request))
-        name, of = f"{row['input']}-{row['output']}.{users}-users", _of(about["npu"], about["weights"], 2025)
+        name, of = (
+            f"{row['input']}-{row['output']}.{users}-users",
+            _of(about["npu"], about["weights"], 2025, about["model"]),
+        )
         if "first_ms" in row:
             yield PublishedRow(f"{name}.first-token", row["first_ms"], first / _MILLI, "ms", *of)
         yield PublishedRow(f"{name}.token", row["token_ms"], token / _MILLI, "ms", *of)
@@ -121,14 +125,18 @@ def _tensorrt() -> Iterator[PublishedRow]:
             row["first_ms"],
             float(times.alone(seconds_of)[0]) / _MILLI,
             "ms",
-            *_of(row["npu"], about["weights"][row["npu"]], 2023),
+            *_of(row["npu"], about["weights"][row["npu"]], 2023, row["model"]),
         )
     for row in about["throughput"]:
         times, seconds_of = _of_tensorrt(about, about["throughput_model"], row)
         rate = row["concurrency"] * row["output"] / float(times.request(seconds_of)[0]) / row["tp"]
         name = f"{row['npu']}.{about['throughput_model']}.{row['input']}-{row['output']}.rate"
         yield PublishedRow(
-            name, row["tokens_per_s_per_npu"], rate, "tokens/s", *_of(row["npu"], about["weights"][row["npu"]], 2023)
+            name,
+            row["tokens_per_s_per_npu"],
+            rate,
+            "tokens/s",
+            *_of(row["npu"], about["weights"][row["npu"]], 2023, about["throughput_model"]),
         )
 
 

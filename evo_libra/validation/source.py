@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from evo_libra.workload.plans.step_class import FIRST_TOKEN, MEMORY, TIME, StepClass
+
 DATA = Path(__file__).parent / "data"
 
 
@@ -32,26 +34,6 @@ class Basis(Enum):
     """The program computes with the equations or the prices of the source, so that the figures should be equal."""
 
 
-@dataclass(frozen=True, order=True)
-class StepClass:
-    """The hardware, precision, model and schedule of a measured step or request.
-
-    Attributes
-    ----------
-    npu, precision : the accelerator, and the precision of its products.
-    model : dense or routed.
-    schedule : pipeline, FSDP, replicas or serving.
-    """
-
-    npu: str
-    precision: str
-    model: str
-    schedule: str
-
-    def __str__(self) -> str:
-        return f"{self.npu}, {self.precision}, {self.model}, {self.schedule}"
-
-
 @dataclass(frozen=True)
 class PublishedRow:
     """A figure, as it was published and as this program computes it, in the unit of its source.
@@ -60,6 +42,7 @@ class PublishedRow:
     ----------
     step : the class of a measured step or request; None for other figures.
     year : in which such a row was measured, or 0.
+    model : that was trained or served, by which rows whose errors are alike are known.
     """
 
     id: str
@@ -68,11 +51,24 @@ class PublishedRow:
     unit: str
     step: StepClass | None = None
     year: int = 0
+    model: str = ""
 
     @property
     def error(self) -> float:
         """Relative difference of the computed value."""
         return self.ours / self.published - 1.0
+
+    @property
+    def ratio(self) -> float:
+        """The measured time, or bytes, over the computed one; a rate counts as the inverse of a time."""
+        return self.ours / self.published if self.is_rate else self.published / self.ours
+
+    @property
+    def figure(self) -> str:
+        """The kind of the figure of a class: the time, that to the first token, or the memory."""
+        if self.unit == "GB":
+            return MEMORY
+        return FIRST_TOKEN if self.id.endswith(FIRST_TOKEN) else TIME
 
     @property
     def is_rate(self) -> bool:

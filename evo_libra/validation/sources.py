@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from evo_libra.errors import InputError, suggestion
 from evo_libra.validation.astra import ASTRA
 from evo_libra.validation.comet import COMET
-from evo_libra.validation.deepseek import DEEPSEEK
 from evo_libra.validation.fabrics import FABRICS
 from evo_libra.validation.footprints import FOOTPRINTS
 from evo_libra.validation.fred import FRED
@@ -18,6 +17,7 @@ from evo_libra.validation.rail_only import RAIL_ONLY
 from evo_libra.validation.reliability import RELIABILITY
 from evo_libra.validation.roce.rows import ROCE
 from evo_libra.validation.serving import SERVING
+from evo_libra.validation.slices import SLICES
 from evo_libra.validation.source import PublishedSource
 from evo_libra.validation.themis import THEMIS
 from evo_libra.validation.training import TRAINING
@@ -28,8 +28,8 @@ NETWORKS = (*THEMIS, *FRED, *RAIL_ONLY, *FABRICS, *LIBRA, *ASTRA, *ROCE)
 
 SOURCES: tuple[PublishedSource, ...] = (
     *TRAINING_2026,
-    *DEEPSEEK,
     *TRAINING,
+    *SLICES,
     *SERVING,
     *TRAINING_MEMORY,
     *FOOTPRINTS,

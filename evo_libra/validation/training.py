@@ -12,14 +12,14 @@ import numpy as np
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.network.catalog.accelerators import accelerator
-from evo_libra.validation.classes import schedule_of
-from evo_libra.validation.source import Basis, PublishedRow, PublishedSource, StepClass, published
+from evo_libra.validation.source import Basis, PublishedRow, PublishedSource, published
 from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.models.stacks import Stack
 from evo_libra.workload.models.stacks import stack_of as software_of
 from evo_libra.workload.plans.placement import per_byte
 from evo_libra.workload.plans.plans import Plans, one_plan
 from evo_libra.workload.plans.recomputation import recompute_of
+from evo_libra.workload.plans.step_class import DENSE, StepClass, schedule_of
 from evo_libra.workload.training.races import DATA, PerByte, StepTime
 from evo_libra.workload.training.step_time import step_time
 from evo_libra.workload.training.training_setup import Setup
@@ -139,8 +139,9 @@ def training_rows(start: str = "", kind: str = "rows") -> list[TrainingRow]:
 def _rows(start: str, kind: str = "rows") -> Iterator[PublishedRow]:
     for row in training_rows(start, kind):
         year = next(year for start, year in YEARS.items() if row["id"].startswith(start))
-        step = StepClass(row["npu"], row["precision"], "dense", schedule_of(plan_of(row)))
-        yield PublishedRow(row["id"], row["step_s"], seconds_of(row, setup_of(row)), "s", step=step, year=year)
+        step, seconds = StepClass(row["npu"], row["precision"], DENSE, schedule_of(plan_of(row))), row["step_s"]
+        computed, model = seconds_of(row, setup_of(row)), f"{row['layers']} layers of {row['hidden']}"
+        yield PublishedRow(row["id"], seconds, computed, "s", step=step, year=year, model=model)
 
 
 def plain_rows() -> list[TrainingRow]:

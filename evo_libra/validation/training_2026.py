@@ -12,14 +12,14 @@ import numpy as np
 from evo_libra.arrays import GIGA, FloatArray, IntArray
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.network.catalog.accelerators import accelerator
-from evo_libra.validation.classes import schedule_of
-from evo_libra.validation.source import Basis, PublishedRow, PublishedSource, StepClass, published
+from evo_libra.validation.source import Basis, PublishedRow, PublishedSource, published
 from evo_libra.validation.training import BEYOND_SERVER
 from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.models.stacks import stack_of
 from evo_libra.workload.plans.placement import ORDER, per_byte
 from evo_libra.workload.plans.plans import Plans, one_plan
 from evo_libra.workload.plans.recomputation import recompute_of
+from evo_libra.workload.plans.step_class import DENSE, StepClass, schedule_of
 from evo_libra.workload.training.races import PerByte
 from evo_libra.workload.training.step_time import step_time
 from evo_libra.workload.training.training_setup import Setup
@@ -150,12 +150,17 @@ def steps_of(*starts: str, without: Sequence[str] = ()) -> tuple[MeasuredStep, .
 
 def _rows(steps: Sequence[MeasuredStep]) -> Iterator[PublishedRow]:
     for step in steps:
-        npu, precision = _base(step.setup.accelerator), step.setup.precision
-        of = StepClass(npu, precision, "dense", schedule_of(step.plan))
-        yield PublishedRow(step.id, step.seconds, step.computed, "s", step=of, year=_year(step))
+        of, year, model = class_of(step), year_of(step), step.setup.decoder.name
+        yield PublishedRow(step.id, step.seconds, step.computed, "s", step=of, year=year, model=model)
 
 
-def _year(step: MeasuredStep) -> int:
+def class_of(step: MeasuredStep) -> StepClass:
+    """Return the class of a step."""
+    return StepClass(_base(step.setup.accelerator), step.setup.precision, DENSE, schedule_of(step.plan))
+
+
+def year_of(step: MeasuredStep) -> int:
+    """Return the year of a step's measurement."""
     return next(year for start, year in YEARS.items() if step.id.startswith(start))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from evo_libra.arrays import GIGA
 from evo_libra.validation.source import PublishedRow, PublishedSource
-from evo_libra.validation.training_2026 import MeasuredStep, measured_steps
+from evo_libra.validation.training_2026 import MeasuredStep, class_of, measured_steps, year_of
 from evo_libra.workload.training.memory import memory
 
 
@@ -25,7 +25,11 @@ def rows_of(*starts: str) -> Sequence[MeasuredStep]:
 
 def _rows(*starts: str) -> Iterator[PublishedRow]:
     for step in rows_of(*starts):
-        yield PublishedRow(step.id, (step.memory or 0.0) / GIGA, allocated(step) / GIGA, "GB")
+        measured, computed = (step.memory or 0.0) / GIGA, allocated(step) / GIGA
+        of, year = class_of(step), year_of(step)
+        # Activations depend on the length of sequences: each length is as good as a model of its own.
+        model = f"{step.setup.decoder.name}, {step.setup.sequence} tokens"
+        yield PublishedRow(step.id, measured, computed, "GB", step=of, year=year, model=model)
 
 
 TRAINING_MEMORY = (

@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from order_files import order_problem
 
 from evo_libra.explain.break_even import BreakEven, nearest_root, price_crossings
-from evo_libra.explain.comparison import Comparison, Named, OtherBatch, compared, winners
+from evo_libra.explain.comparison import Comparison, Named, OtherBatch, compared, comparison, winners
+from evo_libra.explain.design_record import design_record
 from evo_libra.explain.difference import (
     DimensionPair,
     MoneyChange,
@@ -26,6 +28,7 @@ from evo_libra.explain.difference import (
 from evo_libra.explain.record import Breakdown, NetworkDimension, PartCost, SystemRow
 from evo_libra.explain.sheet import Table
 from evo_libra.explain.time_record import Communication, DimensionTraffic, Size, WorkloadTime
+from evo_libra.problem.measured import offset
 
 NO_SIZE = Size(parallelism={}, layers=None, sequence=None, batch_per_replica=None, micro_batch=None, global_batch=None)
 
@@ -242,3 +245,23 @@ def test_words_of_one_workload_and_of_accelerators() -> None:
         WordPair(of="options", first="npu=x", second="npu=y"),
     )
     assert plan_words("SW(8)@a:1 | tp8", "SW(8)@a:1 | tp8 | tp2") == (WordPair(of="plan 1", first="", second="tp2"),)
+
+
+def test_a_difference_within_the_reasons_that_are_not_shared_is_said_to_be_none() -> None:
+    equal = replace(found(), equal_in_time=True)
+    assert compared(equal)[0].parts[1] == (
+        "second  #2: 10 % faster, 60 % more expensive; the time of both is equal within their bands"
+    )
+
+
+def test_two_servers_of_a_generation_share_the_error_of_their_class() -> None:
+    """H200 stands for H100 but for a factor of another accelerator; two networks of one system share all reasons."""
+    problem = order_problem(systems=["hgx-h100", "hgx-h200"], npus=64)
+    assert problem.book is not None
+    texts = [f"{problem.book.notation(place)} | tp2 pp2 dp16 mb1 zero1 batch576" for place in range(len(problem.book))]
+    records = {name: [design_record(problem, text, alternatives=False) for text in texts if name in text][:2]
+               for name in ("hgx-h100", "hgx-h200")}  # fmt: skip
+    (one, other), (third, *_) = records.values()
+    pairs = [comparison((one, two), (problem, problem)).equal_in_time for two in (third, other)]
+    gap = max(one.time_ms / third.time_ms, third.time_ms / one.time_ms)
+    assert pairs == [gap < offset("time", "npu", served=False), False]

@@ -25,6 +25,7 @@ from evo_libra.explain.recommend import (
     recommendation_rows,
 )
 from evo_libra.front.front import Front
+from evo_libra.problem.bands import Part
 
 
 @pytest.fixture(scope="module")
@@ -251,11 +252,13 @@ def test_a_runner_up_is_the_best_of_the_other_networks_within_the_limits() -> No
 
 
 def banded(classes: tuple[str | None, ...]) -> Candidates:
-    """Return three designs of 100, 110 and 150 ms: the first may take 90 to 120, the others are as they are."""
-    ends = {"time_ms": (np.array([90.0, np.nan, np.nan]), np.array([120.0, np.nan, np.nan]))}
+    """Return three designs of 100, 110 and 150 ms: those of a class may take 0.9 to 1.2 times as long."""
+    has = np.array([1.0 if name else np.nan for name in classes])
+    ends = {"time_ms": (np.array([90.0, 99.0, 135.0]) * has, np.array([120.0, 132.0, 180.0]) * has)}
+    reasons = [(Part(of=name, low_factor=0.9, high_factor=1.2),) if name else () for name in classes]
     figures = {"time_ms": np.array([100.0, 110.0, 150.0]), "cost_usd": np.array([9e6, 5e6, 4e6])}
     return Candidates(
-        np.arange(3), np.arange(3), figures, ("time_ms", "cost_usd"), {"cost_usd": 1e7}, ends=ends, classes=classes
+        np.arange(3), np.arange(3), figures, ("time_ms", "cost_usd"), {"cost_usd": 1e7}, ends=ends, reasons=reasons
     )
 
 
@@ -273,6 +276,16 @@ def test_designs_that_bands_leave_equal_in_time_are_said_to_be_and_the_cheaper_o
     rows = recommendation_rows(found, recommend(found))
     assert rows[0].between == {}
     assert next(row for row in rows if row.id == 0).between == {"time_ms": (90.0, 120.0)}
+
+
+def test_independent_reasons_of_two_designs_add_up_as_squares() -> None:
+    """The first may be 1.2 times as slow while the third is 0.9 times: sqrt(ln 1.2 ** 2 + ln 0.9 ** 2) = 0.2107.
+
+    1.5 is more than exp(0.2107) = 1.2345, 1.1 is less. Ends that overlap, as 120 and 135 do not, would say nothing new.
+    """
+    found = banded(("one", "two", "two"))
+    assert found.equals(0).tolist() == [False, True, False]
+    assert found.equals(2).tolist() == [False, False, False]
 
 
 def test_errors_of_one_class_cancel() -> None:

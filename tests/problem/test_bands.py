@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from math import hypot, log
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ from order_files import order_data, order_problem
 from evo_libra import load_problem, search
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.network.catalog.accelerators import accelerator, load_accelerators
-from evo_libra.problem.bands import Band, bands_of, combined
+from evo_libra.problem.bands import Band, bands_of, combined, read_parts
+from evo_libra.problem.file.kernel_defaults import KernelBands
 from evo_libra.problem.file.kernel_spread import Assumed, at_end, measured_spread
 from evo_libra.problem.problem import Problem
 
@@ -113,7 +115,8 @@ def seconds(npu: Any) -> float:
 def test_the_band_of_a_design_is_between_its_times_with_the_constants_of_both_ends() -> None:
     problem = load_problem(design_data("mi350x"))
     assert isinstance(problem, Problem)
-    (found,) = bands_of(problem, problem.read(DESIGN))
+    (source,) = (one for one in problem.band_sources if isinstance(one, KernelBands))
+    (found,) = source.bands(problem, problem.read(DESIGN))
     ends = []
     for choose, other in ((min, max), (max, min)):
         chips = {kind: measured(kind) for kind in ("bf16", "attention")}
@@ -134,11 +137,23 @@ def test_the_band_of_a_design_is_between_its_times_with_the_constants_of_both_en
     assert set(found) == {"time_ms"}
 
 
-def test_designs_of_measured_chips_have_no_band() -> None:
+def test_both_reasons_are_parts_of_a_band() -> None:
+    problem = load_problem(design_data("h20-96gb"))
+    assert isinstance(problem, Problem)
+    kernels, rows = (
+        source.bands(problem, problem.read(DESIGN))[0]["time_ms"] for source in reversed(problem.band_sources)
+    )
+    (found,) = bands_of(problem, problem.read(DESIGN))
+    assert found["time_ms"].parts == (*rows.parts, *kernels.reasons)
+    together = hypot(log(kernels.high_factor), log(rows.high_factor))
+    assert log(found["time_ms"].high_factor) == pytest.approx(together, rel=1e-12)
+
+
+def test_designs_of_measured_chips_have_the_band_of_their_class() -> None:
     problem = load_problem(design_data("h100-80gb"))
     assert isinstance(problem, Problem)
-    assert not problem.band_sources
-    assert bands_of(problem, problem.read(DESIGN)) == [{}]
+    (found,) = bands_of(problem, problem.read(DESIGN))
+    assert found["time_ms"].of == "time of h100-80gb, bf16, dense, replicas"
 
 
 def mixed_problem() -> Problem:
@@ -159,13 +174,14 @@ def test_rows_of_a_front_have_bands_where_kernels_were_not_measured() -> None:
     designs = frame["design"].to_list()
     found = bands_of(problem, problem.read(designs))
     for row, mine in zip(frame.to_dicts(), found, strict=True):
-        if row["system"] == "hgx-h100":
-            assert (row["low_time_ms"], row["high_time_ms"], row["band"], mine) == (None, None, None, {})
-        else:
-            ends = row["low_time_ms"], row["high_time_ms"]
-            assert ends == mine["time_ms"].around(row["time_ms"])
-            assert ends[0] < row["time_ms"] < ends[1]
-            assert row["low_s_per_Mtoken"] / row["s_per_Mtoken"] == pytest.approx(mine["time_ms"].low_factor)
-            assert row["band"] == mine["time_ms"].of == "class default of mi350x (bf16, attention)"
+        ends = row["low_time_ms"], row["high_time_ms"]
+        assert ends == mine["time_ms"].around(row["time_ms"])
+        assert ends[0] <= row["time_ms"] < ends[1]
+        assert row["low_s_per_Mtoken"] / row["s_per_Mtoken"] == pytest.approx(mine["time_ms"].low_factor)
+        assert row["band"] == mine["time_ms"].of
+        defaults = [part.of for part in mine["time_ms"].parts if part.of.startswith("class default")]
+        unmeasured = [] if row["system"] == "hgx-h100" else ["class default of mi350x (bf16, attention)"]
+        assert defaults == unmeasured
+        assert read_parts(row["band"], row["band_factors"]) == mine["time_ms"].parts
     again = pickle.loads(pickle.dumps(problem))  # noqa: S301 - our own
     assert bands_of(again, again.read(designs)) == found

@@ -71,6 +71,14 @@ def test_the_band_lies_between_the_front_and_what_is_proven(document: Document, 
     assert above[:, 0] / below[:, 0] == pytest.approx(source.certificate.factor[order], rel=1e-4)
 
 
+def test_bands_are_faint_ranges_of_the_time(parts_document: Document, parts: Source) -> None:
+    found, frame = column(parts_document, "time_ms"), parts.front.frame
+    assert found.faint
+    assert np.array(found.low) * found.factor == pytest.approx(frame["low_time_ms"].to_numpy(), rel=1e-6)
+    assert np.array(found.high) * found.factor == pytest.approx(frame["high_time_ms"].to_numpy(), rel=1e-6)
+    assert not {one.key for one in parts_document.columns} & {"low_time_ms", "high_time_ms", "band", "band_factors"}
+
+
 def test_price_ranges_are_those_of_prices(parts_document: Document, parts: Source) -> None:
     assert isinstance(parts.problem, Problem)
     found, expected = column(parts_document, "cost_usd"), price_front(parts.front, parts.problem, 1, 0).frame

@@ -143,6 +143,18 @@ def test_every_point_lies_in_the_drawn_area(case: Plot) -> None:
         assert "no points" in plot
 
 
+def test_bars_stand_behind_points_and_the_axis_holds_them() -> None:
+    x, y = np.array([20.0, 80.0, 110.0]), np.array([1.0, 0.5, 0.4])
+    bars = np.array([[0.8, 0.4, np.nan], [1.4, 0.8, np.nan]])
+    lines = scatter([Series(x, y, "front", bars)], width=60, height=12, **PLAIN).splitlines()
+    assert lines[0].rstrip() == "step time [s]   ┊ bar: four of five measured figures"
+    signs = np.array([list(line) for line in lines[1:9]]) == "┊"
+    first, second = np.flatnonzero(signs.any(axis=0)).tolist()  # the third point has no bar
+    # From 0.8 to 1.4 and from 0.4 to 0.8: the first one ends where the second one begins.
+    assert signs[:, first].sum() >= 3
+    assert np.flatnonzero(signs[:, first]).max() <= np.flatnonzero(signs[:, second]).min() + 1
+
+
 @patient
 @given(
     points=st.sets(st.tuples(st.integers(0, 9), st.integers(0, 4)), min_size=1),

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from evo_libra.validation.classes import band_of, by_class, schedule_of
-from evo_libra.validation.source import Basis, PublishedRow, PublishedSource, StepClass
+from evo_libra.problem.measured import measured_classes
+from evo_libra.validation.classes import by_class
+from evo_libra.validation.source import Basis, PublishedRow, PublishedSource
 from evo_libra.workload.plans.plans import one_plan
+from evo_libra.workload.plans.step_class import StepClass, schedule_of
 
 H100 = StepClass("h100-80gb", "fp8", "dense", "pipeline")
 
@@ -28,13 +30,27 @@ def test_rows_of_a_class_come_from_all_sources_and_the_newest_class_first() -> N
     ]  # fmt: skip
     # -10 % and +25 %.
     assert (found[0].errors.mean, found[0].errors.bias) == pytest.approx((0.175, 0.075))
-    assert found[0].band == pytest.approx((10 / 12.5, 10 / 9))
+    # The band is that of the table that designs have, too.
+    (shown,) = (one for one in measured_classes() if (one.of, one.figure) == (H100, "time"))
+    assert found[0].band == (shown.low, shown.high)
 
 
-def test_a_band_of_many_rows_leaves_out_a_tenth() -> None:
-    # Ratios 1, 2, ..., 21: the 5 % and 95 % quantiles are the second and the last but one.
-    assert band_of([row(10.0 / ratio) for ratio in range(1, 22)]) == pytest.approx((2.0, 20.0))
-    assert band_of([row(5.0, unit="tokens/s")]) == (0.5, 0.5)
+def test_memory_and_first_tokens_are_rows_of_their_own() -> None:
+    served = StepClass("h100-80gb", "fp8", "dense", "serving")
+    rows = [
+        PublishedRow("a", 10.0, 9.0, "ms", served, 2025), PublishedRow("a.first-token", 10.0, 8.0, "ms", served, 2025),
+        PublishedRow("b", 60.0, 66.0, "GB", H100, 2024),
+    ]  # fmt: skip
+    found = by_class({source("a", Basis.UNSEEN): rows})
+    assert [one.title for one in found] == [
+        "h100-80gb, fp8, dense, serving, first-token", "h100-80gb, fp8, dense, serving",
+        "h100-80gb, fp8, dense, pipeline, memory",
+    ]  # fmt: skip
+
+
+def test_a_class_that_is_not_in_the_table_has_no_band() -> None:
+    strange = StepClass("made-up", "fp8", "dense", "pipeline")
+    assert by_class({source("a", Basis.UNSEEN): [row(9.0, strange)]})[0].band is None
 
 
 @pytest.mark.parametrize(("plan", "schedule"), [

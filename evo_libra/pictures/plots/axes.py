@@ -50,11 +50,14 @@ def check_series(series: Sequence[Series], *, log_x: bool, log_y: bool) -> None:
 
 
 def axes_of(series: Sequence[Series], *, log_x: bool, log_y: bool) -> tuple[Axis, Axis]:
-    """Return the x and the y axis that show every point, with a little room around; 0 to 1 when there is no point."""
+    """Return the x and y axis that show every point and bar, with a little room around; 0 to 1 without any point."""
     none = np.empty(0)
+    level, upright = (
+        [end for one in series if one.upright == is_upright for end in one.barred[1:]] for is_upright in (False, True)
+    )
     return (
-        _axis_of(np.concatenate([none, *(one.x for one in series)]), log=log_x),
-        _axis_of(np.concatenate([none, *(one.y for one in series)]), log=log_y),
+        _axis_of(np.concatenate([none, *(one.x for one in series), *level]), log=log_x),
+        _axis_of(np.concatenate([none, *(one.y for one in series), *upright]), log=log_y),
     )
 
 
@@ -99,7 +102,7 @@ def in_units(
         return list(series), labels
     axes = axes_of(series, log_x=log_x, log_y=log_y)
     (x_label, across), (y_label, up) = (unit_of(*pair) for pair in zip(labels, axes, strict=True))
-    return [Series(one.x / across, one.y / up, one.label) for one in series], (x_label, y_label)
+    return [one.over(across, up) for one in series], (x_label, y_label)
 
 
 def limits(axis: Axis) -> tuple[float, float]:

@@ -125,6 +125,21 @@ class Canvas:
         self.text[cells] = marker
         self.role[cells] = role
 
+    def draw_bars(self, area: Area, points: Series, glyphs: Glyphs, role: int) -> None:
+        """Draw the bars of points in characters that are still blank."""
+        place, low, high = points.barred
+        glyph = glyphs.upright if points.upright else glyphs.level
+        for at, *ends in zip(place.tolist(), low.tolist(), high.tolist(), strict=True):
+            line = (
+                Series(np.array([at, at]), np.array(ends), "")
+                if points.upright
+                else Series(np.array(ends), np.array([at, at]), "")
+            )
+            rows, columns = area.cells(line)
+            cells = slice(rows.min(), rows.max() + 1), slice(columns.min(), columns.max() + 1)
+            blank = self.text[cells] == " "
+            self.text[cells][blank], self.role[cells][blank] = glyph, role
+
     def draw_dots(self, area: Area, points: Series, role: int, *, keep: bool = False) -> None:
         """Draw points as braille dots, in addition to the dots that are there or instead of them."""
         cells = area.cells(points)

@@ -24,11 +24,12 @@ from evo_libra.pictures.plots.axes import (
     ticks,
     unit_of,
 )
-from evo_libra.pictures.plots.series import Axis, Series, tick_label
+from evo_libra.pictures.plots.series import BARS_HOLD, Axis, Series, tick_label
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.typing import RcKeyType
 
@@ -103,6 +104,7 @@ def front_figure(
         else:
             axes.set(xticks=[], yticks=[])
             axes.text(0.5, 0.5, "no points", ha="center", va="center", color="#767676", transform=axes.transAxes)
+        _draw_bars(axes, series)
         _draw(axes, series)
         for ring in marks:
             axes.plot(ring.x, ring.y, label=ring.label, **_RING)
@@ -190,11 +192,28 @@ def _draw(axes: Axes, series: Sequence[Series]) -> None:
         )  # fmt: skip
 
 
+def _draw_bars(axes: Axes, series: Sequence[Series]) -> None:
+    """Draw the bars of points, faint and behind them; the first one has the entry of all in the legend."""
+    label = BARS_HOLD
+    for one in series:
+        place, low, high = one.barred
+        if place.size:
+            draw = axes.vlines if one.upright else axes.hlines
+            draw(place, low, high, label=label, **_BAR)
+            label = ""
+
+
+_BAR: dict[str, Any] = {"color": "#767676", "alpha": 0.3, "linewidth": 1.0, "zorder": 1}
+
+
 def _add_legend(figure: Figure, axes: Axes, series: Sequence[Series], x: Axis, y: Axis) -> None:
-    named = [(line, one.label) for line, one in zip(axes.lines, series, strict=True) if one.label]
+    named: list[tuple[Artist, str]] = [
+        (line, one.label) for line, one in zip(axes.lines, series, strict=True) if one.label
+    ]
     if not named:
         return
-    handles = [line for line, _ in named]
+    named += [(bars, str(bars.get_label())) for bars in axes.collections[:1]]
+    handles = [handle for handle, _ in named]
     labels = [name if len(name) <= _MAX_NAME else f"{name[: _MAX_NAME - 1]}…" for _, name in named]
     corner = _empty_corner(series, x, y, *_legend_size(labels))
     if corner:

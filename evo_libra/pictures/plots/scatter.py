@@ -12,23 +12,26 @@ import numpy as np
 from rich.cells import cell_len
 from rich.console import Console
 
+from evo_libra.arrays import FloatArray
 from evo_libra.explain.recommend import knee_row
 from evo_libra.explain.references import ReferencePoint
 from evo_libra.front.families import drawn_families
 from evo_libra.front.front import Front
 from evo_libra.pictures.plots.axes import MAX_SERIES, axes_of, check_series, in_units
-from evo_libra.pictures.plots.canvas import Canvas
-from evo_libra.pictures.plots.series import ASCII, UNICODE, Glyphs, Role, Series
+from evo_libra.pictures.plots.canvas import Area, Canvas
+from evo_libra.pictures.plots.series import ASCII, BARS_HOLD, UNICODE, Glyphs, Role, Series
+from evo_libra.problem.bands import HIGH, LOW
 from evo_libra.problem.protocol import COST, TIME, Objective
 
 _MAX_SERIES = 6
 _MAX_POINTS = 250
+_MAX_BARS = 60
 _LINES = 22
 _MIN_COLUMNS, _MIN_LINES = 30, 10
 _BOLD, _GREY = "1", "38;5;244"
 _COLOURS = tuple(f"38;5;{code}" for code in (32, 214, 36, 175, 202, 74, 227, 97, 247))  # Okabe and Ito's, nearly.
 _STYLES = {
-    Role.AXIS: _GREY, Role.TICK: _GREY, Role.HINT: _GREY, Role.LABEL: _BOLD,
+    Role.AXIS: _GREY, Role.TICK: _GREY, Role.HINT: _GREY, Role.CLOUD: _GREY, Role.LABEL: _BOLD,
     **{Role.FRONT + which: colour for which, colour in enumerate(_COLOURS)},
 }  # fmt: skip
 _NO_POINTS = "no points"
@@ -81,10 +84,19 @@ def scatter(
                 canvas.draw_dots(area, one, Role.FRONT + which, keep=True)
             else:
                 canvas.draw_markers(area, one, glyphs.markers[which], Role.FRONT + which)
+        _draw_bars(canvas, area, series, glyphs, len(y_label))
     else:
         canvas.draw_frame(top - 3, 1, glyphs)
         canvas.write(top // 2 - 1, (width - len(_NO_POINTS)) // 2, _NO_POINTS, Role.HINT)
     return canvas.styled(_STYLES if style else {})
+
+
+def _draw_bars(canvas: Canvas, area: Area, series: Sequence[Series], glyphs: Glyphs, reserved: int) -> None:
+    """Draw the bars behind the points, and what they are right of the `reserved` columns of a label."""
+    for one in series:
+        canvas.draw_bars(area, one, glyphs, Role.CLOUD)
+    if any(one.barred[0].size for one in series):
+        canvas.write(0, reserved + 3, f"{glyphs.upright} {BARS_HOLD}", Role.HINT)
 
 
 def _one_column(text: str, glyphs: Glyphs) -> str:
@@ -154,12 +166,28 @@ def series_of(front: Front, objectives: Sequence[Objective]) -> list[Series]:
     x = front.frame[front.objectives[min(1, len(objectives) - 1)]].to_numpy()
     if "design" not in front.frame.columns:
         return [Series(x, y, "front")]
+    bars, upright = _bars_of(front, objectives)
     families = drawn_families(front, _MAX_SERIES)
     common = np.argsort(-families.sizes, kind="stable")[:_MAX_SERIES]
     mine = [(families.of == which, families.names[which]) for which in common.tolist()]
-    series = [Series(x[these], y[these], name) for these, name in mine]
     rest = ~np.isin(families.of, common)
-    return [*series, Series(x[rest], y[rest], f"{len(families) - len(common)} more")] if rest.any() else series
+    mine += [(rest, f"{len(families) - len(common)} more")] if rest.any() else []
+    return [
+        Series(x[these], y[these], name, None if bars is None else bars[:, these], upright) for these, name in mine
+    ]  # fmt: skip
+
+
+def _bars_of(front: Front, objectives: Sequence[Objective]) -> tuple[FloatArray | None, bool]:
+    """Return the (2, n) ends of the bands of the vertical axis, or of the horizontal one; None where neither has any.
+
+    Bars of many designs would hide their points.
+    """
+    drawn = front.objectives[: min(2, len(objectives))]
+    column = next((one for one in drawn if one in front.banded), None)
+    if column is None or len(front) > _MAX_BARS:
+        return None, True
+    ends = [front.frame[prefix + column].to_numpy() for prefix in (LOW, HIGH)]
+    return np.array(ends, dtype=np.float64), column == front.objectives[0]
 
 
 def _axis_labels(objectives: Sequence[Objective]) -> tuple[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
@@ -21,11 +21,33 @@ class Series:
     ----------
     x, y : (n,) finite coordinates.
     label : the name in the legend; an empty one is left out of it.
+    bars : (2, n) lower and upper ends of a bar of each point, NaN where it has none; None without bars.
+    upright : whether bars are along y.
     """
 
     x: FloatArray
     y: FloatArray
     label: str
+    bars: FloatArray | None = None
+    upright: bool = True
+
+    def over(self, across: float, up: float) -> Series:
+        """Return the series with its coordinates in other units."""
+        bars = None if self.bars is None else self.bars / (up if self.upright else across)
+        return replace(self, x=self.x / across, y=self.y / up, bars=bars)
+
+    @property
+    def barred(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The places of the bars on the other axis, and their ends; of points with one."""
+        along = self.x if self.upright else self.y
+        if self.bars is None:
+            return along[:0], along[:0], along[:0]
+        has = self.bars[0] == self.bars[0]  # NaN is not equal to itself
+        return along[has], self.bars[0][has], self.bars[1][has]
+
+
+BARS_HOLD = "bar: four of five measured figures"
+"""Entry of bars in a legend."""
 
 
 @dataclass(frozen=True)
@@ -77,12 +99,14 @@ class Glyphs:
     x_tick: str
     cut: str
     bars: str
+    upright: str
+    level: str
 
 
 MARKERS, ASCII_MARKERS = "●○▲△■□▼▽", "ox+*#%&="
 UNICODE = Glyphs(
     markers=MARKERS, selected="◆", baseline="◇", cloud="", vertical="│", horizontal="─", corner="└", y_tick="┤",
-    x_tick="┬", cut="…", bars=" ▁▂▃▄▅▆▇█",
+    x_tick="┬", cut="…", bars=" ▁▂▃▄▅▆▇█", upright="┊", level="┈",
 )  # fmt: skip
 ASCII = Glyphs(
     markers=ASCII_MARKERS,
@@ -96,6 +120,8 @@ ASCII = Glyphs(
     x_tick="+",
     cut="~",
     bars=" __::==##",
+    upright=":",
+    level=".",
 )
 
 Line = list[tuple[str, int]]

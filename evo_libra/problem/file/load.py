@@ -227,13 +227,15 @@ class _Loader:
         """Return the reasons for which figures may be off; the files of the ends of a band have none of their own."""
         if not self.workloads.accelerators.trains or self.file.instead:
             return ()
-        from evo_libra.problem.file.kernel_defaults import KernelBands  # noqa: PLC0415 - of whole models alone
-        from evo_libra.problem.file.kernel_spread import assumed_kernels  # noqa: PLC0415 - of whole models alone
+        from evo_libra.problem.class_bands import ClassBands  # noqa: PLC0415 - of whole models alone
+        from evo_libra.problem.file.kernel_defaults import KernelBands  # noqa: PLC0415 - the same
+        from evo_libra.problem.file.kernel_spread import assumed_kernels  # noqa: PLC0415 - the same
 
         kinds = assumed_kernels(self._chips(), self.spec.workloads)
         npus = {npu.name: npu for npu in self._chips() if npu.name in kinds}
         source, folder = self.file.source, self.file.folder
-        return (KernelBands(source, folder, npus, kinds=kinds, load=_with_accelerators),) if kinds else ()
+        kernels = (KernelBands(source, folder, npus, kinds=kinds, load=_with_accelerators),) if kinds else ()
+        return (ClassBands(), *kernels)
 
     def _chips(self) -> tuple[Accelerator, ...]:
         """Return the accelerators under their own names, which pools of systems do not have."""

@@ -1,4 +1,4 @@
-// The front in any two objectives: points, reference designs, proven band, price ranges; a rectangle selects.
+// The front in any two objectives: points, reference designs, proven band, bars of prices and errors; a rectangle selects.
 
 const EDGE = { left: 58, right: 14, top: 12, bottom: 40 };
 /** @type {{x: Scale, y: Scale, width: number, height: number}} */
@@ -28,6 +28,7 @@ function stamp(to, shape, x, y, r) {
 /** The ends of an axis: of all rows and reference designs, or of those rows that are selected. @param {Field} one @returns {Scale} */
 function extent(one) {
   const mine = [...one.data].filter((value, row) => !Number.isNaN(value) && (!state.zoomed || chosen[row]));
+  if (one.faint) mine.push(...[...one.low, ...one.high].filter((value, place) => value !== null && (!state.zoomed || chosen[place % count])).map(Number));
   if (!state.zoomed || !mine.length) mine.push(...doc.references.map((reference) => reference.values[one.key] ?? one.most));
   return scaleOf(mine.reduce((a, b) => Math.min(a, b), Infinity), mine.reduce((a, b) => Math.max(a, b), -Infinity), one.log);
 }
@@ -101,6 +102,17 @@ function pointsOn(to, ghost) {
   };
 }
 
+/** Draw the range of a row along an axis, faint: of its cost with other prices, or of its time by measured errors. @param {CanvasRenderingContext2D} to @param {number} row @param {boolean} across */
+function barOf(to, row, across) {
+  const one = across ? state.x : state.y, low = one.low[row], high = one.high[row];
+  if (typeof low !== "number" || typeof high !== "number") return;
+  const x = toX(state.x.data[row] ?? 0), y = toY(state.y.data[row] ?? 0), bottom = view.height - EDGE.bottom;
+  Object.assign(to, { strokeStyle: colourOf(row), globalAlpha: one.faint ? 0.35 : 1 }).beginPath();
+  to.moveTo(across ? Math.max(toX(low), EDGE.left) : x, across ? y : Math.min(toY(low), bottom));
+  to.lineTo(across ? Math.min(toX(high), view.width) : x, across ? y : Math.max(toY(high), EDGE.top));
+  to.stroke(); to.globalAlpha = 1;
+}
+
 const scatterBack = layer(() => {
   const { drawn, width, height } = context("scatter-back");
   view = { x: extent(state.x), y: extent(state.y), width, height };
@@ -111,18 +123,8 @@ const scatterBack = layer(() => {
 
 const scatterFront = layer(() => {
   const { drawn } = context("scatter-front"), points = pointsOn(drawn, false);
-  const across = state.x.low.length > 0, one = across ? state.x : state.y;
-  drawn.lineWidth = 1;
-  return (row) => {
-    const low = one.low[row], high = one.high[row];
-    if (state.bars && typeof low === "number" && typeof high === "number") {
-      const x = toX(state.x.data[row] ?? 0), y = toY(state.y.data[row] ?? 0);
-      drawn.strokeStyle = colourOf(row);
-      drawn.beginPath();
-      drawn.moveTo(across ? Math.max(toX(low), EDGE.left) : x, across ? y : toY(low));
-      drawn.lineTo(across ? Math.min(toX(high), view.width) : x, across ? y : toY(high));
-      drawn.stroke();
-    }
+  drawn.lineWidth = 1; return (row) => {
+    if (state.bars) for (const across of [true, false]) barOf(drawn, row, across);
     points(row);
   };
 }, false);

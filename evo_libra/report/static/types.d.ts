@@ -2,7 +2,7 @@
 interface Column {
   key: string; label: string; kind: "objective" | "gene" | "plan" | "other"; values: (number | null)[];
   names: string[]; shown: boolean; log: boolean; least: number; most: number; few: number[];
-  low: (number | null)[]; high: (number | null)[]; factor: number;
+  low: (number | null)[]; high: (number | null)[]; faint: boolean; factor: number;
 }
 interface Result { name: string; address: string; designs: number; shown: number; proof: string; band: number[][]; facts: Record<string, string> }
 interface Family { name: string; topology: string; drawing: string }

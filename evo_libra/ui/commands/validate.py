@@ -110,8 +110,9 @@ def _errors_json(errors: Errors) -> dict[str, Any]:
 
 def _class_json(one: ClassErrors) -> dict[str, Any]:
     return {
-        **asdict(one.of), "years": list(one.years), **_errors_json(one.errors),
-        "measured_over_computed": list(one.band), "bases": [basis.value for basis in one.bases],
+        **asdict(one.of), "figure": one.figure, "years": list(one.years), **_errors_json(one.errors),
+        "measured_over_computed": None if one.band is None else list(one.band),
+        "bases": [basis.value for basis in one.bases],
     }  # fmt: skip
 
 

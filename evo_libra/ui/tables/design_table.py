@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InputError
 from evo_libra.explain.labels import bandwidths_text, short_design
+from evo_libra.explain.sheet import band_note
 from evo_libra.network.transport import LABEL
+from evo_libra.problem.bands import BAND
 from evo_libra.problem.written_designs import NOTE
 from evo_libra.quantities import money_unit, number, time_unit
 from evo_libra.ui.tables.output import print_file, print_folded, print_table
@@ -43,6 +45,7 @@ def show_designs(front: Front, shown: pl.DataFrame, title: str, *, wide: bool = 
     print_table(title, (*heads, *names), rows, left=tuple(names), fold=fold, min_width=_WIDE if wide else 0)
     if shared:
         print_folded(f"all plans: {shared}")
+    print_folded(*band_notes(shown))
     if noted(shown):
         print_folded(LABEL)
 
@@ -54,6 +57,11 @@ def _figures(
     texts = {column: number(row[column] / size) for column, (_, size) in units.items()}
     bands = {column: " - ".join(f"{end / units[column][1]:.4g}" for end in both) for column, both in ends.items()}
     return [f"{text}\n{bands[column]}" if column in bands else text for column, text in texts.items()]
+
+
+def band_notes(shown: pl.DataFrame) -> list[str]:
+    """Return what the bands of the rows of a table are; nothing where no row has one."""
+    return band_note(shown[BAND].to_list()) if BAND in shown.columns else []
 
 
 def noted(shown: pl.DataFrame) -> bool:

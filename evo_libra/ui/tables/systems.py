@@ -23,6 +23,7 @@ _AGAINST = "against the\nrow above"
 def show_systems(rows: Sequence[SystemRow], column: str, most: int | None = None) -> None:
     """Print the networks of each system: the first objective against the cost of the network, and what each adds."""
     from evo_libra.explain.labels import noun
+    from evo_libra.explain.sheet import band_note
 
     shown = rows if most is None else _some(rows, most)
     columns = [
@@ -40,15 +41,25 @@ def show_systems(rows: Sequence[SystemRow], column: str, most: int | None = None
         [
             [
                 row.design.partition(" | ")[0],
-                *(number(values[n] / size) for (_, _, values), (_, size) in zip(columns, units, strict=True)),
+                *_figures(row, [values[n] / size for (_, _, values), (_, size) in zip(columns, units, strict=True)]),
                 row.adds,
             ]
             for n, row in enumerate(shown)
         ],
         left=("systems and network", _AGAINST), fold=("systems and network", _AGAINST),
     )  # fmt: skip
+    if most is None:  # a search has said it of its front
+        print_folded(*band_note(None if row.band is None else row.band.of for row in shown))
     if len(shown) < len(rows):
         print_folded("`evo-libra front last --systems` shows all of them")
+
+
+def _figures(row: SystemRow, values: Sequence[float]) -> list[str]:
+    """Return the figures of a row in their units, the first one with its band in a line of its own."""
+    texts = list(map(number, values))
+    if row.band is not None:
+        texts[0] += "\n" + " - ".join(f"{end:.4g}" for end in row.band.around(values[0]))
+    return texts
 
 
 def _head(name: str, unit: str) -> str:

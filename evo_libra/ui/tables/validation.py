@@ -39,7 +39,7 @@ def _show_classes(computed: Computed) -> None:
 
     if classes := by_class(computed):
         print_table(
-            "error of steps and requests, by what is bought",
+            "error of steps, memory and requests, by what is bought",
             CLASS_COLUMNS,
             [class_cells(one) for one in classes],
             left=("what is bought", "constants"),
@@ -53,13 +53,24 @@ CLASS_COLUMNS = ("what is bought", "rows", "years", "mean %", "bias %", "measure
 def class_cells(found: ClassErrors) -> tuple[str, ...]:
     """Return the errors of a class, for reading; see `CLASS_COLUMNS`."""
     first, last = found.years
-    low, high = found.band
     errors = _cells(found.errors)
     return (
-        str(found.of), errors[0], f"{first}" if first == last else f"{first}-{last % 100:02}", errors[1], errors[3],
-        f"{low:.2f}-{high:.2f}" if len({low, high}) > 1 else f"{low:.2f}",
+        found.title, errors[0], f"{first}" if first == last else f"{first}-{last % 100:02}", errors[1], errors[3],
+        "-" if found.band is None else f"{found.band[0]:.2f}-{found.band[1]:.2f}",
         "both" if len(found.bases) > 1 else found.bases[0].value,
     )  # fmt: skip
+
+
+def offset_cells() -> list[list[str]]:
+    """Return the factors by which bands are wider where a class stands for another one, of each figure, for reading."""
+    from evo_libra.problem.measured import ASPECTS, offsets
+
+    return [
+        [f"{one.figure} of {'serving' if one.served else 'training'}", *(
+            f"{one.factors[aspect]:.2f}{'*' if aspect in one.without_pairs else ''}" for aspect in ASPECTS
+        )]
+        for one in offsets()
+    ]  # fmt: skip
 
 
 def _show_sources(computed: Computed) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from evo_libra.workload.layers.iteration_time import Message, Stream
     from evo_libra.workload.plans.plan_table import PlanTable
     from evo_libra.workload.plans.plans import Plans
+    from evo_libra.workload.plans.step_class import StepClass
     from evo_libra.workload.training.training_setup import Setup
 
 PHASES = ("forward", "input_gradient", "weight_gradient")
@@ -154,6 +155,10 @@ class WorkloadKind:
     @property
     def every_plan(self) -> Plans | None:
         """The plans of a model as a whole, be it one."""
+        return None
+
+    def step_class(self, plan: int) -> StepClass | None:  # noqa: ARG002 - models need it
+        """Return what a plan trains or serves, and on what; None where it is no model as a whole."""
         return None
 
     @property

@@ -13,6 +13,7 @@ from evo_libra.workload.layers.iteration_time import IterationTime, Merging
 from evo_libra.workload.layers.workload import IterationSize
 from evo_libra.workload.parallelism import Layout
 from evo_libra.workload.plans.plan_rules import plan_values
+from evo_libra.workload.plans.step_class import StepClass, class_of_requests
 from evo_libra.workload.serving.memory import in_expansion, memory_of_pools, on_npu
 from evo_libra.workload.serving.phases import Phases, pool_phases, transfer_parts
 from evo_libra.workload.serving.serving_plans import DEGREES, ServingPlans
@@ -134,6 +135,10 @@ class ServingStep(PlannedStep):
     def unexported(self) -> str:
         """Why serving is no traces of ASTRA-sim."""
         return f"the workload '{self.name}' is served; what is exported are training loops and the steps of training"
+
+    def step_class(self, plan: int) -> StepClass:  # noqa: ARG002 - it has one
+        """Return the class of the requests."""
+        return class_of_requests(self.setup)
 
     @property
     def time(self) -> StepTime:

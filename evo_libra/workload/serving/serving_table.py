@@ -13,6 +13,7 @@ from evo_libra.workload.layers.iteration_time import Merging
 from evo_libra.workload.layers.workload import IterationSize
 from evo_libra.workload.plans.plan_table import PlanTable, order_text
 from evo_libra.workload.plans.plans import Plans
+from evo_libra.workload.plans.step_class import StepClass, class_of_requests
 from evo_libra.workload.plans.tabulated import TabulatedTime, joined, tabulated_times
 from evo_libra.workload.serving.memory import memory_of_pools, on_npu
 from evo_libra.workload.serving.serving_plans import DEGREES, ServingPlans, joined_plans
@@ -156,6 +157,9 @@ class ServingTable(PlanTable):
 
     def mistakes_of(self, n: int, plan: Plans) -> Iterator[tuple[str, str]]:  # noqa: ARG002 - others need them
         return iter(())
+
+    def step_class(self, plan: int) -> StepClass:
+        return class_of_requests(self.setups[self.setup[plan]])
 
     def step(self, plan: int) -> ServingStep:
         return _step(self, plan)

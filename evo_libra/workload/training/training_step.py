@@ -19,6 +19,7 @@ from evo_libra.workload.plans.placement import ORDER
 from evo_libra.workload.plans.plan_rules import plan_text, plan_values
 from evo_libra.workload.plans.plans import DEGREES, PLACEMENTS, Plans, keeps_inside
 from evo_libra.workload.plans.schedules import overlaps_experts
+from evo_libra.workload.plans.step_class import StepClass, class_of_step
 from evo_libra.workload.training.advice import fitting_npus, fitting_option
 from evo_libra.workload.training.memory import expanded, memory, memory_on_npu
 from evo_libra.workload.training.planned_step import PlannedStep
@@ -82,6 +83,10 @@ class TrainingStep(PlannedStep):
     def every_plan(self) -> Plans | None:
         """The plan; None for a recommendation model."""
         return None if self.planned is None else self.planned[1]
+
+    def step_class(self, plan: int) -> StepClass | None:
+        """Return the class of the step; None of a recommendation model."""
+        return None if self.planned is None else class_of_step(*self.planned, plan)
 
     @property
     def keeps_inside(self) -> BoolArray:

@@ -15,6 +15,7 @@ from evo_libra.workload.plans.plan_rules import plan_mistakes, plan_text
 from evo_libra.workload.plans.plan_table import PlanTable, order_text
 from evo_libra.workload.plans.plans import DEGREES, EVERY_LAYER, PLACEMENTS, SCHEDULES, Plans, keeps_inside
 from evo_libra.workload.plans.recomputation import recompute_text
+from evo_libra.workload.plans.step_class import StepClass, class_of_step
 from evo_libra.workload.plans.tabulated import TabulatedTime, joined, tabulated_time
 from evo_libra.workload.training.memory import memory_on_npu
 from evo_libra.workload.training.step_time import step_time
@@ -161,6 +162,9 @@ class TrainingTable(PlanTable):
 
     def mistakes_of(self, n: int, plan: Plans) -> Iterator[tuple[str, str]]:
         return plan_mistakes(self.setups[self.setup[n]], plan)
+
+    def step_class(self, plan: int) -> StepClass:
+        return class_of_step(self.setups[self.setup[plan]], self.plans, plan)
 
     def step(self, plan: int) -> TrainingStep:
         return _step(self, plan)

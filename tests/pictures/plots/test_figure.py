@@ -315,3 +315,18 @@ def test_dollars_are_not_formulas(tmp_path: Path, drawn: list[Figure]) -> None:
 def test_no_points_are_told(tmp_path: Path, drawn: list[Figure], series: list[Series], suffix: str) -> None:
     assert written(tmp_path / f"a{suffix}", series)
     assert [text.get_text() for text in drawn[0].axes[0].texts] == ["no points"]
+
+
+def test_bars_are_one_entry_of_the_legend_and_behind_the_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = np.array([1.0, 2.0]), np.array([2.0, 1.0])
+    bars = np.array([[1.5, np.nan], [3.0, np.nan]])
+    drawn: list[Figure] = []
+    kept = module._add_legend  # noqa: SLF001 - what has drawn by then
+    monkeypatch.setattr(module, "_add_legend", lambda figure, *rest: (drawn.append(figure), kept(figure, *rest)))
+    front_figure([Series(x, y, "a", bars), Series(x, y, "b", bars)], **LABELS, path=io.BytesIO())
+    (axes,) = drawn[0].axes
+    assert [len(one.get_segments()) for one in axes.collections] == [1, 1]
+    assert all(one.get_zorder() < line.get_zorder() for one in axes.collections for line in axes.lines)
+    legend = axes.get_legend() or drawn[0].legends[0]
+    assert [text.get_text() for text in legend.get_texts()] == ["a", "b", "bar: four of five measured figures"]
+    assert axes.get_ylim()[1] >= 3.0
