@@ -13,6 +13,8 @@ from evo_libra.optimality.whole_designs import count_networks, count_schedules, 
 from evo_libra.problem.plans import plans_that_fit
 from evo_libra.problem.problem import Problem
 
+EXACT_FRONT = "The front is exact of"
+"""Begin of the claim of a search that knows the best front of a space."""
 STOPPED = "The proof was stopped by its seconds: its bounds are looser than those of a complete one."
 """Note where a proof had no time left for all of a space."""
 

@@ -145,6 +145,13 @@ def test_a_limit_on_the_cost_is_one_on_the_whole_order(shown: Shown) -> None:
     assert all(one["order_cost_usd"] <= 3e7 for one in found["recommended"])
 
 
+def test_nothing_beats_a_row_of_an_exact_front_and_none_is_proven_again(shown: Shown) -> None:
+    found = json.loads(shown("recommend", "last", "--json"))
+    assert found["proof_complete"]
+    assert all(one["factor"] == 1.0 for one in found["recommended"])
+    assert "Proven of the space below: no" in shown("recommend", "last")
+
+
 def test_every_format_writes_an_order_or_says_why_not(shown: Shown, tmp_path: Path) -> None:
     for name in ("megatron-arguments", "deepspeed", "bill-csv", "bill-excel", "graphviz", *TABLES):
         assert f"wrote {tmp_path / name}" in shown("export", "last#knee", "--to", name, "-o", str(tmp_path / name))

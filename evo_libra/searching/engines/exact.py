@@ -15,7 +15,7 @@ from evo_libra.optimality.bounds import EXACT, VariantBounds, topologies_of
 from evo_libra.optimality.ideal_bandwidth import Ideal, empty_ideal, levels, tiles, with_variants
 from evo_libra.optimality.order_fronts import front_of_orders
 from evo_libra.optimality.pruning import prune
-from evo_libra.optimality.scope import scope_of
+from evo_libra.optimality.scope import EXACT_FRONT, scope_of
 from evo_libra.optimality.whole_designs import MAX_NETWORKS, MAX_TIMED, effort_of
 from evo_libra.optimality.whole_front import whole_front
 from evo_libra.problem.allocation import Allocation
@@ -124,7 +124,7 @@ class ExhaustiveEngine(Engine):
     def claim(self, population: int) -> str:
         """Return whether the front is exact, at how many costs, or only near it, and the space of this proof."""
         if self._whole:
-            return f"The front is exact of {scope_of(self._problem)}"
+            return f"{EXACT_FRONT} {scope_of(self._problem)}"
         if self._problem.pricing.whole:
             near = "whole ports next to the best parts in any fraction, so that `certify` says how far it may be from"
             return f"The front is not exact: it has {near} the best of {scope_of(self._problem)}"

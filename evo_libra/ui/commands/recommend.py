@@ -51,9 +51,10 @@ def recommend(
     seconds:
         Seconds for the proof of how far the designs are from optimal; 0 for none.
     """
-    from evo_libra.experiment.store.folder import RunFolder
+    from evo_libra.experiment.store.folder import DONE, RunFolder
     from evo_libra.explain.advice import advice, advised
     from evo_libra.explain.as_json import as_json as plain
+    from evo_libra.optimality.scope import EXACT_FRONT
     from evo_libra.problem.designs import notes_of
     from evo_libra.timing.quirks import Warned
 
@@ -65,7 +66,8 @@ def recommend(
         raise InputError(f"the front of {folder.path} is empty")
     built = _problem(folder, problem, trust_code=trust_code)
     limits = _limits({"max_cost": max_cost, "max_power": max_power, "max_time": max_time}, order=front.noun == "order")
-    found, sure = _candidates(front, built, limits), _certainty(built, front, seconds)
+    exact = problem is None and (folder.read_json(DONE).get("claim") or "").startswith(EXACT_FRONT)
+    found, sure = _candidates(front, built, limits), _certainty(built, front, seconds, exact=exact)
     advices = advice(front, found, built, sure=sure, points=folder.read_references())
     label = approximation(front.frame["design"].to_list() if "design" in front.frame.columns else ())
     notes = [] if built is None else notes_of(built)
@@ -140,17 +142,20 @@ def _candidates(front: Front, problem: Problem | None, limits: Mapping[str, floa
     return candidates_of(front, limits, {column: more[column] for column in missing if column in more})
 
 
-def _certainty(problem: Problem | None, front: Front, seconds: float) -> Certainty:
-    """Return how sure each design is: bounds of what a better one gains, and shares of price scenarios; or why not."""
+def _certainty(problem: Problem | None, front: Front, seconds: float, *, exact: bool) -> Certainty:
+    """Return how sure each design is: bounds of what a better one gains, and shares of price scenarios; or why not.
+
+    Nothing beats a row of an exact front; others are proven anew.
+    """
     from evo_libra.explain.advice import Certainty
 
     if problem is None:
         why = "a problem written in Python has no prices and no proof"
         return Certainty(factor=None, no_proof=why, kept_share=None, no_prices=why)
-    return Certainty(**_proof(problem, front, seconds), **_prices(problem, front))
+    return Certainty(**_proof(problem, front, seconds, exact=exact), **_prices(problem, front))
 
 
-def _proof(problem: Problem, front: Front, seconds: float) -> dict[str, Any]:
+def _proof(problem: Problem, front: Front, seconds: float, *, exact: bool) -> dict[str, Any]:
     from rich.status import Status
 
     from evo_libra.optimality.certificate import certify, of_time_and_cost
@@ -159,6 +164,9 @@ def _proof(problem: Problem, front: Front, seconds: float) -> dict[str, Any]:
 
     if not seconds:
         return {"factor": None, "no_proof": "--seconds 0 asks for no proof"}
+    if exact:
+        known = {"factor": [1.0] * len(front), "no_proof": "", "proof_complete": True}
+        return {**known, "proven_of": scope_of(problem)}
     try:
         with Status("proving", console=new_console(stderr=True)):
             found = (certify if of_time_and_cost(front) else prove_front)(problem, front, seconds)
