@@ -29,7 +29,7 @@ def test_commands_that_take_any_problem(folder: Path) -> None:
     run(folder, "report", "last", "-o", "page.html")
     assert "neighbours, nothing left out" in (folder / "page.html").read_text()
     assert "identical" in run(folder, "reproduce", "last").stdout
-    assert "repurpose" in run(folder, "catalog").stdout
+    assert "repurpose" in run(folder, "catalog", "problems").stdout
     run(folder, "search", *WORDS, "--seed", "1")
     assert "hypervolume" in run(folder, "compare", "problem:repurpose").stdout
 

@@ -22,7 +22,6 @@ from evo_libra.network.fabric import parse_fabric
 from evo_libra.problem.file.mistakes import ProblemFile
 from evo_libra.problem.file.spec import MAX_DIMENSIONS, BandwidthSpec, FabricSpec, PinSpec
 from evo_libra.problem.file.time import has_whole_bandwidth
-from evo_libra.problem.file.transport import with_transports
 from evo_libra.problem.pricing.catalog import KitTechnology, catalog_of
 from evo_libra.problem.pricing.pricing import DimensionChoice
 
@@ -32,7 +31,12 @@ if TYPE_CHECKING:
 
 def technologies_of(file: ProblemFile, npus: Sequence[Accelerator] = ()) -> Catalog:
     """Return the technologies that a problem may use, with their transports; `_technologies_of` has the rest."""
-    return with_transports(file, _technologies_of(file, npus))
+    found, fabric = _technologies_of(file, npus), file.spec.fabric
+    if not (fabric.transport or fabric.lossless_usd_per_port or found.links.transport):
+        return found
+    from evo_libra.problem.file.transport import with_transports  # noqa: PLC0415 - few problems run any
+
+    return with_transports(file, found)
 
 
 def _technologies_of(file: ProblemFile, npus: Sequence[Accelerator]) -> Catalog:

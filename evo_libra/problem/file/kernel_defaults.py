@@ -129,7 +129,7 @@ def _of_class(npu: str, kinds: Sequence[Assumed]) -> str:
     """Return the class that the band of an accelerator is from."""
     defaults, tried = ([str(one) for one in kinds if one.unchecked == which] for which in (False, True))
     words = [f"class default of {npu} ({', '.join(defaults)})"] if defaults else []
-    return "; ".join([*words, *([f"one measurement of {npu} ({', '.join(tried)})"] if tried else [])])
+    return " and ".join([*words, *([f"one measurement of {npu} ({', '.join(tried)})"] if tried else [])])
 
 
 _NOTHING = 1e-9

@@ -23,7 +23,6 @@ from evo_libra.problem.figures import TotalCostOfOwnership, TrainingFigures
 from evo_libra.problem.file.fabric import FabricLoader, technologies_of
 from evo_libra.problem.file.faults import FaultsLoader
 from evo_libra.problem.file.mistakes import ProblemFile, Stages
-from evo_libra.problem.file.questions import refuse_other_question
 from evo_libra.problem.file.spec import MAX_DIMENSIONS, PinSpec, asks_for_order
 from evo_libra.problem.file.time import (
     check_keys,
@@ -70,12 +69,14 @@ def problem_of(source: Source, folder: Path, *, open_box: bool = False) -> Probl
     ------
     InputError : with all mistakes of the file, including those of later stages that do not depend on others.
     """
-    refuse_other_question(source)
     try:
         return _Loader(_file_of(source, folder, {}), open_box=open_box).load()
     except ConflictError:
         raise
     except InputError as error:
+        from evo_libra.problem.file.questions import refuse_other_question  # noqa: PLC0415 - most files have none
+
+        refuse_other_question(source)
         if asks_for_order(source.data):
             raise
         raise _with_all_mistakes(error, source, folder, open_box=open_box) from None

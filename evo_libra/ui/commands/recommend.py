@@ -145,7 +145,7 @@ def _candidates(front: Front, problem: Problem | None, limits: Mapping[str, floa
 def _certainty(problem: Problem | None, front: Front, seconds: float, *, exact: bool) -> Certainty:
     """Return how sure each design is: bounds of what a better one gains, and shares of price scenarios; or why not.
 
-    Nothing beats a row of an exact front; others are proven anew.
+    Nothing beats a row of an exact front; others are proven here.
     """
     from evo_libra.explain.advice import Certainty
 

@@ -20,6 +20,8 @@ LISTS = ("designs", "clusters", "hosts", "failures")
 
 MODELS = ("language_models", "recommendation_models", "models")
 PARTS = ("technologies", "parts")
+NAMES = ("problems", "engines", "blocks")
+"""Kinds that are names alone."""
 KINDS = ("accelerators", "models", *LISTS, *GROUPS, *PARTS)
 """Kinds of entries that the command shows in one table."""
 
@@ -28,23 +30,28 @@ Data = dict[str, Any]
 
 def everything() -> Data:
     """Return all that problem files can name."""
-    from evo_libra.network.blocks.registry import BLOCKS
     from evo_libra.network.catalog.parts import load_parts_spec, parts_names
     from evo_libra.network.catalog.technologies import catalog_names, load_catalog
     from evo_libra.network.orders.catalog import load_products, products_names
-    from evo_libra.problem.file.registry import problem_names
-    from evo_libra.searching.registry import AUTO, engine_names
 
     return {
         "catalogs": {name: _linear(load_catalog(name)) for name in catalog_names()},
         "parts_catalogs": {name: _parts(load_parts_spec(name)) for name in parts_names()},
         "product_catalogs": {name: products_json(load_products(name)) for name in products_names()},
-        "blocks": {block.name: block.code for block in BLOCKS},
         **{key: {name: entry_of(name) for name in names} for key, (names, entry_of) in _shown_alone().items()},
         **{name: listed(name) for name in LISTS},
-        "problems": problem_names(),
-        "engines": [AUTO, *engine_names()],
+        **names_alone(),
     }
+
+
+def names_alone() -> Data:
+    """Return the names of problems and engines, and those of blocks with their codes."""
+    from evo_libra.network.blocks.registry import BLOCKS
+    from evo_libra.problem.file.registry import problem_names
+    from evo_libra.searching.registry import AUTO, engine_names
+
+    blocks = {block.name: block.code for block in BLOCKS}
+    return {"problems": problem_names(), "engines": [AUTO, *engine_names()], "blocks": blocks}
 
 
 def named(name: str, part: str | None = None) -> Data:
@@ -55,6 +62,8 @@ def named(name: str, part: str | None = None) -> Data:
     for key, (names, entry_of) in _shown_alone().items():
         if name in names and part is None:
             return {key: {name: entry_of(name)}}
+    if name in NAMES and part is None:
+        return {name: names_alone()[name]}
     if name in KINDS:
         return _kind(name) if part is None else _entry(part, _kind(name), of=name)
     found = _catalogue(name)
@@ -149,10 +158,11 @@ def _refuse(name: str, allowed: Collection[str] | None = None, of: str | None = 
     known = [*catalog_names(), *parts_names(), *products_names()]
     alone = [each for names, _ in _shown_alone().values() for each in names]
     others = [each for entries in _entries().values() for each in entries]
-    near = suggestion(name, [*known, *KINDS, *alone, *others])
+    kinds = ", ".join(f"`{one}`" for one in (*KINDS, *NAMES))
+    near = suggestion(name, [*known, *KINDS, *NAMES, *alone, *others])
     raise InputError(
-        f"unknown catalogue '{name}'; allowed: {', '.join(known)}, the path of a .yaml file, "
-        f"{', '.join(f'`{one}`' for one in KINDS)}, or the name of an entry, as `evo-libra catalog --all` lists{near}"
+        f"unknown catalogue '{name}'; allowed: {', '.join(known)}, the path of a .yaml file, {kinds}, or the name of an "
+        f"entry, as `evo-libra catalog --all` lists{near}"
     )
 
 

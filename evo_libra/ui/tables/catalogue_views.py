@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evo_libra.ui.tables.ages import Entry, dated_entries, newest_year, state_of
+from evo_libra.ui.tables.catalogue_data import NAMES
 from evo_libra.ui.tables.output import new_console, print, print_narrow, print_table
 from evo_libra.ui.tables.parts import figure
 
@@ -39,7 +40,7 @@ def show_overview(data: Mapping[str, Any]) -> None:
     groups = (("products", "product_catalogs"), ("parts", "parts_catalogs"), ("prices per GB/s", "catalogs"))
     for kind, key in groups:
         _print_text(f"catalogues of {kind}: {', '.join(data[key])}")
-    _print_text(f"also: {len(data['blocks'])} blocks, {len(data['problems'])} problems, {len(data['engines'])} engines")
+    _print_text(f"names alone: {', '.join(f'{key} ({len(data[key])})' for key in NAMES)}")
     print("catalog NAME shows a catalogue or an entry, catalog --all every name.")
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from evo_libra.ui.tables.ages import newest_year, systems_with
-from evo_libra.ui.tables.catalogue_data import LISTS
+from evo_libra.ui.tables.catalogue_data import LISTS, NAMES
 from evo_libra.ui.tables.catalogue_views import (
     entry_sources,
     show_accelerators,
@@ -31,6 +31,9 @@ def show_catalog(data: Mapping[str, Any], *, sources: bool, whole: bool, alone: 
             _show_names(data)
         else:
             show_overview(data)
+        return
+    if data.keys() <= set(NAMES):
+        _show_names_alone(data)
         return
     for key, found in data.items():
         if key in _SHORT and len(data) > 1 and not sources:
@@ -69,8 +72,14 @@ def _show_names(data: Mapping[str, Any]) -> None:
             print(f"catalogue {name}, of {kind}")
             _print_text(", ".join(catalog[listed]))
     lists = ("models", "language_models", "recommendation_models", "accelerators", *LISTS)
-    for key in ("blocks", *lists, "problems", "engines"):
+    for key in lists:
         _print_text(f"{key.replace('_', ' ')}: {', '.join(data[key])}")
+    _show_names_alone({key: data[key] for key in NAMES})
+
+
+def _show_names_alone(data: Mapping[str, Any]) -> None:
+    for key, found in data.items():
+        _print_text(f"{key}: {', '.join(found)}")
 
 
 def _print_text(text: str) -> None:

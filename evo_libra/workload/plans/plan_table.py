@@ -237,7 +237,7 @@ class PlanTable(WorkloadKind, ABC):
     def _places(self, npu: int, parts: frozenset[str]) -> dict[frozenset[str], int]:
         """Return the places of the plans of an accelerator by their words, of those with the degrees of some words.
 
-        A table may have hundreds of thousands of plans, of which few have those degrees.
+        A table may have hundreds of thousands of plans, and few have those degrees.
         """
         degrees = dict.fromkeys(_WRITTEN, 1) | {word[1]: int(word[2]) for part in parts if (word := _DEGREE(part))}
         key, known = (npu, *degrees.values()), self._known_places

@@ -49,4 +49,5 @@ def test_what_a_room_is_too_small_for_is_left_out_by_its_power() -> None:
         "hgx-h100", "gb200-nvl72", "qm9700", "sn5600", "rail-optimised",
     }  # fmt: skip
     assert all(sentence.endswith("MW; the room has 0.9 MW") for sentence in own)
-    assert offered.reasons[-1] == "arista-7816r4 has no power_W, which its place in racks needs"
+    key = "`powers: {arista-7816r4: ...}` gives W of a piece"
+    assert offered.reasons[-1] == f"arista-7816r4 has no power_W, which its place in racks needs; {key}"
