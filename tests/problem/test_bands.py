@@ -6,13 +6,14 @@ import pickle
 from math import hypot, log
 from typing import Any
 
+import numpy as np
 import pytest
 from order_files import order_data, order_problem
 
 from evo_libra import load_problem, search
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.network.catalog.accelerators import accelerator, load_accelerators
-from evo_libra.problem.bands import Band, bands_of, combined, read_parts
+from evo_libra.problem.bands import Band, bands_of, combined, read_parts, written_factors
 from evo_libra.problem.file.kernel_defaults import KernelBands
 from evo_libra.problem.file.kernel_spread import Assumed, at_end, measured_spread
 from evo_libra.problem.problem import Problem
@@ -185,3 +186,14 @@ def test_rows_of_a_front_have_bands_where_kernels_were_not_measured() -> None:
         assert read_parts(row["band"], row["band_factors"]) == mine["time_ms"].parts
     again = pickle.loads(pickle.dumps(problem))  # noqa: S301 - our own
     assert bands_of(again, again.read(designs)) == found
+
+
+def test_the_band_of_two_kinds_of_constants_is_one_reason_in_texts() -> None:
+    # Some constants of TPU7x are defaults, and one measurement gave others.
+    problem = load_problem("qwen3-235b-256")
+    assert isinstance(problem, Problem)
+    designs = problem.decode(problem.genome.sample(np.random.default_rng(0), 40))
+    each = [found for source in problem.band_sources for found in source.bands(problem, designs)]
+    bands = [band for found in each for band in found.values()]
+    assert any("class default of tpu7x" in one.of and "one measurement of tpu7x" in one.of for one in bands)
+    assert all(read_parts(one.of, written_factors(one.reasons)) == tuple(one.reasons) for one in bands)

@@ -161,8 +161,8 @@ def _refuse(name: str, allowed: Collection[str] | None = None, of: str | None = 
     kinds = ", ".join(f"`{one}`" for one in (*KINDS, *NAMES))
     near = suggestion(name, [*known, *KINDS, *NAMES, *alone, *others])
     raise InputError(
-        f"unknown catalogue '{name}'; allowed: {', '.join(known)}, the path of a .yaml file, {kinds}, or the name of an "
-        f"entry, as `evo-libra catalog --all` lists{near}"
+        f"unknown catalogue '{name}'; allowed: {', '.join(known)}, the path of a .yaml file, {kinds}, or the name of "
+        f"an entry, as `evo-libra catalog --all` lists{near}"
     )
 
 
