@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -19,8 +19,10 @@ from evo_libra.problem.objectives import unit_of
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import COST, TIME, SearchProblem
 from evo_libra.problem.space_rules import broken_rules
+from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.problem.written_designs import transports_of
 from evo_libra.timing.quirks import Quirk, Warned
+from evo_libra.workload.parallelism import Layout
 
 
 def violations(problem: Problem, population: Population) -> list[str]:
@@ -35,7 +37,7 @@ def violations(problem: Problem, population: Population) -> list[str]:
             found.append(f"the constraint '{constraint.text}' is broken: {_breach(constraint, figures, one)}")
             if constraint.quantity == "memory" and constraint.at_most:
                 limits.append(constraint.limit_of_first(figures) / constraint.objective)
-    return found + (_what_needs_memory(problem.pinned(one), min(limits)) if limits else [])
+    return found + (_what_needs_memory(problem.pinned(one), one, min(limits)) if limits else [])
 
 
 def _breach(constraint: Constraint, figures: Figures, one: Population) -> str:
@@ -55,9 +57,15 @@ def _breach(constraint: Constraint, figures: Figures, one: Population) -> str:
     return f"{found} of {limit} {unit}"
 
 
-def _what_needs_memory(problem: Problem, limit: float) -> list[str]:
-    """Return what of pinned plans needs more bytes of an NPU, with what would fit each of them."""
-    return [text for loop in problem.time.loops for text in loop.workload.memory_mistakes(limit)]
+def _what_needs_memory(problem: Problem, one: Population, limit: float) -> list[str]:
+    """Return what of pinned plans needs more bytes of an NPU, with what would fit each of them on a network."""
+    holds = partial(_holds_groups, problem.time, one)
+    return [text for loop in problem.time.loops for text in loop.workload.memory_mistakes(limit, holds)]
+
+
+def _holds_groups(time: TimeModel, one: Population, layouts: Mapping[str, Layout], inside: bool) -> bool:  # noqa: FBT001
+    """Return whether a network holds the groups of a plan, a tensor parallel group inside a domain if it must."""
+    return all(bool(time.lays(layout, one.npus, one.technology, inside=inside)[0]) for layout in set(layouts.values()))
 
 
 def _outside(problem: Problem, one: Population) -> list[str]:

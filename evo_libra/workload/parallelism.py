@@ -6,7 +6,7 @@ dimension d.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import isqrt
 
 import numpy as np
@@ -31,8 +31,16 @@ HOLDS_TENSOR = (
 Layout = tuple[tuple[str, int], ...]
 """Placement of groups among the NPUs: the degrees of groups or of parts of one, the innermost first."""
 
+HoldsGroups = Callable[[Mapping[str, Layout], bool], bool]
+"""Whether a network holds groups by their layouts; with True, the tensor parallel one inside a scale-up domain."""
+
 MEMBER, BETWEEN = "member", "between"
 """Names in the layouts of communicator groups: what belongs to a group, and what lies between its members."""
+
+
+def holds_groups(layouts: Mapping[str, Layout], inside: bool) -> bool:  # noqa: ARG001, FBT001 - see `HoldsGroups`
+    """Return that any groups are held, where no network is known."""
+    return True
 
 
 def parts_of(group: str) -> tuple[str, ...]:

@@ -49,7 +49,7 @@ OTHER = {
 REFUSALS = (
     "NPUs cannot be built", "does not exist; dimensions count", "no bandwidths within the allowed range",
     "is over scenarios, and no", "only domains that are sold are offered",
-    "have tiers of switches to be oversubscribed",
+    "have tiers of switches to be oversubscribed", "holds the tensor parallel group",
 )  # fmt: skip
 """Why problems that are drawn cannot be built; any other reason is a fault of what is drawn."""
 
@@ -158,7 +158,8 @@ def _parts(pick: Pick, known: Mapping[str, Sequence[str]]) -> dict[str, Any]:
 
 
 def _technology(pick: Pick) -> dict[str, Any]:
-    prices = {f"{part}_usd_per_GBps": pick([0.5, 2, 7.8, 31.6]) for part in ("link", "switch", "nic")}
+    prices = {f"{part}_usd_per_GBps": pick([0.5, 2, 7.8, 31.6]) for part in ("link", "switch")}
+    prices["nic_usd_per_GBps"] = pick([0, 0, 2, 31.6])
     limits = {"largest_dimension": pick([None, 8, 64]), "bandwidth_cap_GBps": pick([None, 33.3, 700])}
     return {**prices, **{key: value for key, value in limits.items() if value is not None}}
 
@@ -207,6 +208,7 @@ def _trained(pick: Pick, npus: int) -> dict[str, Any]:
         "overlap": {"tp": pick([True, False]), "dp": pick([True, False])},
         "order": pick([["tp", "cp", "dp", "pp"], ["tp", "pp", "cp", "dp"]]),
     }  # fmt: skip
+    training |= pick([{}, {"tp_domain": "any"}])
     plan["vp"] = pick([1, 2, "any"]) if plan["pp"] == 2 else 1
     return {"name": "decoder", "generator": _decoder(routed=routed), "training": training, "parallelism": plan}
 

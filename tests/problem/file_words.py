@@ -1,17 +1,16 @@
-"""What the words of a problem file allow, read one by one and from the file alone; and files and designs to try."""
+"""What the words of a problem file allow, read one by one and from the file alone."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from math import gcd
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from random_problems import TECHNOLOGIES, write_problem
 
 from evo_libra.network.bill import fits
 from evo_libra.network.blocks import Kit
@@ -22,8 +21,25 @@ from evo_libra.network.catalog.parts_spec import PartsSpec
 from evo_libra.network.catalog.technologies import Technology, load_catalog
 from evo_libra.network.fabric import Dimension, Fabric, parse_fabric
 
-Pick = Callable[[Sequence[Any]], Any]
 _NEAR = 1e-9
+_SIZES = ("capacity_GB", "bandwidth_GBps")
+
+
+def tensor_group(workload: Mapping[str, Any], plan: str) -> tuple[int, bool]:
+    """Return the NPUs of a tensor parallel group, and whether loads and stores must reach all of them.
+
+    They must unless the file lets the group leave its domain, and even then under a plan that overlaps its traffic.
+    The degree is the plan's, or where the design names no plan the file's. Tables of layers and served models have no
+    such rule.
+    """
+    training = workload.get("training", {})
+    if "sequence" not in training:
+        return 1, False
+    assert training["order"][0] == "tp", "other orders do not have the group innermost"
+    words = plan.split()
+    named = [int(word.removeprefix("tp")) for word in words if word.removeprefix("tp").isdigit()]
+    tp = (named or [1])[0] if plan else workload["parallelism"]["tp"]
+    return tp, training.get("tp_domain") != "any" or "overlap-tp" in words
 
 
 def ratio_of(block: str) -> tuple[str, tuple[int, int]]:
@@ -112,7 +128,10 @@ class Words:
         return replace(kit, block=one.block, domains=sold, ports=ports) if ports and sold != () else None
 
     def allows(self, fabric: Fabric) -> bool:
-        """Return whether a network is one that the file asks for; plans, memory and constraints are not looked at."""
+        """Return whether a design is one that the file asks for; memory and constraints are left out.
+
+        Of plans, only where a tensor parallel group may lie is looked at.
+        """
         depth, least = len(fabric.dimensions), self.fabric.get("min_dimensions", 1)
         most = len(self.pins) if "shape" in self.fabric else self.fabric.get("max_dimensions", 4)
         faults = self.data.get("faults") or {}
@@ -124,7 +143,60 @@ class Words:
             and self._ordered(fabric)
             and (self._of_parts(fabric) if self.kits else self._of_prices(fabric))
             and fabric.spares in (spares if isinstance(spares, list) else [spares])
+            and self._holds_tensor(fabric)
         )
+
+    def _holds_tensor(self, fabric: Fabric) -> bool:
+        """Return whether each tensor parallel group lies where NPUs load and store from each other, or may leave it."""
+        plans = iter(fabric.plans)
+        groups = [
+            tensor_group(workload, next(plans) if self.has_plans(workload) else "")
+            for workload in self.data["workloads"]
+        ]
+        assert next(plans, None) is None, "a plan of the design is that of no workload"
+        return all(self._loads_and_stores(fabric, tp) for tp, inside in groups if inside)
+
+    def _loads_and_stores(self, fabric: Fabric, tp: int) -> bool:
+        """Return whether a number of innermost NPUs are joined without NICs; each dimension gives what divides both."""
+        for one in fabric.dimensions:
+            part = gcd(tp, one.npus)
+            if part > 1 and self.has_nics(one.technology or ""):
+                return False
+            tp //= part
+        return True
+
+    def has_nics(self, technology: str) -> bool:
+        """Return whether links of a technology end at NICs, which do not load and store."""
+        if self.kits:
+            return any(kit.nic is not None for (name, _), kit in self.kits.items() if name == technology)
+        return bool(self.prices[technology].nic)
+
+    def has_plans(self, workload: Mapping[str, Any]) -> bool:
+        """Return whether designs name the plan of a workload, as the file leaves some of it open."""
+        if "serving" in workload:
+            return True
+        training = workload.get("training", {})
+        if "sequence" not in training:
+            return False
+        expansion = (self.data.get("memory") or {}).get("expansion", {})
+        values = [training["micro_batch"], training["zero"], training["recompute"], *workload["parallelism"].values(),
+                  training.get("optimizer", {}).get("placement"), *(expansion.get(key) for key in _SIZES)]  # fmt: skip
+        several = isinstance(self.data["npu"], list) or any(one == "any" or isinstance(one, list) for one in values)
+        return several or (training["overlap"]["tp"] and training.get("tp_domain") == "any")
+
+    def largest_domain(self, npu: str | None) -> int | None:
+        """Return the most NPUs that links without NICs join around an accelerator; None for no limit."""
+        found, near = 1, [name for name in self.names if not self.has_nics(name)]
+        if near and not self.kits:
+            return None
+        for name in near:
+            blocks = [Dimension(BLOCK_NAMES.index(block), 2, name) for known, block in self.kits if known == name]
+            kits = [kit for one in blocks if (kit := self.kit(one, npu)) is not None]
+            sizes = [max(kit.domains) if kit.domains else kit.domain_size for kit in kits]
+            if None in sizes:
+                return None
+            found *= max((size for size in sizes if size is not None), default=1)
+        return found
 
     def _pinned(self, d: int, one: Dimension) -> bool:
         pin = self.pins.get(d, {})
@@ -178,135 +250,3 @@ class Words:
             if speed > most * (1 + _NEAR) or speed < least * (1 - _NEAR):
                 return False
         return True
-
-
-def write_words(folder: Path, pick: Pick) -> Path:
-    """Write a problem file in whose fabric every kind of word may stand, for time against cost; return its path."""
-    path = write_problem(folder, pick)
-    data = json.loads(path.read_text())
-    data["objectives"] = ["time", "cost"]
-    data.pop("uncertainty", None)
-    fabric, depth = data["fabric"], data["fabric"]["max_dimensions"]
-    parts = fabric["catalog"] in TECHNOLOGIES
-    if parts:
-        data["bandwidth"] = "ports"
-        known = [block for name in fabric["technologies"] for block in TECHNOLOGIES[fabric["catalog"]][name]]
-        fabric["blocks"] = pick([fabric["blocks"], fabric["blocks"], known])
-        fabric["oversubscription"] = pick([[], [2], [4, [1, 2]]])
-        if not {"switch", "fat-tree"} & set(fabric["blocks"]):
-            del fabric["oversubscription"]
-    else:
-        data["bandwidth"] = {"mode": "search", "max_GBps": 777.7, "min_GBps": pick([0.1, 5])}
-        fabric |= pick([{}, {"blocks": ["ring", "switch"]}, {"blocks": ["switch"]}])
-    fabric["one_dimension_per_technology"] = pick([False, False, True])
-    fabric["min_dimensions"] = pick(range(1, depth + 1))
-    block = pick(fabric.get("blocks", ["ring", "switch"]))
-    pin: dict[str, Any] = {"dimension": pick(range(depth))}
-    pin |= pick([{"npus": pick([2, 4, 8])}, {"block": block}, {"npus": 4, "block": block}, {"bandwidth_GBps": 50}])
-    fabric |= pick([{}, {}, {"pin": [pin]}])
-    path.write_text(json.dumps(data))
-    return path
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """Designs in the notation, drawn from all that catalogue and notation can say, in the file's space or not."""
-
-    words: Words
-    plans: Sequence[Sequence[str]]
-    npus: Sequence[str | None]
-    known: Sequence[Fabric]
-    random: np.random.Generator
-
-    def pick(self, items: Sequence[Any]) -> Any:
-        return items[int(self.random.integers(len(items)))]
-
-    def designs(self, count: int) -> list[str]:
-        """Return so many designs, each once; fewer of a space that has hardly more than that."""
-        found = dict[str, None]()
-        for _ in range(3 * count):
-            found[str(self.one())] = None
-            if len(found) == count:
-                break
-        return list(found)
-
-    def one(self) -> str:
-        """Return a design: one that the search knows with a change, one near the words of the file, or any other."""
-        kind = self.random.random()
-        if kind < 0.5:
-            return self._changed(self.pick(self.known))
-        near = kind < 0.8
-        sizes = self._sizes(self.words.data["npus"], near=near)
-        names = self._names(len(sizes), near=near)
-        dimensions = tuple(
-            self._dimension(d, size, name, near=near) for d, (size, name) in enumerate(zip(sizes, names, strict=True))
-        )
-        fabric = replace(self.pick(self.known), dimensions=dimensions)
-        return str(replace(fabric, npu=self.pick(self.npus), spares=self._spares(), plans=self._plans()))
-
-    def _changed(self, fabric: Fabric) -> Fabric:
-        """Return a design with another block, technology or bandwidth in a dimension, or other plans or spares."""
-        dimensions = list(fabric.dimensions)
-        d = self.pick(range(len(dimensions)))
-        other = self._dimension(d, dimensions[d].npus, dimensions[d].technology or "", near=self.pick([True, False]))
-        change = self.pick(["none", "bandwidth", "block", "technology", "order", "split", "plans", "spares", "npu"])
-        if change in ("bandwidth", "block"):
-            dimensions[d] = replace(dimensions[d], **{change: getattr(other, change)})
-        if change == "technology":
-            dimensions[d] = replace(dimensions[d], technology=self.pick(self.words.names))
-        if change == "order":
-            dimensions.reverse()
-        if change == "split" and dimensions[d].npus % 2 == 0 and dimensions[d].npus > 2:
-            half = replace(dimensions[d], npus=dimensions[d].npus // 2)
-            dimensions[d : d + 1] = [half, replace(half, npus=2)]
-        changes: dict[str, Any] = {"plans": self._plans} if change == "plans" else {}
-        changes |= {"spares": self._spares} if change == "spares" else {}
-        changes |= {"npu": lambda: self.pick(self.npus)} if change == "npu" else {}
-        return replace(fabric, dimensions=tuple(dimensions), **{key: draw() for key, draw in changes.items()})
-
-    def _plans(self) -> tuple[str, ...]:
-        return tuple(self.pick(texts) for texts in self.plans)
-
-    def _spares(self) -> int:
-        given = (self.words.data.get("faults") or {}).get("spares", 0)
-        offered = given if isinstance(given, list) else [given]
-        return int(self.pick([*offered, *offered, 3])) if "faults" in self.words.data else 0
-
-    def _sizes(self, left: int, *, near: bool) -> list[int]:
-        most = self.words.fabric.get("max_dimensions", 4)
-        depth, found = int(self.random.integers(1, most + 1)), list[int]()
-        while left > 1 and len(found) < depth - 1:
-            pin = self.words.pins.get(len(found), {}).get("npus") if near else None
-            some = [size for size in range(2, left + 1) if left % size == 0]
-            found.append(pin if pin in some else self.pick(some))
-            left //= found[-1]
-        return found + ([left] if left > 1 else [])
-
-    def _names(self, count: int, *, near: bool) -> list[str]:
-        known = self.words.names
-        if not near:
-            known = list(dict.fromkeys([*known, *(name for name, _ in self.words.kits)]))
-        places = self.random.integers(len(known), size=count)
-        return [known[place] for place in (np.sort(places) if near else places)]
-
-    def _dimension(self, d: int, size: int, name: str, *, near: bool) -> Dimension:
-        words, pin = self.words, self.words.pins.get(d, {}) if near else {}
-        bases = [block for known, block in words.kits if known == name] or ["ring", "fully-connected", "switch"]
-        codes = {block.name: block.code for block in BLOCKS}
-        block = pin.get("block") or self.pick(bases)
-        if near and words.kits and ratio_of(block)[1] == (1, 1):
-            ratios = [
-                (leaf, pod) for leaf, pod in sorted(words.ratios) if f"{block}-{leaf}" in codes or (leaf, pod) == (1, 1)
-            ]
-            leaf, pod = self.pick(ratios)
-            block = block if (leaf, pod) == (1, 1) else f"{block}-{leaf}" + (f"-{pod}" if pod > 1 else "")
-        elif not near:
-            block = self.pick([block, *(one for one in codes if ratio_of(one)[0] == block)])
-        kit = words.kits.get((name, ratio_of(block)[0]))
-        if pin.get("bandwidth_GBps"):
-            speed = float(pin["bandwidth_GBps"])
-        elif kit is None:
-            speed = float(self.pick([0.05, 3.0, 20.0, 33.3, 400.0, 777.7, 900.0]))
-        else:
-            speed = kit.port_rate / 1e9 * self.pick([1, 1, 2, 2, 3, 4, 6, 9, 18] if near else [0.5, 1, 2, 4, 19])
-        return Dimension(BLOCK_NAMES.index(block), size, name, speed * 1e9)

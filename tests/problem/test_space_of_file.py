@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from file_words import Drawing, Words, write_words
+from drawn_words import Drawing, write_words
+from file_words import Words, tensor_group
 from random_problems import refused
 
 from evo_libra import certify, load_problem, search
@@ -34,9 +36,29 @@ def problem_at(path: Path) -> Problem | None:
         found = load_problem(str(path))
     except InputError as error:
         assert refused(error), error
+        for mistake in error.mistakes:
+            check_refusal(mistake.message, str(mistake), Words(json.loads(path.read_text()), path.parent))
         return None
     assert isinstance(found, Problem)
     return found
+
+
+def check_refusal(message: str, place: str, words: Words) -> None:
+    """Check that a workload whose plan no scale-up domain holds has a larger tensor parallel group than any of them."""
+    if (found := re.search(r"found (\d+); no scale-up domain, of (\d+) NPUs at most, holds", message)) is not None:
+        tp, limit = map(int, found.groups())
+        given = re.search(r"workloads\[(\d+)\]", place)
+        assert given is not None, place
+        workload = words.data["workloads"][int(given.group(1))]
+        npu = words.data["npu"]
+        names = [one.get("name", f"npu[{n}]") for n, one in enumerate(npu)] if isinstance(npu, list) else [None]
+        assert limit in [words.largest_domain(name) for name in names]
+        assert workload["parallelism"]["tp"] == tp > limit
+        assert workload["training"].get("tp_domain") != "any"
+    elif "no network of the space holds the tensor parallel group" in message:
+        groups = [tensor_group(one, "") for one in words.data["workloads"] if not words.has_plans(one)]
+        assert any(tp > 1 and inside for tp, inside in groups)
+        assert any(words.has_nics(name) for name in words.names)
 
 
 def accepted(problem: Problem, designs: list[str]) -> dict[str, FloatArray]:

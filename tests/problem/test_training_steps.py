@@ -232,6 +232,26 @@ def test_who_follows_the_advice_gets_what_it_says(tmp_path_factory: pytest.TempP
             assert violations(tried, tried.read(design))
 
 
+@pytest.mark.parametrize(("rule", "limit", "advice"), [
+    # Domains are of 8 GPUs: a group of 16 would have a NIC between its halves.
+    ({}, 60, "zero: 2 with recompute: full would need 40.6 GB"),
+    ({}, 40, "zero: 3 with recompute: full would need 24.3 GB"),
+    ({"tp_domain": "any"}, 60, "tp: 16 with dp: 2 would need 39.4 GB"),
+    ({"tp_domain": "any"}, 35, "tp: 32 with dp: 1 would need 27.9 GB"),
+])  # fmt: skip
+def test_advice_keeps_a_tensor_parallel_group_inside_its_domain(
+    rule: dict[str, str], limit: int, advice: str, tmp_path: Path
+) -> None:
+    training = {"sequence": 8192, "global_batch": 128, "zero": 1, **rule}
+    data = data_of(
+        workloads=[{"model": "llama-3.1-70b", "training": training, "parallelism": PLAN}],
+        constraints=[f"memory <= {limit} GB"],
+    )
+    problem = problem_of(tmp_path, data)
+    sentence = violations(problem, problem.read("SW(8)@nvlink4:450_SW(8)@optics-400g:50"))[-1]
+    assert sentence.rpartition("; ")[2] == advice
+
+
 @pytest.mark.parametrize(
     ("gigabytes", "advice"),
     [

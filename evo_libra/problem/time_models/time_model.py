@@ -249,18 +249,29 @@ class TimeModel(ABC):
         """
         fits = np.ones(npus.shape[1], dtype=np.bool_)
         for layout in {layout for loop in self.loops for layout in loop.layouts.values()}:
-            if layout and layout[0][0] == OPEN:
-                continue
-            laid, held = lay_groups(npus, np.array([degree for _, degree in layout], dtype=np.int64))
-            fits &= held
-            if any(loop.workload.keeps_inside.any() and loop.layouts[TENSOR_GROUP] == layout for loop in self.loops):
-                fits &= self._inside(laid[[group for group, _ in layout].index(TENSOR_GROUP)], technology)
+            if not layout or layout[0][0] != OPEN:
+                keeping = (loop for loop in self.loops if loop.workload.keeps_inside.any())
+                inside = any(loop.layouts[TENSOR_GROUP] == layout for loop in keeping)
+                fits &= self.lays(layout, npus, technology, inside=inside)
         for place, mine in enumerate(plan if plan is not None else ()):
             fits &= self.holds(npus, mine, place, technology)
         if self.owner is not None and technology is not None and plan is not None:
             for table, mine in zip(self.tables, plan, strict=True):
                 fits &= (technology[0] < 0) | (self.owner[technology[0]] == columns(table.npu, mine))
         return fits
+
+    def lays(self, layout: Layout, npus: IntArray, technology: IntArray | None, *, inside: bool) -> BoolArray:
+        """Return (n,) whether (d, n) dimensions can hold groups, with technologies as in `fits`.
+
+        Parameters
+        ----------
+        inside : whether the tensor parallel group, if it is among them, must stay inside a scale-up domain.
+        """
+        laid, held = lay_groups(npus, np.array([degree for _, degree in layout], dtype=np.int64))
+        groups = [group for group, _ in layout]
+        if not inside or TENSOR_GROUP not in groups:
+            return held
+        return np.asarray(held & self._inside(laid[groups.index(TENSOR_GROUP)], technology))
 
     def holds(self, npus: IntArray, plan: IntArray, place: int, technology: IntArray | None = None) -> BoolArray:
         """Return (n,) whether (d, n) dimensions can hold the groups of one table under (n,) plans of it.

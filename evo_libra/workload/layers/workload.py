@@ -13,7 +13,7 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray
 from evo_libra.collective import Collective, Dispatch, NextStage, PushPull, SizedCollective
-from evo_libra.workload.parallelism import ALL
+from evo_libra.workload.parallelism import ALL, HoldsGroups, holds_groups
 
 if TYPE_CHECKING:
     from evo_libra.workload.layers.iteration_time import Message, Stream
@@ -171,7 +171,7 @@ class WorkloadKind:
         """Bytes of an NPU; 0 where they are not known, or depend on the plan."""
         return 0.0
 
-    def memory_mistakes(self, limit: float) -> list[str]:  # noqa: ARG002 - models need it
+    def memory_mistakes(self, limit: float, holds: HoldsGroups = holds_groups) -> list[str]:  # noqa: ARG002
         """Return a sentence that names the need above a number of bytes of an NPU, if there is one."""
         return []
 

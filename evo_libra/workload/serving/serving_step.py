@@ -11,7 +11,7 @@ from evo_libra.arrays import FloatArray
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.workload.layers.iteration_time import IterationTime, Merging
 from evo_libra.workload.layers.workload import IterationSize
-from evo_libra.workload.parallelism import Layout
+from evo_libra.workload.parallelism import HoldsGroups, Layout, holds_groups
 from evo_libra.workload.plans.plan_rules import plan_values
 from evo_libra.workload.plans.step_class import StepClass, class_of_requests
 from evo_libra.workload.serving.memory import in_expansion, memory_of_pools, on_npu
@@ -200,6 +200,6 @@ def _layouts(plan: ServingPlans, order: Sequence[str]) -> dict[str, Layout]:
     return {**found, POOLS: ((TENSOR, inside), (POOLS, both))}
 
 
-def serving_advice(*, capacity: float) -> str:  # noqa: ARG001 - the signature is that of training steps
+def serving_advice(*, capacity: float, holds: HoldsGroups = holds_groups) -> str:  # noqa: ARG001 - as training has it
     """Return what needs less memory, as a sentence without an end."""
     return "a larger tp or pp, fewer requests at a time, or narrower weights or cache need less"

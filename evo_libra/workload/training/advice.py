@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import log2
 
 import numpy as np
@@ -25,7 +26,9 @@ _GROUP_COST = {"ep": 4.0, "tp": 7.0, "pp": 7.1, "cp": 7.2}
 """Estimated slowdown of training by a change, in no unit: it orders options, and no figure comes from it."""
 
 
-def fitting_option(setup: Setup, plan: Plans, *, auto: bool, capacity: float) -> str:
+def fitting_option(
+    setup: Setup, plan: Plans, *, auto: bool, capacity: float, holds: Callable[[Plans], bool] = lambda _: True
+) -> str:
     """Return the nearest plan on the same NPUs that fits a number of bytes, as a sentence without an end.
 
     The nearest plan changes the fewest options, and of those plans it is the one whose changes slow training least.
@@ -33,6 +36,7 @@ def fitting_option(setup: Setup, plan: Plans, *, auto: bool, capacity: float) ->
     Parameters
     ----------
     auto : whether sequence parallelism follows the tensor parallel group: it is on where there is one.
+    holds : whether the network holds the process groups of a plan; every network does unless it is given.
     """
     plans = _other_plans(setup, plan, auto=auto)
     used = bytes_of(memory_on_npu(setup, plans), len(plans))
@@ -44,7 +48,7 @@ def fitting_option(setup: Setup, plan: Plans, *, auto: bool, capacity: float) ->
         other = plans.select(np.array([index]))
         value = plan_values(other)
         key = (*(value[degree] for degree in DEGREES), value["micro_batch"])
-        if key not in refused and not list(plan_mistakes(setup, other)):
+        if key not in refused and not list(plan_mistakes(setup, other)) and holds(other):
             return f"{_change(plan, other)} would need {used[index] / 1e9:.1f} GB"
         refused.add(key)
     kept = f" and vp {plan_values(plan)['vp']}" if plan_values(plan)["vp"] > 1 else ""

@@ -20,7 +20,7 @@ from evo_libra.workload.layers.iteration_time import (
     without_certain_races,
 )
 from evo_libra.workload.layers.workload import Sent, WorkloadKind
-from evo_libra.workload.parallelism import Layout
+from evo_libra.workload.parallelism import HoldsGroups, Layout, holds_groups
 from evo_libra.workload.training.races import StepSequence, StepTime, Traffic
 
 
@@ -104,7 +104,8 @@ class PlannedStep(WorkloadKind):
     memory : bytes of an accelerator's own memory by class; `expanded` : those in its expansion memory.
     degrees : NPUs of each process group; `layouts` : how the groups lie, the innermost first.
     parallelism : the degrees that the plan says, and `plan` the whole plan in the notation.
-    advise : returns a plan that fits a number of bytes of an accelerator's memory, as a sentence without an end.
+    advise : returns a plan that fits a number of bytes of an accelerator's memory and whose groups a network holds,
+        as a sentence without an end.
     """
 
     memory: Mapping[str, float]
@@ -132,14 +133,14 @@ class PlannedStep(WorkloadKind):
         """Bytes of an accelerator's own memory."""
         return sum(self.memory.values())
 
-    def memory_mistakes(self, limit: float) -> list[str]:
-        """Return the need above a number of bytes, and a plan that would fit."""
+    def memory_mistakes(self, limit: float, holds: HoldsGroups = holds_groups) -> list[str]:
+        """Return the need above a number of bytes, and a plan that would fit, whose groups a network holds."""
         if self.total_memory <= limit:
             return []
         used = sorted(self.memory.items(), key=lambda item: -item[1])
         classes = ", ".join(f"{kind} {bytes_ / GIGA:.1f}" for kind, bytes_ in used if bytes_ >= _SHOWN * GIGA)
         needed = f"{self.name} ({self.plan}) needs {self.total_memory / GIGA:.1f} GB of an NPU: {classes}"
-        return [f"{needed}; {self.advise(capacity=limit)}"]
+        return [f"{needed}; {self.advise(capacity=limit, holds=holds)}"]
 
     def figures(self, degrees: Mapping[str, int]) -> dict[str, Any]:  # noqa: ARG002 - those of the plan are told
         """Return the degrees and the notation of the plan, and how much an iteration is."""

@@ -14,7 +14,7 @@ from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.workload.layers.workload import IterationSize
 from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.models.layers.sublayer import WHOLE
-from evo_libra.workload.parallelism import ALL, BEYOND, Layout
+from evo_libra.workload.parallelism import ALL, BEYOND, HoldsGroups, Layout
 from evo_libra.workload.plans.placement import ORDER
 from evo_libra.workload.plans.plan_rules import plan_text, plan_values
 from evo_libra.workload.plans.plans import DEGREES, PLACEMENTS, Plans, keeps_inside
@@ -150,9 +150,24 @@ def training_step(
         size=IterationSize(setup.decoder.layers, setup.sequence, each, value["dp"], micro), samples=setup.global_batch,
         tokens=float(setup.global_batch) * setup.sequence, training_tokens=training_tokens,
         flop=model_flop(setup.decoder, setup.sequence) * setup.global_batch * setup.sequence,
-        accelerator=setup.accelerator, planned=(setup, plan), advise=partial(fitting_option, setup, plan, auto=auto),
+        accelerator=setup.accelerator, planned=(setup, plan), advise=partial(_advise, setup, plan, order, auto=auto),
         expanded=_first(away),
     )  # fmt: skip
+
+
+def _advise(setup: Setup, plan: Plans, order: Sequence[str], *, auto: bool, capacity: float, holds: HoldsGroups) -> str:
+    """Return the nearest plan that fits a number of bytes, of those whose groups a network holds in an order."""
+
+    def held(other: Plans) -> bool:
+        inside = keeps_inside(other, np.array([setup.tensor_anywhere]))
+        return holds(layouts_of(plan_values(other), order), bool(inside[0]))
+
+    return fitting_option(setup, plan, auto=auto, capacity=capacity, holds=held)
+
+
+def _advise_npus(setup: RecommenderSetup, npus: int, *, capacity: float, holds: HoldsGroups) -> str:  # noqa: ARG001
+    """Return how many NPUs fit; the networks of other numbers of NPUs are others."""
+    return fitting_npus(setup, npus, capacity=capacity)
 
 
 def _first(classes: Mapping[str, FloatArray]) -> dict[str, float]:
@@ -181,7 +196,7 @@ def recommender_training_step(name: str, setup: RecommenderSetup, npus: int) -> 
         name=name, time=recommender_step(setup, npus), memory=used, degrees={ALL: npus}, layouts={ALL: ()},
         parallelism={"dp": npus}, plan=f"dp{npus}", size=IterationSize(None, None, setup.global_batch // npus, npus),
         samples=setup.global_batch, tokens=None, training_tokens=None, flop=None, accelerator=setup.accelerator,
-        planned=None, advise=partial(fitting_npus, setup, npus),
+        planned=None, advise=partial(_advise_npus, setup, npus),
     )  # fmt: skip
 
 

@@ -109,6 +109,17 @@ def test_a_plan_that_breaks_a_rule_is_not_advised() -> None:
     assert "pp: 4" not in advice(fits, plan)
 
 
+def test_a_plan_whose_groups_the_network_does_not_hold_is_not_advised() -> None:
+    # Less than full recomputation and ZeRO 3 leave: a tensor parallel group of 2, then of 4, is the nearest that fits.
+    plan = one_plan(dp=8, zero=3, recompute=FULL)
+    fits = needed(one_plan(tp=2, dp=4, zero=3, recompute=FULL))
+    assert advice(fits, plan).startswith("tp: 2 with dp: 4 would need")
+    held = fitting_option(SETUP, plan, auto=False, capacity=fits, holds=lambda other: int(other.tp[0]) != 2)
+    assert held.startswith("tp: 4 with dp: 2 would need")
+    none = fitting_option(SETUP, plan, auto=False, capacity=fits, holds=lambda _: False)
+    assert none.startswith("no plan on these NPUs fits")
+
+
 def test_a_recommendation_model_gets_the_smallest_multiple_of_its_npus() -> None:
     setup = RecommenderSetup(recommender("dlrm-mlperf"), NPU, 65536)
     sizes = {npus: float(sum(recommender_memory(setup, npus).values(), np.zeros(1))[0]) for npus in (4, 8, 16)}
