@@ -192,8 +192,8 @@ class TrainingLoader:
         for place, npu in enumerate(self.accelerators.npus):
             mine, who = table.npu == place, f"{npu.name}: " if len(self.accelerators.npus) > 1 else ""
             if not mine.any():
-                first = next(setup for setup in setups if setup.accelerator.name == npu.name)
-                reason = why_none(choices, first, known[npu.name][0])
+                first = [setup.accelerator.name for setup in setups].index(npu.name)
+                reason = why_none(choices, setups[first], counts[first])
                 raise self.fail((*path, "parallelism"), f"{who}no plan is possible; with the first values, {reason}")
             if not (table.memory <= table.capacity)[mine].any():
                 raise self.fail((*path, "training"), who + nearest(table, place))
