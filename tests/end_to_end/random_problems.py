@@ -50,6 +50,7 @@ REFUSALS = (
     "NPUs cannot be built", "does not exist; dimensions count", "no bandwidths within the allowed range",
     "is over scenarios, and no", "only domains that are sold are offered",
     "have tiers of switches to be oversubscribed", "holds the tensor parallel group",
+    "no technology of the catalogue allows what is asked",
 )  # fmt: skip
 """Why problems that are drawn cannot be built; any other reason is a fault of what is drawn."""
 

@@ -103,6 +103,18 @@ def test_a_design_has_the_figures_of_the_problem_of_its_npu_alone(
             np.testing.assert_allclose(expected.violation, found.violation[mine], rtol=1e-9, atol=1e-12)
 
 
+def test_an_accelerator_without_a_plan_is_named(tmp_path: Path) -> None:
+    # Without NVLink 3, A100s have no scale-up domain for groups of 4; H100s have one.
+    (small,) = data_of()["workloads"]
+    inside = {key: value for key, value in small["training"].items() if key != "tp_domain"}
+    workload = {**small, "parallelism": {"tp": 4, "pp": [1, 2]}, "training": inside}
+    fabric = {**data_of()["fabric"], "technologies": ["nvlink4", "optics-400g"]}
+    data = data_of(npu=["h100-80gb", "a100-80gb"], workloads=[workload], fabric=fabric)
+    said = r"parallelism: a100-80gb: no plan is possible; .* tp: found 4; no scale-up domain, of 1 NPUs at most, holds "
+    with pytest.raises(InputError, match=said):
+        problem_of(tmp_path, data)
+
+
 @pytest.mark.parametrize("dimensions", [2, 4])
 def test_no_design_mixes_links_of_two_accelerators(dimensions: int, tmp_path: Path) -> None:
     catalogue = {**data_of()["fabric"], "max_dimensions": dimensions}

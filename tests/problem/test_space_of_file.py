@@ -35,12 +35,19 @@ def problem_at(path: Path) -> Problem | None:
     try:
         found = load_problem(str(path))
     except InputError as error:
-        assert refused(error), error
-        for mistake in error.mistakes:
-            check_refusal(mistake.message, str(mistake), Words(json.loads(path.read_text()), path.parent))
+        check_refusals(error, path)
         return None
     assert isinstance(found, Problem)
     return found
+
+
+def check_refusals(error: InputError, path: Path) -> int:
+    """Check that a file is refused rightly; return how many of its tensor parallel groups nothing holds."""
+    assert refused(error), error
+    words = Words(json.loads(path.read_text()), path.parent)
+    for mistake in error.mistakes:
+        check_refusal(mistake.message, str(mistake), words)
+    return sum("holds the tensor parallel group" in mistake.message for mistake in error.mistakes)
 
 
 def check_refusal(message: str, place: str, words: Words) -> None:
@@ -207,3 +214,17 @@ def test_the_files_that_are_drawn_accept_designs(tmp_path: Path) -> None:
         folder.mkdir()
         counts.append(check_space(folder, seed, 60))
     assert sum(count > 0 for count in counts) >= len(counts) // 2, counts
+
+
+@pytest.mark.slow
+def test_files_that_hold_no_tensor_parallel_group_are_refused(tmp_path: Path) -> None:
+    refusals = 0
+    for seed in range(1000, 1600):
+        random, folder = np.random.default_rng(seed), tmp_path / str(seed)
+        folder.mkdir()
+        path = write_words(folder, lambda items, random=random: items[int(random.integers(len(items)))])  # type: ignore[misc]
+        try:
+            load_problem(str(path))
+        except InputError as error:
+            refusals += check_refusals(error, path)
+    assert refusals

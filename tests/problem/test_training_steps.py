@@ -13,11 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evo_libra import load_problem, search
+from evo_libra.collective import Collective
 from evo_libra.errors import InputError
 from evo_libra.explain.explain import explain
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.problem.designs import violations
 from evo_libra.problem.problem import Problem
+from evo_libra.problem.time_models.loops import operation_of
 from evo_libra.quantities import number
 from evo_libra.ui.commands.evaluate import evaluate
 from evo_libra.validation.training import NIC_EFFICIENCY, SERVER_LINKS, plain_rows, seconds_of, setup_of
@@ -128,6 +130,31 @@ def test_the_split_adds_up_under_every_time_model(tmp_path_factory: pytest.TempP
     assert bounded.time.lower_bound is not None
     designs = bounded.decode(bounded.genome.sample(random, 20))
     assert (bounded.time.lower_bound(designs) <= bounded.time(designs) * (1 + 1e-12)).all()
+
+
+@pytest.mark.parametrize("zero", [3, [0, 3]])
+def test_weights_and_gradients_take_as_long_beyond_domains(zero: Any, tmp_path: Path) -> None:
+    # Of a group of 64 copies, 8 NPUs with the same place in 8 domains exchange an eighth of the 491,782,144 weights:
+    # at 50 GB/s an all-gather of 2 B each takes 7/8 x 2 W / 8 / 50 GB/s, a reduce-scatter of gradients in fp32 twice.
+    training = {"zero": zero, "overlap": {"dp": True}}
+    data = data_of(
+        workloads=workload_of(training, parallelism={"tp": 1, "pp": 1}), time={"model": "astra", "chunks": 1}
+    )
+    problem = problem_of(tmp_path, data)
+    plan = "" if zero == 3 else " | dp64 mb1 zero3"
+    one = problem.read(f"SW(8)@nvlink4:450_SW(8)@optics-400g:50{plan}")
+    gather, scatter = (
+        sum(
+            float(seconds[0])
+            for (_, group, load), seconds in problem.time.channel_times(one).items()
+            if group == "cp+dp beyond" and operation_of(load) is operation
+        )
+        for operation in (Collective.ALL_GATHER, Collective.REDUCE_SCATTER)
+    )
+    # Both have the latency of the same steps, some microseconds.
+    each = 7 / 8 * 2 * 491_782_144 / 8 / 50e9
+    assert gather == pytest.approx(each, abs=6e-6)
+    assert scatter - gather == pytest.approx(each, abs=1e-8)
 
 
 def random_step(random: np.random.Generator) -> dict[str, Any]:

@@ -192,12 +192,13 @@ class TrainingLoader:
         if self.file.orders is not None:
             self._note_lacking(choices, setups, table, self.file.orders)
             return table
-        if not len(table):
-            reason = why_none(choices, setups[0], counts[0])
-            raise self.fail((*path, "parallelism"), f"no plan is possible; with the first values, {reason}")
         for place, npu in enumerate(self.accelerators.npus):
-            if not (table.memory <= table.capacity)[table.npu == place].any():
-                who = f"{npu.name}: " if len(self.accelerators.npus) > 1 else ""
+            mine, who = table.npu == place, f"{npu.name}: " if len(self.accelerators.npus) > 1 else ""
+            if not mine.any():
+                first = [setup.accelerator.name for setup in setups].index(npu.name)
+                reason = why_none(choices, setups[first], counts[first])
+                raise self.fail((*path, "parallelism"), f"{who}no plan is possible; with the first values, {reason}")
+            if not (table.memory <= table.capacity)[mine].any():
                 raise self.fail((*path, "training"), who + nearest(table, place))
         return table
 

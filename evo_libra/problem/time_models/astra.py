@@ -137,11 +137,14 @@ class AstraTime(TimeModel):
             return found
         lie = [placed[channel[:2]].select(mine) for channel, (_, mine) in zip(channels, sent, strict=True)]
         extent, stride = (np.concatenate([getattr(one, name) for one in lie], axis=1) for name in ("extent", "stride"))
-        size = size * np.concatenate([np.broadcast_to(one.share, one.extent.shape[1]) for one in lie])
+        parts = [one.share_of(operation_of(load)) for one, (_, _, load) in zip(lie, channels, strict=True)]
+        size = size * np.concatenate(
+            [np.broadcast_to(part, len(mine)) for part, (_, mine) in zip(parts, sent, strict=True)]
+        )
         borders = _slices([len(mine) for _, mine in sent])
         each = [borders[places] for places in _slices([len(mine) for mine in runs.values()])]
-        parts = {what: slice(mine[0].start, mine[-1].stop) for what, mine in zip(runs, each, strict=True)}
-        times = self._seconds(parts, size, Placement(extent, stride), designs.select(design))
+        together = {what: slice(mine[0].start, mine[-1].stop) for what, mine in zip(runs, each, strict=True)}
+        times = self._seconds(together, size, Placement(extent, stride), designs.select(design))
         for channel, (_, mine), border in zip(channels, sent, borders, strict=True):
             found[channel][mine] = times[border]
         return found
@@ -259,7 +262,8 @@ class AstraTime(TimeModel):
             found[2, :, places] = 1.0 if share is None else share.reshape(len(npus), count, -1)
         link, leaf = self.collectives.latencies(npus, technology)
         found[3], found[4] = link[:, None], leaf[:, None]
-        found[5] = np.stack([np.broadcast_to(one.share, npus.shape) for one in lie], axis=1)
+        parts = [one.share_of(operation_of(load)) for one, (_, _, load) in zip(lie, channels, strict=True)]
+        found[5] = np.stack([np.broadcast_to(part, npus.shape) for part in parts], axis=1)
         return found
 
 

@@ -33,7 +33,7 @@ class Placement:
     Attributes
     ----------
     extent, stride : (d, n) NPUs of a dimension in a group, and their distance.
-    share : (n,) or 1 the part of a group's bytes that goes there.
+    share : (n,) or 1 the part of a group's bytes that goes there; see `share_of`.
     """
 
     extent: IntArray
@@ -44,6 +44,10 @@ class Placement:
         """Return the placement in some designs."""
         share = self.share if isinstance(self.share, float) else columns(self.share, which)
         return Placement(columns(self.extent, which), columns(self.stride, which), share)
+
+    def share_of(self, load: Operation) -> FloatArray | float:
+        """Return the (n,) or 1 part of an operation's known bytes; the shard of an all-gather goes whole."""
+        return 1.0 if load is Collective.ALL_GATHER else self.share
 
     def beyond(self, outside: BoolArray) -> Placement:
         """Return what lies in the (d, n) dimensions outside of domains: parts that the NPUs of a domain share out."""

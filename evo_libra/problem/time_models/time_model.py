@@ -181,7 +181,8 @@ class TimeModel(ABC):
         (size, sending), where = sent_by(channel, designs), placed[layout, group]
         found, some = np.zeros(len(designs)), designs.select(sending)
         mine = where.select(sending)
-        found[sending] = self.seconds(operation_of(load), size * mine.share, mine, some)
+        what = operation_of(load)
+        found[sending] = self.seconds(what, size * mine.share_of(what), mine, some)
         return found
 
     def message_seconds(self, message: Message, designs: Population) -> FloatArray:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from evo_libra.problem.time_models.placement import placed_channels
+from evo_libra.collective import Collective
+from evo_libra.problem.time_models.placement import Placement, placed_channels
 from evo_libra.workload.layers.iteration_time import Pattern
 
 
@@ -18,6 +19,16 @@ def test_groups_lie_from_the_innermost_dimension_outwards() -> None:
     assert places == {
         "all": ([2, 4], [1, 1]), "tp": ([2, 2], [1, 1]), "dp": ([1, 2], [2, 2]), "tp+dp": ([2, 4], [1, 1]),
     }  # fmt: skip
+
+
+def test_the_part_of_a_group_beyond_domains_has_whole_shards() -> None:
+    # 8 domains of 2: an NPU reduces half of what its group does beyond the domain, and gathers as many whole shards.
+    group = Placement(np.array([[2], [8]]), np.array([[1], [1]]))
+    found = group.beyond(np.array([[False], [True]]))
+    assert found.extent.ravel().tolist() == [1, 8]
+    assert np.ravel(found.share_of(Collective.REDUCE_SCATTER)) == [0.5]
+    assert np.ravel(found.share_of(Collective.ALL_REDUCE)) == [0.5]
+    assert np.ravel(found.share_of(Collective.ALL_GATHER)) == [1.0]
 
 
 def test_members_of_a_trace_may_lie_in_several_parts() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from evo_libra.collective import Collective, Dispatch, NextStage, Pattern, SizedCollective
 from evo_libra.workload.layers.iteration_time import Merging
+from evo_libra.workload.parallelism import HoldsGroups
 from evo_libra.workload.training.planned_step import PlannedStep, shard_or_whole, step_iteration, stream_units
 from evo_libra.workload.training.races import StepOverlap, StepSequence, StepTime, Traffic
 
@@ -72,7 +73,7 @@ class _Step(PlannedStep):
     size = SimpleNamespace(figures={"layers": 8})
 
     @staticmethod
-    def advise(*, capacity: float) -> str:
+    def advise(*, capacity: float, holds: HoldsGroups) -> str:  # noqa: ARG004 - training needs it
         return f"less than {capacity:g} would fit"
 
 
