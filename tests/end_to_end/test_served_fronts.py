@@ -46,7 +46,7 @@ def test_an_exact_front_is_proven_and_recommended_from(capsys: pytest.CaptureFix
     found = call_json("recommend", "last")
     assert found["no_proof"] == ""
     factor = {one["id"]: one["factor"] for one in proof["designs"]}
-    assert all(one["factor"] == factor[one["id"]] for one in found["recommended"])
+    assert all(one["factor"] == pytest.approx(factor[one["id"]], rel=1e-12) for one in found["recommended"])
     assert {kind for one in found["recommended"] for kind in one["kinds"]} == {
         "knee", "cheapest within 5 % of the fastest",
     }  # fmt: skip
