@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from pydantic import AfterValidator, Field, field_serializer
+from pydantic import AfterValidator, BeforeValidator, Field, field_serializer
 
 from evo_libra.files.fields import Degree, Late, NotNegative, PositiveFloat, PositiveInt
 from evo_libra.files.source import StrictModel
@@ -108,6 +108,16 @@ def _each_once(groups: Groups) -> Groups:
     return groups
 
 
+def _named(model: object) -> object:
+    """Return a model as the file has it; a generic one has a key of its own."""
+    if isinstance(model, Mapping) and (key := next((one for one in ("dense", "moe") if one in model), None)):
+        raise ValueError(f"`{key}` stands in the place of `model`, as in - {key}: {_GENERIC[key]}")
+    return model
+
+
+_GENERIC = {"dense": "1T", "moe": "{total: 2T, active: 64B}"}
+
+
 class WorkloadSpec(StrictModel):
     """One workload, which is defined by one of model, dense, moe, file, trace and generator.
 
@@ -116,7 +126,9 @@ class WorkloadSpec(StrictModel):
     """
 
     name: str | None = Field(None, description="name in results; that of the model or file when left out")
-    model: str | None = Field(None, description="a model of the catalogue, such as gpt-3-libra")
+    model: Annotated[str, BeforeValidator(_named)] | None = Field(
+        None, description="a model of the catalogue, such as gpt-3-libra"
+    )
     dense: Weights | None = Field(
         None, description="a generic model by its number of weights, such as 1T, whose shape follows from rules"
     )

@@ -112,6 +112,7 @@ def test_a_workload_names_a_size(tmp_path: Path, size: dict[str, Any], use: dict
      "workloads[0].moe: no model of 2B weights with 1B active follows from the rules; totals of 3.5 to 60 times"),
     ({"moe": {"total": "2X", "active": "1B"}, "training": {"global_batch": 8}}, "workloads[0].moe.total"),
     ({"dense": "8B"}, "the key 'training' or 'serving' is needed"),
+    ({"model": {"moe": {"total": "2T", "active": "64B"}}}, "`moe` stands in the place of `model`, as in - moe: {total"),
 ], ids=str)  # fmt: skip
 def test_wrong_sizes_are_refused_with_their_key(tmp_path: Path, workload: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError) as error:
