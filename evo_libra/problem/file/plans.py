@@ -142,7 +142,8 @@ def why_none(choices: PlanChoices, setup: Setup, npus: int) -> str:
     groups = first["tp"] * first["cp"] * first["pp"]
     if npus % groups:
         return f"tp {first['tp']} x cp {first['cp']} x pp {first['pp']} does not divide the {npus:,} NPUs"
-    plan = one_plan(**first, dp=npus // groups)
+    # Without the overlap of its traffic a tensor parallel group may leave its domain, if any plan is without.
+    plan = one_plan(**first, dp=npus // groups, overlap_tp=bool(choices.flags["overlap_tp"][-1]))
     return next((f"{key}: {message}" for key, message in plan_mistakes(setup, plan)), "dp allows none of them")
 
 

@@ -210,7 +210,8 @@ def data_traffic(setup: Setup, plans: Plans, held: Parameters, stage: Stage, *, 
     after = (
         (Collective.ALL_REDUCE, np.where(plans.zero == 0, float(setup.gradient_bytes), 0.0)),
         (Collective.REDUCE_SCATTER, np.where(plans.zero >= 1, float(setup.gradient_bytes), 0.0)),
-        (Collective.ALL_GATHER, np.where(plans.gathers_again, 2.0, 0.0)),
+        # Each microbatch has one, and a round of an interleaved pipeline has several microbatches.
+        (Collective.ALL_GATHER, np.where(plans.gathers_again, 2.0 * micro / counts[1], 0.0)),
     )
 
     # Copies of a shard add up their gradients each time that they are scattered (PyTorch's HSDP).

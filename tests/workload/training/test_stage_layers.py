@@ -77,3 +77,11 @@ def test_each_rank_of_dualpipe_has_two_stages() -> None:
     loads = stage_loads(setup, one_plan(pp=4, dp=1, schedule=DUALPIPE))
     assert [loads.layers[0].tolist(), loads.waiting[0].tolist()] == [[[4.0]], [[10.0]]]
     assert [loads.tables.tolist(), loads.loss.tolist()] == [[[2.0]], [[1.0]]]
+
+
+def test_virtual_stages_beyond_the_layers_are_empty() -> None:
+    # 3 stages of 32 virtual stages are 96, and 61 layers, the embedding and the head are 63: the others are empty.
+    ends = ("embedding", "loss")
+    setup = Setup(decoder("deepseek-v3"), accelerator("h100-80gb"), 4096, 960, uneven=True, account_for=ends)
+    found = stage_loads(setup, one_plan(pp=3, vp=32))
+    assert max(float(sum(stage)) for stage in zip(*(kind[:, 0] for kind in found.layers), strict=True)) <= 32.0
