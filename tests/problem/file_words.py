@@ -39,7 +39,9 @@ def tensor_group(workload: Mapping[str, Any], plan: str) -> tuple[int, bool]:
     words = plan.split()
     named = [int(word.removeprefix("tp")) for word in words if word.removeprefix("tp").isdigit()]
     tp = (named or [1])[0] if plan else workload["parallelism"]["tp"]
-    return tp, training.get("tp_domain") != "any" or "overlap-tp" in words
+    # The only degree of a file has the overlap that the file says; of several ones a plan says it.
+    overlaps = "overlap-tp" in words or (isinstance(workload["parallelism"]["tp"], int) and training["overlap"]["tp"])
+    return tp, training.get("tp_domain") != "any" or overlaps
 
 
 def ratio_of(block: str) -> tuple[str, tuple[int, int]]:
@@ -181,8 +183,7 @@ class Words:
         expansion = (self.data.get("memory") or {}).get("expansion", {})
         values = [training["micro_batch"], training["zero"], training["recompute"], *workload["parallelism"].values(),
                   training.get("optimizer", {}).get("placement"), *(expansion.get(key) for key in _SIZES)]  # fmt: skip
-        several = isinstance(self.data["npu"], list) or any(one == "any" or isinstance(one, list) for one in values)
-        return several or (training["overlap"]["tp"] and training.get("tp_domain") == "any")
+        return isinstance(self.data["npu"], list) or any(one == "any" or isinstance(one, list) for one in values)
 
     def largest_domain(self, npu: str | None) -> int | None:
         """Return the most NPUs that links without NICs join around an accelerator; None for no limit."""

@@ -167,6 +167,6 @@ def _kinds_of_stages(model: Decoder, ends: Ends, stages: int, chunks: int) -> Fl
     before = np.concatenate([np.zeros((1, ones.shape[1])), ones.cumsum(axis=0)])
     ranges = _layers_of_stages(model.layers, model.predictors, ends, stages, chunks)
     limits = np.array([[(one.start, max(one.stop, one.start)) for one in stage] for stage in ranges])
-    # Advice looks at plans that have more virtual stages than layers, too; the last of them are empty.
+    # Advice tries plans that have more virtual stages than layers, too; the last of them are empty.
     limits = np.minimum(limits, len(order))
     return np.asarray((before[limits[..., 1]] - before[limits[..., 0]]).transpose(2, 0, 1))
