@@ -74,7 +74,8 @@ def joined_chains(parts: Sequence[Chains]) -> Chains:
     if len(parts) < 2:  # noqa: PLR2004 - nothing to join
         return parts[0] if parts else NO_CHAINS
     width = max(part.shape[1] for part in parts)
-    count = max(part.compute.shape[-1] for part in parts)
+    counts = {part.compute.shape[-1] for part in parts}
+    count = max(counts) if all(counts) else 0  # of no designs, what all of them share is of none
 
     def padded(array: FloatArray | BoolArray) -> FloatArray | BoolArray:
         whole = np.zeros((len(array), width, *array.shape[2:-1], count), dtype=array.dtype)

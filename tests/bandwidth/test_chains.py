@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evo_libra.bandwidth.chains import NO_CHAINS, chains_of, joined_chains, total
+from evo_libra.bandwidth.chains import NO_CHAINS, Chains, chains_of, joined_chains, total
 from evo_libra.workload.layers.iteration_time import Overlap
 
 # Twice the longer of 1 s + 4 bytes of the first pattern and 3 s; once 2 s + 5 bytes of the second.
@@ -46,3 +46,10 @@ def test_what_has_no_bytes_takes_no_time_without_bandwidth() -> None:
     size = np.array([[3.0], [0.0]])
     assert total(size, np.array([[2.0, 2.0], [np.inf, 5.0]])).tolist() == [6.0, 6.0]
     assert total(size + 1.0, np.array([[2.0], [np.inf]])).tolist() == [np.inf]
+
+
+def test_what_all_designs_share_is_of_none_where_there_are_none() -> None:
+    shared, own = chains_of([(ONE,)], 2), chains_of([(ONE,), (TWO,)], 2)
+    none = Chains(own.compute[..., :0], own.size[..., :0], own.present[..., :0])
+    assert joined_chains([shared, none]).compute.shape[-1] == 0
+    assert joined_chains([shared, own]).compute.shape[-1] == 2

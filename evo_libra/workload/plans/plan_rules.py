@@ -111,6 +111,8 @@ _RULES = (
 
 def placement_allowed(setup: Setup, plans: Plans) -> BoolArray:
     """Return (n,) whether plans break no rule."""
+    if not len(plans.tp):
+        return np.ones(0, dtype=np.bool_)
     broken = [np.broadcast_to(rule.broken(setup, plans), len(plans.tp)) for rule in _RULES]
     return np.asarray(~np.logical_or.reduce(broken))
 

@@ -118,6 +118,8 @@ SETUP = Setup(MODEL, accelerator("h100-80gb"), 128, 16, offload=BOTH)
 def broken(plan: Plans, setup: Setup = SETUP) -> list[str]:
     keys = [key for key, _ in placement_mistakes(setup, plan)]
     assert placement_allowed(setup, plan).tolist() == [not keys]
+    none = plan.take(np.array([], dtype=np.int64))  # other rules may leave no plan
+    assert placement_allowed(setup, none).tolist() == []
     return keys
 
 
