@@ -58,7 +58,7 @@ class Drawing:
         return items[int(self.random.integers(len(items)))]
 
     def designs(self, count: int) -> list[str]:
-        """Return so many designs, each once; fewer of a space that has hardly more than that."""
+        """Return `count` designs, each once; fewer of a space that has hardly more."""
         found = dict[str, None]()
         for _ in range(3 * count):
             found[str(self.one())] = None

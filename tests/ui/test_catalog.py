@@ -92,7 +92,7 @@ NAMES = [
 @pytest.mark.parametrize("sources", [False, True])
 @pytest.mark.parametrize("name", NAMES)
 def test_everything_fits_a_screen(name: str | None, sources: bool, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: FBT001 - drawn
-    """80 columns, and 52 lines unless somebody asks for sources; these may have words that are longer than a line."""
+    """80 columns, and 52 lines unless a user asks for sources; these may have words that are longer than a line."""
     assert catalog(name, sources=sources) == 0
     lines = capsys.readouterr().out.splitlines()
     assert all(len(line) <= 80 for line in lines if "/" not in line)
