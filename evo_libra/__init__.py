@@ -1,4 +1,4 @@
-"""Pareto-optimal networks for distributed AI training."""
+"""Pareto-optimal networks for distributed AI: what to order, or to make, to train and serve models."""
 
 from __future__ import annotations
 

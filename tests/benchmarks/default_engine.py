@@ -23,7 +23,7 @@ PARTS = (
     "experiments/problems/dense-4k.yaml",
     "experiments/problems/dense-32k.yaml",
     "moe-4k",
-    "dlrm-1k-parts",
+    "experiments/problems/dlrm-1k-parts.yaml",
 )
 SEEDS, EVALUATIONS, SHARE = 10, 50_000, 0.05
 

@@ -20,7 +20,7 @@ BOTH, ALL = "objectives=[time, cost]", "objectives=[time, cost, goodput]"
 CASES = (
     ("gpt3-4k", PARTS, 60),
     ("experiments/problems/dense-4k.yaml", [], 30),
-    ("dlrm-1k-parts", [], 60),
+    ("experiments/problems/dlrm-1k-parts.yaml", [], 60),
     ("experiments/problems/llama3-405b-16k.yaml", [], 30),
 )
 

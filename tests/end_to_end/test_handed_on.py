@@ -108,7 +108,7 @@ def test_a_search_opens_each_catalogue_once_and_builds_its_problem_once(name: st
 
 def test_a_users_own_catalogue_is_opened_once(tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text(OWN)
-    text = Path("problems/dlrm-1k-parts.yaml").read_text().replace("catalog: parts-2024", "catalog: own.yaml")
+    text = Path(design_file("dlrm-1k-parts")).read_text().replace("catalog: parts-2024", "catalog: own.yaml")
     (tmp_path / "mine.yaml").write_text(text)
     opened = catalogues(search(str(tmp_path / "mine.yaml"), tmp_path / "results")["opened"])
     assert opened[str(tmp_path.resolve() / "own.yaml")] == 1

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from designs import design_file
 from effort import costly
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -154,7 +155,7 @@ def test_only_technologies_that_nothing_beats_are_gone_on_with() -> None:
         other = load_problem("gpt3-4k", [*loose, *rest])
         assert isinstance(other, Problem)
         assert len(UsefulOptions(other).of(0, 4096, -1)[0]) == len(every.size)
-    parts = load_problem("dlrm-1k-parts")
+    parts = load_problem(design_file("dlrm-1k-parts"))
     assert isinstance(parts, Problem)
     state = 0, parts.npus, -1
     assert len(UsefulOptions(parts).of(*state)[0]) == len(parts.counted.options(*state).size)

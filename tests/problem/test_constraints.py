@@ -191,10 +191,13 @@ def test_the_evaluation_sees_whatever_the_sentences_say(kind: str) -> None:
     assert 0 < broken.sum() < len(broken)
 
 
+PARTS = design_file("dlrm-1k-parts")
+
+
 @pytest.mark.parametrize("json", [[], ["--json"]])
 @pytest.mark.parametrize(
     ("name", "constraint"),
-    [("dlrm-1k-parts", "cost <= 1e6 USD"), ("dlrm-1k-parts", "power <= 1 kW"), ("gpt3-4k", "cost <= 1 USD"),
+    [(PARTS, "cost <= 1e6 USD"), (PARTS, "power <= 1 kW"), ("gpt3-4k", "cost <= 1 USD"),
      ("moe-4k", "time <= 1 us")],
 )  # fmt: skip
 def test_a_problem_without_a_feasible_design_ends_with_one_sentence(
@@ -207,9 +210,7 @@ def test_a_problem_without_a_feasible_design_ends_with_one_sentence(
     assert "no design meets the constraints" in sentence or f"can meet '{constraint}'" in sentence
 
 
-@pytest.mark.parametrize(
-    ("name", "constraint"), [("moe-4k", "sum(bw) <= 300 GB/s"), ("dlrm-1k-parts", "sum(bw) <= 60 GB/s")]
-)
+@pytest.mark.parametrize(("name", "constraint"), [("moe-4k", "sum(bw) <= 300 GB/s"), (PARTS, "sum(bw) <= 60 GB/s")])
 def test_solved_bandwidths_that_no_limit_allows_are_on_no_front(name: str, constraint: str) -> None:
     problem = load_problem(name, ["bandwidth=optimal", f'constraints=["{constraint}"]'])
     assert isinstance(problem, Problem)

@@ -237,7 +237,9 @@ def test_budgets_of_parts_reach_from_the_least_to_the_fullest_network() -> None:
     pinned = "fabric.shape=FC(4)@nvlink4_TO(4)@ici-v5e_SW(4)@copper-400g_SW(16)@optics-400g"
     wired = "npu={base: h100-80gb, ports: {nvlink4: 18, ici-v5e: 4}, sources: {ports: 'drawn, 2026'}}"
     blocks = "fabric.blocks=[fully-connected, switch, torus-2d]"
-    problem = load_problem("dlrm-1k-parts", ["bandwidth=optimal", pinned, wired, "fabric.domains=any", blocks])
+    problem = load_problem(
+        design_file("dlrm-1k-parts"), ["bandwidth=optimal", pinned, wired, "fabric.domains=any", blocks]
+    )
     assert isinstance(problem, Problem)
     low, most = problem.budgets()
     front = search(problem, evaluations=600, population=50)

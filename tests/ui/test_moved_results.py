@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command import call, call_json, options, sets
+from designs import design_file
 
 from evo_libra import load_problem
 from evo_libra.errors import InputError
@@ -100,7 +101,7 @@ def test_a_result_that_has_moved_without_the_files_of_its_problem_says_so(projec
 
 def test_lanes_that_were_solved_for_are_no_whole_ones_under_another_time(tmp_path: Path) -> None:
     changes = ["npus=64", "bandwidth=optimal", "fabric.blocks=[ring, switch]"]
-    found = call_json("search", "dlrm-1k-parts", *options(NUMBERS), "--out", tmp_path, *sets(changes))
+    found = call_json("search", design_file("dlrm-1k-parts"), *options(NUMBERS), "--out", tmp_path, *sets(changes))
     row = found["front"][-1]
     evaluated = call_json("evaluate", found["result"], "--id", row["id"])
     assert "bill" not in evaluated["breakdown"]
@@ -109,7 +110,7 @@ def test_lanes_that_were_solved_for_are_no_whole_ones_under_another_time(tmp_pat
     with pytest.raises(InputError, match="whole parts"):
         call("prices", found["result"])
     designs = call_json("rescore", found["result"], "--time", "astra")["designs"]
-    problem = load_problem("dlrm-1k-parts", changes)
+    problem = load_problem(design_file("dlrm-1k-parts"), changes)
     assert isinstance(problem, Problem)
     population = problem.read([row["design"] for row in designs])
     ports = population.bandwidth / np.array([kit.port_rate for kit in problem.pricing.kits])[population.technology]

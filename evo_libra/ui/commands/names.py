@@ -10,7 +10,7 @@ import textwrap
 
 from evo_libra.version import __version__
 
-SUMMARY = "Find Pareto-optimal networks for distributed AI training."
+SUMMARY = "Find Pareto-optimal networks for distributed AI: what to order, or to make, to train and serve models."
 
 COMMANDS = {
     "bench": ("bench", "Compare engines on a problem: quality of their fronts over several seeds, and their speed."),

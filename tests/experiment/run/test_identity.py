@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from designs import design_file
 
 from evo_libra import load_problem, search
 from evo_libra.chakra.trace import CollectiveType, Metadata, Node
@@ -64,7 +65,7 @@ def test_process_groups_as_a_list_are_the_same_problem(order: str) -> None:
     assert [milliseconds(build(one.origin), MOE_DESIGN) for one in (mapped, listed)] == [time, time]
 
 
-@pytest.mark.parametrize("name", ["gpt3-4k", "dlrm-1k-parts"])
+@pytest.mark.parametrize("name", ["gpt3-4k", design_file("dlrm-1k-parts")])
 def test_bandwidths_that_are_left_out_are_not_those_that_are_written(name: str) -> None:
     left_out, written = "bandwidth={mode: optimal}", "bandwidth={mode: optimal, min_GBps: 0.1, max_GBps: 1000}"
     problems = [load_problem(name, [assignment]) for assignment in (left_out, written)]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from designs import design_file
 
 from evo_libra import load_problem, optimize, search
 from evo_libra.errors import InputError
@@ -156,7 +157,7 @@ def test_what_the_genes_cannot_say_is_refused(monkeypatch: pytest.MonkeyPatch) -
     [
         ("problems.two_tier:problem", [], "is written in Python; optimize solves"),
         ("gpt3-4k", [SHAPE, "time={model: astra, latency_ns: 100}"], "under LIBRA's time; 'gpt3-4k' has another"),
-        ("dlrm-1k-parts", [], "come in whole ports, and optimize takes any fraction"),
+        (design_file("dlrm-1k-parts"), [], "come in whole ports, and optimize takes any fraction"),
         ("gpt3-4k", [SHAPE, "objectives=[cost, time]"], "of the first objective, time or time-cost; found cost first"),
         ("gpt3-4k", [SHAPE, "objectives=[time-cost, time]", "bandwidth=optimal"], "for time-cost add it"),
     ],
@@ -189,7 +190,9 @@ def test_a_method_that_it_has_no_use_for_is_refused(settings: dict[str, int], se
 
 
 def test_parts_in_any_fraction_are_solved_for() -> None:
-    problem = load_problem("dlrm-1k-parts", ["bandwidth=optimal", "fabric.shape=TO(256)@ici-v5e_SW(4)@optics-400g"])
+    problem = load_problem(
+        design_file("dlrm-1k-parts"), ["bandwidth=optimal", "fabric.shape=TO(256)@ici-v5e_SW(4)@optics-400g"]
+    )
     assert isinstance(problem, Problem)
     front = search(problem, engine="optimize")
     assert front.frame["time_ms"][0] == pytest.approx(optimize(problem).time * 1e3, rel=1e-9)
