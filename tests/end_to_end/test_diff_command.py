@@ -38,6 +38,7 @@ def test_its_figures_are_those_of_evaluate(name: str) -> None:
     assert second["first"]["cost_usd"] < second["second"]["cost_usd"]
     assert second["second_is"].split(", ")[1].endswith("expensive")
     assert second["of_two_problems"] is False
+    assert second["question"] == "design"
 
 
 def test_a_design_does_not_differ_from_itself() -> None:

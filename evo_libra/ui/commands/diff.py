@@ -32,9 +32,11 @@ def diff(
     one = addressed(first, problem=problem, trust_code=trust_code)
     two = addressed(second, problem=problem, trust_code=trust_code, beside=one)
     found = difference_of(one, two)
-    notes = {str(note): note for address in (one, two) for note in notes_of(address.problem)}
+    problems = one.problem, two.problem
+    notes = {str(note): note for problem in problems for note in notes_of(problem)}
     if as_json:
-        print_json({**plain(found), "warnings": list(map(Warned.json, notes.values()))})
+        asked = " and ".join(dict.fromkeys(problem.question for problem in problems))
+        print_json({"question": asked, **plain(found), "warnings": list(map(Warned.json, notes.values()))})
     else:
         print_sections(compared(found))
         print_folded(*notes)
