@@ -65,6 +65,7 @@ FLAGS = {
     "pipeline_outside": ("use-tp-pp-dp-mapping", "use_tp_pp_dp_mapping"),
     "overlap_ep": ("overlap-moe-expert-parallel-comm", ""),
     "embedding_counted": ("account-for-embedding-in-pipeline-split", "account_for_embedding_in_pipeline_split"),
+    "activation_fp8": ("activation-func-fp8-input-store", "activation_func_fp8_input_store"),
     "head_counted": ("account-for-loss-in-pipeline-split", "account_for_loss_in_pipeline_split"),
 }
 """Options that are on or off, likewise."""
@@ -231,6 +232,7 @@ def training_of(names: Names, *, sharded: bool, precision: str) -> dict[str, Any
         "sequence_parallel": names.flag("sequence_parallel"), "zero": int(sharded) if stage is None else stage,
         "attention": attention, "overlap": overlap, "balanced": True if counted == list(COUNTED) else None,
         "account_for": counted if len(counted) == 1 else None,
+        "activation_input": "fp8" if names.flag("activation_fp8") else None,
         "dropout": None if dropout is None else dropout > 0,
         "order": list(DATA_OUTERMOST) if names.flag("pipeline_outside") else None,
     })  # fmt: skip

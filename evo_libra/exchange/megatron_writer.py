@@ -114,7 +114,8 @@ def _plan(of: TrainedPlan) -> Iterator[Words]:
 
 def _precision(of: TrainedPlan) -> Iterator[Words]:
     precise = of.setup.gradient_bytes > 2  # noqa: PLR2004 - bytes of bf16
-    yield from _flags(bf16=True, fp32_gradients=precise, bf16_gradients=not precise)
+    yield from _flags(bf16=True, fp32_gradients=precise, bf16_gradients=not precise,
+                      activation_fp8=of.setup.activation_input == "fp8")  # fmt: skip
     if of.setup.precision == "fp8":
         yield f"--{FP8}", "hybrid"
     if of.setup.precision == MXFP8:

@@ -129,6 +129,8 @@ def test_layers_of_a_virtual_stage_say_how_many_there_are() -> None:
     ("--recompute-granularity selective", "recompute", "selective"),
     ("--global-batch-size 48", "global_batch", 48),
     ("--micro-batch-size 3", "micro_batch", 3),
+    ("", "activation_input", None),
+    ("--activation-func-fp8-input-store", "activation_input", "fp8"),
 ])  # fmt: skip
 def test_options_of_a_training(more: str, key: str, value: Any) -> None:
     assert draft(more).training.get(key) == value

@@ -23,6 +23,7 @@ DECODER = {
 SETUP = {
     "sequence": 32, "global_batch": 48, "ends": (0, 0), "gradient_bytes": 4.0, "precision": "bf16",
     "fused_attention": True, "dropout": False, "uneven": False, "offload": None, "expansions": (),
+    "activation_input": "bf16",
 }  # fmt: skip
 PLAN = {
     "tp": 2, "pp": 1, "cp": 1, "ep": 1, "dp": 4, "vp": 1, "micro_batch": 3, "zero": 0, "sequence_parallel": 0,

@@ -319,6 +319,7 @@ def _setup(model: Decoder, npu: Accelerator, training: TrainingSpec, host: HostS
         balanced=training.balanced,
         account_for=training.account_for,
         head_precision=training.head_precision,
+        activation_input=training.activation_input,
         expert_processors=training.overlap.ep_processors,
         uneven=training.uneven,
         stack=stack_of(training.stack, npu.generation),

@@ -139,6 +139,11 @@ class TrainingSpec(StrictModel):
     head_precision: Precision = Field(
         "bf16", description="of the output head's product, which software leaves in bf16 unless told otherwise"
     )
+    activation_input: Literal["bf16", "fp8"] = Field(
+        "bf16",
+        description="in which inputs of activation functions wait for the backward pass: bf16, or fp8 as in DeepSeek-V3's "
+        "training and with Megatron's activation_func_fp8_input_store",
+    )
     gradients: Literal["bf16", "fp32"] = Field("fp32", description="of accumulated gradients")
     recompute: Recompute | Some[Recompute] = Field(
         "none",

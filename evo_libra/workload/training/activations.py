@@ -49,9 +49,9 @@ def kept_activations(setup: Setup, plans: Plans, parts: Sequence[Counted], layer
 
 def _part_bytes(setup: Setup, plans: Plans, part: Sublayer) -> Array:
     """Return (n,) bytes that a sublayer keeps of a token where not all of it runs again."""
-    share, element = share_of(plans), ELEMENT_BYTES.get(setup.precision, ELEMENT)
-    kept = part.kept(share, element) + kept_bytes(_entering(setup), element) / _split(plans)
-    kept = kept - _left_out(setup, plans, part, element)
+    share, (element, inner) = share_of(plans), _element_bytes(setup)
+    kept = part.kept(share, element, inner) + kept_bytes(_entering(setup), element) / _split(plans)
+    kept = kept - _left_out(setup, plans, part)
     core = sum(one.kept(fused=setup.fused_attention) for one in part.cores(share, setup.sequence))
     kind = kind_of(plans.recompute)
     if (kind == OPERATIONS).any():
@@ -60,14 +60,20 @@ def _part_bytes(setup: Setup, plans: Plans, part: Sublayer) -> Array:
     return kept + (core if setup.fused_attention else np.where(kind == NONE, core, 0.0))
 
 
-def _left_out(setup: Setup, plans: Plans, part: Sublayer, element: float) -> Array:
+def _element_bytes(setup: Setup) -> tuple[float, float]:
+    """Return bytes of an element of what products keep, and of the inputs of activation functions."""
+    product, inner = (ELEMENT_BYTES.get(one, ELEMENT) for one in (setup.precision, setup.activation_input))
+    return product, inner
+
+
+def _left_out(setup: Setup, plans: Plans, part: Sublayer) -> Array:
     """Return (n,) bytes of a token's tensors that named modules give again."""
     named, found = modules_of(np.unique(plans.recompute).tolist()), np.zeros(1)
     for tensors, split in (part.tensors(share_of(plans)), 1.0), (_entering(setup), _split(plans)):
         for tensor in tensors if named else ():
             again = [runs_again(plans.recompute, module) for module in named if module in tensor.modules]
             if again:
-                found = found + np.where(np.logical_or.reduce(again), tensor.bytes(element) / split, 0.0)
+                found = found + np.where(np.logical_or.reduce(again), tensor.bytes(*_element_bytes(setup)) / split, 0.0)
     return found
 
 

@@ -46,6 +46,7 @@ class Setup:
     global_batch : sequences of a step.
     precision : of linear layers, as the accelerator names it; attention and element-wise work have 16 bits.
     head_precision : of the output head.
+    activation_input : precision in which inputs of activation functions wait for the backward pass.
     gradient_bytes : of an accumulated gradient, 2 or 4.
     fused_attention : attention that never writes its scores to memory.
     dropout : whether masks of dropout are kept.
@@ -73,6 +74,7 @@ class Setup:
     global_batch: int
     precision: str = "bf16"
     head_precision: str = "bf16"
+    activation_input: str = "bf16"
     gradient_bytes: int = 4
     fused_attention: bool = True
     balanced: bool = False

@@ -26,6 +26,7 @@ class Kept:
     activation : whether something other than a product needs it, in 16 bits.
     product : whether a product needs it for the gradient of its weights, in the precision of products. If both need it
         in 16 bits, it is one tensor.
+    inner : whether it is the input of an activation function, which software may keep in 8 bits.
     core : whether it is a result of the work among tokens, which no policy computes again operation by operation.
     modules : those that give it if one of them runs again.
     """
@@ -33,23 +34,27 @@ class Kept:
     width: Array
     activation: bool = True
     product: bool = False
+    inner: bool = False
     core: bool = False
     modules: tuple[str, ...] = ()
 
-    def bytes(self, element: float = ELEMENT) -> Array:
-        """Return (n,) bytes for each token, with products that keep some bytes of an element.
+    def bytes(self, element: float = ELEMENT, inner: float = ELEMENT) -> Array:
+        """Return (n,) bytes for each token, with some bytes of an element of products and of activations' inputs.
 
         >>> result = Kept(128.0, product=True)
         >>> result.bytes(), result.bytes(1.0)
         (256.0, 384.0)
+        >>> Kept(128.0, inner=True).bytes(1.0), Kept(128.0, inner=True).bytes(1.0, 1.0)
+        (256.0, 128.0)
         """
         of_product = 0.0 if self.activation and element == ELEMENT else element
-        return (ELEMENT * self.activation + of_product * self.product) * self.width
+        of_activation = (inner if self.inner else ELEMENT) * self.activation
+        return (of_activation + of_product * self.product) * self.width
 
 
-def kept_bytes(tensors: Iterable[Kept], element: float = ELEMENT) -> Array:
+def kept_bytes(tensors: Iterable[Kept], element: float = ELEMENT, inner: float = ELEMENT) -> Array:
     """Return (n,) bytes of some tensors for each token."""
     found: Array = 0.0
     for tensor in tensors:
-        found = found + tensor.bytes(element)
+        found = found + tensor.bytes(element, inner)
     return found

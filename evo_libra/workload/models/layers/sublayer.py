@@ -228,9 +228,9 @@ class Sublayer:
         """Return what waits for the backward pass, but for inputs from the stream and what cores keep."""
         return ()
 
-    def kept(self, share: Share, element: float = ELEMENT) -> Array:
-        """Return (n,) bytes of its tensors for each token, with products that keep some bytes of an element."""
-        return kept_bytes(self.tensors(share), element)
+    def kept(self, share: Share, element: float = ELEMENT, inner: float = ELEMENT) -> Array:
+        """Return (n,) bytes of its tensors for each token, as `Kept.bytes` says."""
+        return kept_bytes(self.tensors(share), element, inner)
 
     def again(self, share: Share, module: str) -> tuple[tuple[Matrix, ...], Array]:
         """Return the products of a module that runs again, and the (n,) bytes that its element-wise kernels move."""
