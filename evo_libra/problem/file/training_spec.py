@@ -141,8 +141,8 @@ class TrainingSpec(StrictModel):
     )
     activation_input: Literal["bf16", "fp8"] = Field(
         "bf16",
-        description="in which inputs of activation functions wait for the backward pass: bf16, or fp8 as in DeepSeek-V3's "
-        "training and with Megatron's activation_func_fp8_input_store",
+        description="in which inputs of activation functions wait for the backward pass: bf16, or fp8 as in training "
+        "DeepSeek-V3 and with Megatron's activation_func_fp8_input_store",
     )
     gradients: Literal["bf16", "fp32"] = Field("fp32", description="of accumulated gradients")
     recompute: Recompute | Some[Recompute] = Field(
