@@ -196,7 +196,11 @@ def _decoder(name: str) -> dict[str, Any]:
     found = decoder(name)
     shape = {key: value for key, value in found.figures().items() if key not in ("name", "source", "mixed")}
     kinds = {} if found.mixed is None else {"layer_kinds": found.mixed.texts()}
-    weights = {"parameters": found.parameters, "active_parameters": found.active_parameters}
+    weights = {
+        "parameters": found.parameters,
+        "active_parameters": found.active_parameters,
+        "embedding_parameters": found.embedding.parameters(),
+    }
     return {**shape, **kinds, **weights, "order": found.order, "source": found.source, "year": found.year}
 
 

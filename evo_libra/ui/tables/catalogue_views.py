@@ -104,7 +104,9 @@ def show_models(found: Mapping[str, Any], *, whole: bool) -> None:
         for name, model in shown.items()
     ]
     columns = ("name", "state", "year", "weights", "active", "layers", "width", "tokens")
-    print_narrow("language models; weights are in billions", columns, rows, left=columns[:2])
+    print_narrow(
+        "language models; weights in billions, active ones with embedding and head", columns, rows, left=columns[:2]
+    )
     if len(shown) < len(found):
         print(f"{len(found) - len(shown)} models of before {RECENT} are shown with --all.")
 
