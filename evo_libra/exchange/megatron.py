@@ -40,6 +40,8 @@ OPTIONS = {
     "micro_batch": ("micro-batch-size", "micro_batch_size"),
     "vp": ("num-virtual-stages-per-pipeline-rank", "virtual_pipeline_model_parallel_size"),
     "virtual_layers": ("num-layers-per-virtual-pipeline-stage", ""),
+    "bf16_start": ("num-layers-at-start-in-bf16", "num_layers_at_start_in_bf16"),
+    "bf16_end": ("num-layers-at-end-in-bf16", "num_layers_at_end_in_bf16"),
     "query_rank": ("q-lora-rank", "q_lora_rank"),
     "kv_rank": ("kv-lora-rank", "kv_lora_rank"),
     "nope_width": ("qk-head-dim", "qk_head_dim"),
@@ -65,6 +67,7 @@ FLAGS = {
     "pipeline_outside": ("use-tp-pp-dp-mapping", "use_tp_pp_dp_mapping"),
     "overlap_ep": ("overlap-moe-expert-parallel-comm", ""),
     "embedding_counted": ("account-for-embedding-in-pipeline-split", "account_for_embedding_in_pipeline_split"),
+    "bf16_ends": ("first-last-layers-bf16", "first_last_layers_bf16"),
     "activation_fp8": ("activation-func-fp8-input-store", "activation_func_fp8_input_store"),
     "head_counted": ("account-for-loss-in-pipeline-split", "account_for_loss_in_pipeline_split"),
 }
@@ -81,6 +84,7 @@ STRATEGY = ("data-parallel-sharding-strategy", "")
 DROPOUT = ("hidden-dropout", "hidden_dropout")
 EXPERT_TENSOR = ("expert-tensor-parallel-size", "expert_tensor_parallel_size")
 FP8, RECIPE, MXFP8 = "fp8-format", "fp8-recipe", "mxfp8"
+FP4, FP4_RECIPE, NVFP4 = "fp4-format", "fp4-recipe", "nvfp4"
 OFFLOAD, OFFLOAD_PART = "optimizer-cpu-offload", "optimizer-offload-fraction"
 EACH_NODE = ("nproc-per-node", "gpus-per-node", "ntasks-per-node")
 NODES = ("nnodes", "nodes")
@@ -145,9 +149,9 @@ class Names:
         """Return where an option is."""
         return (*self.above, names[self.column])
 
-    def size(self, name: str) -> int | None:
+    def size(self, name: str, *, least: int = 1) -> int | None:
         """Return a size of `OPTIONS`; None where the format or the file has none."""
-        return self.keys.size(*self.path(OPTIONS[name])) if OPTIONS[name][self.column] else None
+        return self.keys.size(*self.path(OPTIONS[name]), least=least) if OPTIONS[name][self.column] else None
 
     def flag(self, name: str) -> bool:
         """Return whether an option of `FLAGS` is on."""
@@ -232,10 +236,19 @@ def training_of(names: Names, *, sharded: bool, precision: str) -> dict[str, Any
         "sequence_parallel": names.flag("sequence_parallel"), "zero": int(sharded) if stage is None else stage,
         "attention": attention, "overlap": overlap, "balanced": True if counted == list(COUNTED) else None,
         "account_for": counted if len(counted) == 1 else None,
+        "bf16_layers": _bf16_layers(names, precision),
         "activation_input": "fp8" if names.flag("activation_fp8") else None,
         "dropout": None if dropout is None else dropout > 0,
         "order": list(DATA_OUTERMOST) if names.flag("pipeline_outside") else None,
     })  # fmt: skip
+
+
+def _bf16_layers(names: Names, precision: str) -> list[int] | None:
+    """Return the layers at both ends that stay in bf16: those stated, or Megatron-LM's one; None for the default."""
+    ends, given = names.flag("bf16_ends"), [names.size(f"bf16_{end}", least=0) for end in ("start", "end")]
+    if ends and precision != "bf16":
+        return [1 if one is None else one for one in given]
+    return [0, 0] if precision == NVFP4 else None
 
 
 def _modules_again(names: Names) -> str | None:
@@ -302,6 +315,9 @@ def _read_arguments(source: Source) -> Draft:
 
 def _precision_of(keys: Keys) -> str:
     """Return the precision of linear layers; of the recipes of fp8 one is another kernel, with scales of blocks."""
+    if keys.raw(FP4) is not None:
+        keys.raw(FP4_RECIPE)
+        return NVFP4
     low, recipe = keys.raw(FP8) is not None or bool(keys.flag("fp8")), keys.raw(RECIPE)
     if not low:
         return "bf16"

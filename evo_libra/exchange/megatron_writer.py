@@ -14,10 +14,13 @@ from evo_libra.exchange.megatron import (
     DROPOUT,
     EXPERT_TENSOR,
     FLAGS,
+    FP4,
+    FP4_RECIPE,
     FP8,
     LAYERS,
     MODULES_AGAIN,
     MXFP8,
+    NVFP4,
     OFFLOAD,
     OFFLOAD_PART,
     OPTIONS,
@@ -121,6 +124,13 @@ def _precision(of: TrainedPlan) -> Iterator[Words]:
     if of.setup.precision == MXFP8:
         yield f"--{FP8}", "e4m3"
         yield f"--{RECIPE}", MXFP8
+    if of.setup.precision == NVFP4:
+        yield f"--{FP4}", "e2m1"
+        yield f"--{FP4_RECIPE}", NVFP4
+    if any(of.setup.wide_layers):
+        yield from _flags(bf16_ends=True)
+        for name, count in zip(("bf16_start", "bf16_end"), of.setup.wide_layers, strict=True):
+            yield from _size(name, count)
     recompute = of.value("recompute")
     if modules := _modules(recompute):
         yield "--recompute-granularity", "selective"

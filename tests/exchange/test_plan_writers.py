@@ -23,7 +23,7 @@ DECODER = {
 SETUP = {
     "sequence": 32, "global_batch": 48, "ends": (0, 0), "gradient_bytes": 4.0, "precision": "bf16",
     "fused_attention": True, "dropout": False, "uneven": False, "offload": None, "expansions": (),
-    "activation_input": "bf16",
+    "activation_input": "bf16", "wide_layers": (0, 0),
 }  # fmt: skip
 PLAN = {
     "tp": 2, "pp": 1, "cp": 1, "ep": 1, "dp": 4, "vp": 1, "micro_batch": 3, "zero": 0, "sequence_parallel": 0,
@@ -89,6 +89,9 @@ def test_arguments_of_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     ({"setup": {"gradient_bytes": 2.0}}, ["--grad-reduce-in-bf16"], ["--accumulate-allreduce-grads-in-fp32"]),
     ({"setup": {"precision": "fp8"}}, ["--fp8-format hybrid"], []),
     ({"setup": {"precision": "mxfp8"}}, ["--fp8-format e4m3", "--fp8-recipe mxfp8"], []),
+    ({"setup": {"precision": "nvfp4", "wide_layers": (0, 4)}},
+     ["--fp4-format e2m1", "--fp4-recipe nvfp4", "--first-last-layers-bf16", "--num-layers-at-start-in-bf16 0",
+      "--num-layers-at-end-in-bf16 4"], []),
     ({"setup": {"fused_attention": False}}, ["--attention-backend unfused"], ["--attention-backend flash"]),
     ({"setup": {"dropout": True}}, ["--attention-dropout 0.1", "--hidden-dropout 0.1"],
      ["--attention-dropout 0.0", "--hidden-dropout 0.0"]),

@@ -22,7 +22,7 @@ from evo_libra.workload.plans.recomputation import lacking_modules, recompute_of
 from evo_libra.workload.plans.schedules import overlaps_experts
 from evo_libra.workload.training.advice import fitting_option
 from evo_libra.workload.training.memory import memory_on_npu
-from evo_libra.workload.training.training_setup import Setup
+from evo_libra.workload.training.training_setup import Setup, products_in
 from evo_libra.workload.training.training_table import TrainingTable
 
 
@@ -184,8 +184,9 @@ def batches_of(training: TrainingSpec, npus: int) -> tuple[int, ...]:
 
 
 def with_precision(setup: Setup, precisions: tuple[str, ...]) -> tuple[Setup, ...]:
-    """Return a setup once for each precision."""
-    return tuple(replace(setup, precision=precision) for precision in precisions)
+    """Return a setup once for each precision that its accelerator has kernels of; of none, a mistake, for each."""
+    run = precisions_on(setup.accelerator, precisions) or precisions
+    return tuple(replace(setup, precision=precision) for precision in run)
 
 
 _LAYER_KEYS = ("compute_TFLOPS", "memory_GBps", "compute_scale", "groups")
@@ -264,11 +265,30 @@ def experts_mistakes(setup: Setup, plan: Plans) -> Iterator[tuple[KeyPath, str]]
         yield ("training", "overlap", "ep"), f"found true; all-to-alls of experts run alongside compute with {needed}"
 
 
-def kernel_mistakes(npu: Accelerator, precision: str) -> Iterator[tuple[KeyPath, str]]:
-    """Yield what the accelerator does not have for a training step."""
-    if precision not in npu.gemm:
-        known = ", ".join(npu.gemm) or "none"
-        message = f"found {precision}; {npu.name} has kernel constants for {known}"
-        yield ("training", "precision"), message
-    elif npu.attention is None:
-        yield ("training", "precision"), f"{npu.name} has no peak rate in bf16, which attention needs"
+def precisions_on(npu: Accelerator, precisions: Sequence[str]) -> tuple[str, ...]:
+    """Return those of some precisions whose products an accelerator has kernel constants for."""
+    return tuple(one for one in precisions if products_in(one) in npu.gemm)
+
+
+def kernel_mistakes(npus: Sequence[Accelerator], precisions: Sequence[str]) -> Iterator[tuple[KeyPath, str]]:
+    """Yield what accelerators do not have for a training step: each runs those precisions of the file that it has."""
+    key = "training", "precision"
+    for npu in npus:
+        if not precisions_on(npu, precisions):
+            known = ", ".join(npu.gemm) or "none"
+            yield key, f"found {', '.join(precisions)}; {npu.name} has kernel constants for {known}"
+        elif npu.attention is None:
+            yield key, f"{npu.name} has no peak rate in bf16, which attention needs"
+    for one in precisions:
+        if len(precisions) > 1 and not any(precisions_on(npu, (one,)) for npu in npus):
+            yield key, f"found {one}, which none of {', '.join(npu.name for npu in npus)} has kernel constants for"
+
+
+def layer_mistakes(model: Decoder, training: TrainingSpec) -> Iterator[tuple[KeyPath, str]]:
+    """Yield layers in bf16 that the model has not, or that no precision asks for."""
+    start, end = training.bf16_layers or (0, 0)
+    key = "training", "bf16_layers"
+    if start + end > model.layers:
+        yield key, f"found {start} and {end}; {model.name} has {model.layers} layers"
+    if training.bf16_layers is not None and values_of(training.precision) == ("bf16",):
+        yield key, "all layers are in bf16; leave this key out, or name another precision"

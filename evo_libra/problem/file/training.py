@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,12 +32,14 @@ from evo_libra.problem.file.plans import (
     experts_mistakes,
     kernel_mistakes,
     layer_key_mistakes,
+    layer_mistakes,
     memory_mistakes,
     nearest,
     overlap_mistakes,
     place_of,
     recommender_mistakes,
     table_of,
+    values_of,
     why_none,
     with_precision,
 )
@@ -138,17 +139,15 @@ class TrainingLoader:
             return self._recommender(path, spec, model, training, found)
         if npus and isinstance(model, Decoder):
             return self._decoder(path, spec, model, training, found)
-        for npu in npus:
-            precisions = choices_of(spec, training).precisions
-            found.mistakes += [self._mistake(path, *one) for one in kernel_mistakes(npu, precisions[0])]
+        found.mistakes += [self._mistake(path, *one) for one in kernel_mistakes(npus, values_of(training.precision))]
         raise InputError(found.mistakes)
 
     def _decoder(
         self, path: KeyPath, spec: WorkloadSpec, model: Decoder, training: TrainingSpec, found: Gather
     ) -> TrainingStep | TrainingTable:
         name, choices = spec.name or spec.model or model.name, choices_of(spec, training)
-        for npu, precision in product(self.accelerators.npus, choices.precisions):
-            found.mistakes += [self._mistake(path, *one) for one in kernel_mistakes(npu, precision)]
+        lacks = [*kernel_mistakes(self.accelerators.npus, choices.precisions), *layer_mistakes(model, training)]
+        found.mistakes += [self._mistake(path, *one) for one in lacks]
         if training.sequence is None:
             message = "the key 'sequence' is required, the tokens of a sequence"
             found.mistakes.append(self._mistake(path, ("training",), message))
@@ -235,9 +234,7 @@ class TrainingLoader:
             message = "a recommendation model has its tables on the NPUs; leave `memory.expansion` out"
             found.mistakes.append(self.source.mistake(("memory", "expansion"), message))
         found.mistakes += [self._mistake(path, *one) for one in recommender_mistakes(training, degrees)]
-        found.mistakes += [
-            self._mistake(path, *one) for one in kernel_mistakes(npu, str(precision)) if one[0][-1] == "precision"
-        ]
+        found.mistakes += [self._mistake(path, *one) for one in kernel_mistakes((npu,), (str(precision),))]
         found.mistakes += [
             self._mistake(path, (), f"the key '{key}' of {model.name} is required, and no source gives it; "
             "a generator of kind recommender can")
@@ -320,6 +317,7 @@ def _setup(model: Decoder, npu: Accelerator, training: TrainingSpec, host: HostS
         account_for=training.account_for,
         head_precision=training.head_precision,
         activation_input=training.activation_input,
+        bf16_layers=training.bf16_layers,
         expert_processors=training.overlap.ep_processors,
         uneven=training.uneven,
         stack=stack_of(training.stack, npu.generation),

@@ -65,7 +65,8 @@ def _recomputable(text: str) -> str:
 
 Recompute = Annotated[str, AfterValidator(_recomputable)]
 Order = Annotated[GroupOrder, Field(min_length=4, max_length=4), AfterValidator(_every_group)]
-Precision = Literal["bf16", "fp8", "mxfp8"]
+Precision = Literal["bf16", "fp8", "mxfp8", "nvfp4"]
+Count = Annotated[int, Field(ge=0, le=10**5)]
 OffloadedLayers = Annotated[int, Field(ge=0, le=10**5)] | Literal["all"]
 Zero = Annotated[int, Field(ge=0, le=3)]
 
@@ -134,7 +135,13 @@ class TrainingSpec(StrictModel):
     )
     micro_batch: PositiveInt | Literal["any"] | Some[PositiveInt] = Field(1, description="sequences of a microbatch")
     precision: Precision | Some[Precision] = Field(
-        "bf16", description="of linear layers; the NPU needs kernel constants"
+        "bf16", description="of linear layers; the NPU needs kernel constants, for nvfp4 those of fp4"
+    )
+    bf16_layers: tuple[Count, Count] | None = Field(
+        None,
+        description="layers at the start and at the end whose linear layers stay in bf16 where precision is another, "
+        "as Megatron's num_layers_at_start_in_bf16 and num_layers_at_end_in_bf16; without the key none, and with nvfp4 "
+        "the last 15 %, as its authors say",
     )
     head_precision: Precision = Field(
         "bf16", description="of the output head's product, which software leaves in bf16 unless told otherwise"

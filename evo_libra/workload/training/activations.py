@@ -20,6 +20,7 @@ from evo_libra.workload.plans.recomputation import FULL, NONE, OPERATIONS, kind_
 from evo_libra.workload.training.layer_time import one_layer, share_of
 from evo_libra.workload.training.stage_layers import StageLoads, parts_of, stage_loads
 from evo_libra.workload.training.training_setup import Setup
+from evo_libra.workload.training.wide_layers import wide_share
 
 OF_GRADIENTS = 0.5
 """Bytes of the gradients of activations in a sublayer's backward pass, over those of the activations."""
@@ -49,8 +50,9 @@ def kept_activations(setup: Setup, plans: Plans, parts: Sequence[Counted], layer
 
 def _part_bytes(setup: Setup, plans: Plans, part: Sublayer) -> Array:
     """Return (n,) bytes that a sublayer keeps of a token where not all of it runs again."""
-    share, (element, inner) = share_of(plans), _element_bytes(setup)
-    kept = part.kept(share, element, inner) + kept_bytes(_entering(setup), element) / _split(plans)
+    share = share_of(plans)
+    kept = sum((_bytes(setup, plans, one) for one in part.tensors(share)), np.zeros(1))
+    kept = kept + sum((_bytes(setup, plans, one) for one in _entering(setup)), np.zeros(1)) / _split(plans)
     kept = kept - _left_out(setup, plans, part)
     core = sum(one.kept(fused=setup.fused_attention) for one in part.cores(share, setup.sequence))
     kind = kind_of(plans.recompute)
@@ -60,10 +62,11 @@ def _part_bytes(setup: Setup, plans: Plans, part: Sublayer) -> Array:
     return kept + (core if setup.fused_attention else np.where(kind == NONE, core, 0.0))
 
 
-def _element_bytes(setup: Setup) -> tuple[float, float]:
-    """Return bytes of an element of what products keep, and of the inputs of activation functions."""
-    product, inner = (ELEMENT_BYTES.get(one, ELEMENT) for one in (setup.precision, setup.activation_input))
-    return product, inner
+def _bytes(setup: Setup, plans: Plans, tensor: Kept) -> Array:
+    """Return (n,) bytes of a token's tensor, of the stage with most layers whose products stay in bf16."""
+    element, inner = (ELEMENT_BYTES.get(one, ELEMENT) for one in (setup.products, setup.activation_input))
+    narrow, wide = tensor.bytes(element, inner), wide_share(setup, plans)
+    return narrow + wide * (tensor.bytes(ELEMENT, inner) - narrow) if wide.any() else narrow
 
 
 def _left_out(setup: Setup, plans: Plans, part: Sublayer) -> Array:
@@ -73,7 +76,7 @@ def _left_out(setup: Setup, plans: Plans, part: Sublayer) -> Array:
         for tensor in tensors if named else ():
             again = [runs_again(plans.recompute, module) for module in named if module in tensor.modules]
             if again:
-                found = found + np.where(np.logical_or.reduce(again), tensor.bytes(*_element_bytes(setup)) / split, 0.0)
+                found = found + np.where(np.logical_or.reduce(again), _bytes(setup, plans, tensor) / split, 0.0)
     return found
 
 

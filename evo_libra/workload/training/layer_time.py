@@ -15,6 +15,7 @@ from evo_libra.workload.models.layers.sublayer import Matrix, Share, Sublayer
 from evo_libra.workload.plans.plans import Plans
 from evo_libra.workload.plans.recomputation import FULL, OPERATIONS, SELECTIVE, kind_of, modules_of, runs_again
 from evo_libra.workload.training.training_setup import Setup
+from evo_libra.workload.training.wide_layers import wide_share
 
 _NONE = np.zeros(1)
 
@@ -55,7 +56,7 @@ def layer_time(setup: Setup, plans: Plans, parts: Sequence[Counted]) -> LayerTim
     common = 11.0 * setup.decoder.hidden / np.where(plans.sequence_parallel, plans.tp, 1)
     named, again = modules_of(np.unique(plans.recompute).tolist()), _NONE
     for count, part in parts:
-        products = products + _products(setup, part, tokens, share) * (count * slowed)
+        products = products + _products(setup, plans, part.matrices(share)) * (count * slowed)
         again = again + count * _named(setup, plans, part, named)
         for core in part.cores(share, setup.sequence):
             cores = _plus(cores, core.seconds(setup.kernels, tokens, fused=setup.fused_attention), count * ring)
@@ -84,8 +85,8 @@ def _named(setup: Setup, plans: Plans, part: Sublayer, modules: Sequence[str]) -
     for module in modules:
         matrices, moved = part.again(share, module)
         moved = moved + (_NORM_MOVED * setup.decoder.hidden / split if module == NORM else 0.0)
-        times = (matrix_time(setup.kernels, matrix, tokens, setup.precision).forward for matrix in matrices)
-        seconds = sum(times, setup.kernels.moved(tokens * moved))
+        seconds = setup.kernels.moved(tokens * moved)
+        seconds = seconds + _products(setup, plans, matrices).forward if matrices else seconds
         found = found + np.where(runs_again(plans.recompute, module), seconds, 0.0)
     return found
 
@@ -104,9 +105,16 @@ def _plus(times: Passes, more: Passes, count: Array) -> Passes:
     return times[0] + count * more[0], times[1] + count * more[1]
 
 
-def _products(setup: Setup, part: Sublayer, tokens: FloatArray, share: Share) -> Product:
-    times = (matrix_time(setup.kernels, matrix, tokens, setup.precision) for matrix in part.matrices(share))
-    return sum(times, next(times))
+def _products(setup: Setup, plans: Plans, matrices: Sequence[Matrix]) -> Product:
+    """Return the time of the products of a sublayer, of the stage with most layers that stay in bf16."""
+    tokens, wide = plans.tokens(setup.sequence), wide_share(setup, plans)
+
+    def within(precision: str) -> Product:
+        times = (matrix_time(setup.kernels, matrix, tokens, precision) for matrix in matrices)
+        return sum(times, next(times))
+
+    narrow = within(setup.products)
+    return narrow * (1.0 - wide) + within("bf16") * wide if wide.any() else narrow
 
 
 def matrix_time(kernels: Kernels, matrix: Matrix, tokens: FloatArray, precision: str) -> Product:

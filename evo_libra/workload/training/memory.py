@@ -10,7 +10,7 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.workload.models.decoder import Decoder
-from evo_libra.workload.models.kernels import ELEMENT_BYTES
+from evo_libra.workload.models.kernels import ELEMENT_BYTES, Array
 from evo_libra.workload.models.layer_stack import Counted
 from evo_libra.workload.plans.plans import SHARDED_GRADIENTS, SHARDED_WEIGHTS, Plans
 from evo_libra.workload.plans.recomputation import FULL
@@ -26,6 +26,7 @@ from evo_libra.workload.training.layer_time import one_layer, share_of
 from evo_libra.workload.training.offload import GRADIENT, STATES, WEIGHT, in_window, on_npu
 from evo_libra.workload.training.stage_layers import StageLoads, parts_of, predictor_parts, stage_loads
 from evo_libra.workload.training.training_setup import Setup
+from evo_libra.workload.training.wide_layers import wide_share
 
 CLASSES = ("weights", "gradients", "states", "gathered", "activations", "backward", "logits", "buffers")
 """Classes of memory, in the order of reports: `gathered` are sharded weights that are whole while their layer computes,
@@ -128,7 +129,7 @@ def memory_of_stages(setup: Setup, plans: Plans) -> dict[str, FloatArray]:
     layers = held_parameters(setup, plans, parts_of(setup.decoder, loads.layers), np.zeros(1))
     tables, copies = held_parameters(setup, plans, (), loads.tables), copies_of_weights(plans)
 
-    def of(stage: int, bytes_: float, of_table: float) -> FloatArray:
+    def of(stage: int, bytes_: Array, of_table: float) -> FloatArray:
         whole = bytes_ * layers.all + of_table * tables.all
         return np.where(plans.zero >= stage, (bytes_ * layers.sharded + of_table * tables.sharded) / copies, whole)
 
@@ -137,7 +138,7 @@ def memory_of_stages(setup: Setup, plans: Plans) -> dict[str, FloatArray]:
     sharded = plans.zero == SHARDED_WEIGHTS
     kept = {
         "weights": np.where(
-            sharded, of(SHARDED_WEIGHTS, master, master), of(SHARDED_WEIGHTS, weight_bytes(setup), WEIGHT)
+            sharded, of(SHARDED_WEIGHTS, master, master), of(SHARDED_WEIGHTS, weight_bytes(setup, plans), WEIGHT)
         ),
         "gradients": of(SHARDED_GRADIENTS, gradients, gradients),
         "states": of(1, STATES, STATES),
@@ -172,15 +173,16 @@ def _layer_at_a_time(setup: Setup, plans: Plans) -> FloatArray:
     return np.minimum(largest, np.maximum(matrix, setup.stack.at_a_time))
 
 
-def weight_bytes(setup: Setup) -> float:
-    """Return the bytes of a weight of linear layers: of 8 bits and fewer once for each layout that products take.
+def weight_bytes(setup: Setup, plans: Plans) -> Array:
+    """Return (n,) bytes of a weight of linear layers: of 8 bits and fewer once for each layout that products take.
 
     A product takes its operands along the dimension over which it sums. If it takes no other layout, or if scales of
     blocks follow that dimension, the backward pass needs the transposed weight, too.
     """
-    one = ELEMENT_BYTES.get(setup.precision, WEIGHT)
-    transposed = one < WEIGHT and not setup.accelerator.gemm_constants(setup.precision).any_layout
-    return one * (2.0 if transposed else 1.0)
+    one = ELEMENT_BYTES.get(setup.products, WEIGHT)
+    transposed = one < WEIGHT and not setup.accelerator.gemm_constants(setup.products).any_layout
+    narrow, wide = one * (2.0 if transposed else 1.0), wide_share(setup, plans)
+    return narrow + wide * (WEIGHT - narrow) if wide.any() else narrow
 
 
 def loss_bytes(setup: Setup, plans: Plans) -> FloatArray:

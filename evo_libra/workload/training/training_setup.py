@@ -31,6 +31,19 @@ Ends = tuple[int, int]
 """Layers that the first and the last stage have less than others."""
 
 
+def products_in(precision: str) -> str:
+    """Return what accelerators call the products of a precision of training.
+
+    >>> products_in("nvfp4"), products_in("mxfp8")
+    ('fp4', 'mxfp8')
+    """
+    return {"nvfp4": "fp4"}.get(precision, precision)
+
+
+_WIDE_SHARES = {"nvfp4": 0.15}
+"""Share of the layers, the last ones, that stay in bf16 (NVIDIA, Pretraining Large Language Models with NVFP4, 2025,
+arXiv 2509.25149: less than that of linear layers, most of them at the end)."""
+
 EXPERT_PROCESSORS = 20.0 / 132.0
 """Share of an H800's processors that its all-to-alls take, 20 of 132 (DeepSeek-V3, 2024, section 3.2.2); Megatron-LM's
 dispatcher takes 20 as well unless told otherwise (2025)."""
@@ -44,7 +57,8 @@ class Setup:
     ----------
     sequence : tokens of a sequence.
     global_batch : sequences of a step.
-    precision : of linear layers, as the accelerator names it; attention and element-wise work have 16 bits.
+    precision : of linear layers; attention and element-wise work have 16 bits.
+    bf16_layers : layers at the start and at the end whose products stay in bf16; None for those of the precision.
     head_precision : of the output head.
     activation_input : precision in which inputs of activation functions wait for the backward pass.
     gradient_bytes : of an accumulated gradient, 2 or 4.
@@ -73,6 +87,7 @@ class Setup:
     sequence: int
     global_batch: int
     precision: str = "bf16"
+    bf16_layers: Ends | None = None
     head_precision: str = "bf16"
     activation_input: str = "bf16"
     gradient_bytes: int = 4
@@ -102,6 +117,18 @@ class Setup:
         """Layers less of the first stage and of the last one, for embedding and loss."""
         first, last = (int(self.balanced or name in self.account_for) for name in COUNTED)
         return first, last
+
+    @property
+    def products(self) -> str:
+        """Precision of products as accelerators name it."""
+        return products_in(self.precision)
+
+    @property
+    def wide_layers(self) -> Ends:
+        """Layers at the start and at the end whose products are in bf16 though others are in fewer bits."""
+        if self.precision == "bf16":
+            return 0, 0
+        return self.bf16_layers or (0, math.ceil(_WIDE_SHARES.get(self.precision, 0.0) * self.decoder.layers))
 
     @property
     def shares_head(self) -> bool:

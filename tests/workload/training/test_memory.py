@@ -115,7 +115,7 @@ def test_weights_of_8_bits_are_kept_once_for_each_layout_that_products_take() ->
         ("b200", "fp4", 1 + 2 / 16),
     ):  # fmt: skip
         setup = replace(SETUP, accelerator=accelerator(npu), precision=precision)
-        assert weight_bytes(setup) == bytes_
+        assert weight_bytes(setup, one_plan()) == bytes_
         # The two tables of 64,000 stay in 16 bits.
         assert number(memory(setup, one_plan())["weights"]) == bytes_ * 8 * 49_152 + 2 * 128_000
 
