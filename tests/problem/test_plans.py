@@ -264,9 +264,9 @@ def test_two_workloads_have_a_plan_each(tmp_path: Path) -> None:
         ({"precision": "nvfp4"}, {}, "training.precision: found nvfp4; h100-80gb has kernel constants for bf16, fp8"),
         ({"precision": ["fp8", "nvfp4"]}, {}, "found nvfp4, which none of h100-80gb has kernel constants for"),
         (
-            {"precision": "fp8", "bf16_layers": [60, 70]},
+            {"precision": "fp8", "bf16_layers": [6, 7]},
             {},
-            "bf16_layers: found 60 and 70; llama-3.1-405b has 126 layers",
+            "bf16_layers: found 6 and 7; small has 8 layers",
         ),
         ({"bf16_layers": [0, 4]}, {}, "bf16_layers: all layers are in bf16; leave this key out"),
         ({"precision": "mxfp8"}, {}, "training.precision: found mxfp8; h100-80gb has kernel constants for bf16, fp8"),

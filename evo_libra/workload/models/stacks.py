@@ -29,6 +29,9 @@ class Stack:
     hides_gather : the second gather of sequence parallelism runs alongside the gradients of weights, even where a plan
         overlaps nothing else.
     hides_experts : it can run the all-to-alls of experts alongside the compute of another microbatch.
+    weighs_outputs : it multiplies outputs of experts by the router's weight after the last product, so that they wait
+        for the backward pass. Megatron-Core (arXiv 2603.07685, 2026, memory-efficient permutation) and torchtitan multiply
+        before it, MaxText after it.
     ring_efficiency : the data parallel group runs one ring through one NIC of each server, at this part of its rate;
         None where collectives use the whole network.
     loss : kind of its loss, of `losses.LOSSES`.
@@ -52,6 +55,7 @@ class Stack:
     exposes_data: float = 0.0
     hides_gather: bool = False
     hides_experts: bool = False
+    weighs_outputs: bool = False
     ring_efficiency: float | None = None
     loss: str = "vocabulary-parallel"
     at_a_time: float = inf
@@ -92,7 +96,7 @@ _USER_BUFFERS = "NeMo's recipes of overlap, 2025 (processors of exchanges by pro
 STACKS = {
     stack.name: stack
     for stack in (
-        Stack("any", hides_experts=True),
+        Stack("any", hides_experts=True, weighs_outputs=True),
         Stack(
             "megatron-2021",
             year=2021,
@@ -151,6 +155,7 @@ STACKS = {
         Stack(
             "unmeasured-2025",
             year=2025,
+            weighs_outputs=True,
             hides_experts=True,
             hides_tensor=_PAIR,
             exposes_data=(_MEGATRON_EXPOSES + _TORCH_EXPOSES) / 2.0,

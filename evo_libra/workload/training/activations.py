@@ -64,6 +64,8 @@ def _part_bytes(setup: Setup, plans: Plans, part: Sublayer) -> Array:
 
 def _bytes(setup: Setup, plans: Plans, tensor: Kept) -> Array:
     """Return (n,) bytes of a token's tensor, of the stage with most layers whose products stay in bf16."""
+    if tensor.outputs and not setup.stack.weighs_outputs:
+        return 0.0
     element, inner = (ELEMENT_BYTES.get(one, ELEMENT) for one in (setup.products, setup.activation_input))
     narrow, wide = tensor.bytes(element, inner), wide_share(setup, plans)
     return narrow + wide * (tensor.bytes(ELEMENT, inner) - narrow) if wide.any() else narrow

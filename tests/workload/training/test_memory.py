@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.workload.models.decoder import Decoder, decoder, decoder_of
 from evo_libra.workload.models.decoder_spec import DecoderSpec
-from evo_libra.workload.models.layers.feed_forward import RoutedFeedForward
-from evo_libra.workload.models.layers.sublayer import WHOLE
 from evo_libra.workload.models.losses import LOSSES
+from evo_libra.workload.models.stacks import stack_of
 from evo_libra.workload.plans.plans import one_plan
 from evo_libra.workload.plans.recomputation import FULL, SELECTIVE, recompute_of
 from evo_libra.workload.training.activations import waiting_activations
@@ -226,13 +225,15 @@ def test_savings_of_deepseek_v3_are_as_published() -> None:
     Latent projections that run again save 30.4 GB of an NPU, outputs of experts that are not kept 26.3 GB: 1.156 times.
     """
     model = decoder("deepseek-v3")
-    setup = Setup(model, accelerator("h100-80gb"), 4096, 16)
-    experts = next(part for kind in model.stack.kinds for part in kind if isinstance(part, RoutedFeedForward))
-    outputs = 58 * (replace(experts, biased=True).kept(WHOLE) - experts.kept(WHOLE))
-    plans = [one_plan(recompute=recompute_of(named)) for named in ("none", "mla_up_proj")]
-    whole, again = (number(stage_activations(setup, plan)) / 4096 for plan in plans)
+    setup = Setup(model, accelerator("h100-80gb"), 4096, 16, stack=stack_of("megatron-2025", "hopper"))
+
+    def kept(of: Setup, named: str) -> float:
+        return number(stage_activations(of, one_plan(recompute=recompute_of(named)))) / 4096
+
+    after = replace(setup, stack=replace(setup.stack, weighs_outputs=True))
+    outputs = kept(after, "none") - kept(setup, "none")
     assert outputs == 58 * 8 * 7168 * 2
-    assert (whole - again) / outputs == pytest.approx(30.4 / 26.3, rel=0.05)
+    assert (kept(setup, "none") - kept(setup, "mla_up_proj")) / outputs == pytest.approx(30.4 / 26.3, rel=0.05)
 
 
 def test_latent_projections_that_run_again_leave_the_narrow_layers() -> None:

@@ -122,17 +122,15 @@ class RoutedFeedForward(Sublayer):
         return forward, copies * (6 + 4 * self.gated) * self.width + permuted + shared[1]
 
     def tensors(self, share: Share) -> tuple[Kept, ...]:
-        """Return copies of tokens before their experts, and inputs and output of activations.
+        """Return copies of tokens before and after their experts, and inputs and output of activations.
 
-        Outputs of experts wait only where these have biases. Others commute with the weight of the router, which
-        software of 2025 on multiplies by between the products, to do without 8 x hidden elements of each token of
-        DeepSeek-V3 (Megatron-Core, arXiv 2603.07685, section 4, memory-efficient permutation).
+        The weight of the router commutes with a product without biases, so that software may do without the copies
+        after it.
         """
         copies, both = self.chosen / share.tp, (EXPERTS, EXPERT_ACTIVATION)
-        outputs = (Kept(copies * self.hidden, modules=(EXPERTS,)),) if self.biased else ()
         return (
             Kept(copies * self.hidden, activation=False, product=True, modules=(EXPERTS,)),
-            *outputs,
+            Kept(copies * self.hidden, outputs=not self.biased, modules=(EXPERTS,)),
             *_inner(copies * self.width, self.gated, (EXPERTS,), both),
             *_inner(self.shared_width / share.tp, self.gated, (EXPERTS,), (EXPERTS,)),
         )

@@ -27,6 +27,7 @@ class Kept:
     product : whether a product needs it for the gradient of its weights, in the precision of products. If both need it
         in 16 bits, it is one tensor.
     inner : whether it is the input of an activation function, which software may keep in 8 bits.
+    outputs : whether it is the output of experts, which waits only where software weighs it after the last product.
     core : whether it is a result of the work among tokens, which no policy computes again operation by operation.
     modules : those that give it if one of them runs again.
     """
@@ -35,6 +36,7 @@ class Kept:
     activation: bool = True
     product: bool = False
     inner: bool = False
+    outputs: bool = False
     core: bool = False
     modules: tuple[str, ...] = ()
 
