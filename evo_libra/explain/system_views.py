@@ -16,6 +16,9 @@ from evo_libra.problem.bands import Band, bands_of
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import FOLDED, SearchProblem
 
+_FREE = 1.0
+"""USD of a network that costs nothing, so that it has a logarithm."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class SystemRow:
@@ -25,7 +28,7 @@ class SystemRow:
     ----------
     objectives : by column.
     network_cost_usd, order_cost_usd : price of the scale-out network, and of the whole order.
-    adds : what it costs and saves beyond the row before, which is the next cheaper one.
+    adds : what it costs and saves beyond the row before, whose network is the next cheaper one.
     band : of the first objective; None where it has none.
     """
 
@@ -55,9 +58,10 @@ def views_of(problem: SearchProblem, front: Front) -> SystemViews | None:
 
 
 def system_rows(problem: Problem) -> tuple[SystemRow, ...]:
-    """Return the front of each system in the first objective and the cost of the order, the cheapest order first.
+    """Return the front of each system in the first objective and the cost of its network, the cheapest network first.
 
-    An order has its fastest plan. Rows that are hardly better than another are left out.
+    An order has its fastest plan. Rows that are hardly better than another are left out. Within the whole order most
+    networks would be, as they are a small part of it.
     """
     fronts = system_fronts(problem) or {}
     return tuple(row for name, front in fronts.items() for row in _rows(problem, name, front))
@@ -70,8 +74,9 @@ def _rows(problem: Problem, system: str, front: SystemFront) -> Iterator[SystemR
     bills = [problem.book.bills[place] for place in problem.book.place(designs).tolist()]
     network, whole = ([getattr(bill, name)().value for bill in bills] for name in ("network_usd", "order_usd"))
     values, texts = front.objectives[:, fastest], problem.notation.written(designs)
-    kept = _folded(np.vstack([values[0], whole])).tolist()
-    order = sorted(kept, key=lambda n: (whole[n], values[0, n]))
+    # The network of a slice that is rented has no price of its own.
+    kept = _folded(np.vstack([values[0], np.maximum(network, _FREE)])).tolist()
+    order = sorted(kept, key=lambda n: (network[n], whole[n], values[0, n]))
     before: int | None = None
     bands, first = bands_of(problem, designs), problem.objectives[0].column
     for n in order:

@@ -119,9 +119,9 @@ class Archive:
     def thinned(self, epsilon: float) -> Archive:
         """Return one design of each box whose objectives differ by a factor below 1 + epsilon; all of them for 0.
 
-        That is the one with the least product of objectives. The least design of each objective always stays. So none
-        that is left out is better than all that stay by more than epsilon in every objective; see epsilon-Pareto sets,
-        Laumanns et al., Evolutionary Computation 10 (2002). Objectives are above 0.
+        That is the one with the least product of objectives, and below an epsilon that is seen the least design of each
+        objective. So none that is left out is better than all that stay by more than epsilon in every objective; see
+        epsilon-Pareto sets, Laumanns et al., Evolutionary Computation 10 (2002). Objectives are above 0.
         """
         if not epsilon or not len(self):
             return self
@@ -144,11 +144,11 @@ class Archive:
     def _told_apart(self, epsilon: float) -> Archive:
         """Return designs without those that one that stays beats in all objectives, or comes within epsilon of.
 
-        So a design that is a little cheaper for much more time does not stay. The least of each objective come first,
-        then those with the least product.
+        So a design that is a little cheaper for much more time does not stay, nor one that is a little faster for much
+        more money, be it the least of its objective. Those with the least product come first.
         """
         logarithms = np.log(self.objectives)
-        kept = list(dict.fromkeys(self.objectives.argmin(axis=1).tolist()))
+        kept: list[int] = []
         for n in np.lexsort((*logarithms, logarithms.sum(axis=0))).tolist():
             as_good = logarithms[:, kept] - logarithms[:, [n]] < np.log1p(epsilon)
             kept += [] if as_good.all(axis=0).any() else [n]

@@ -156,7 +156,7 @@ def test_the_steps_of_a_design(name: str, design: str, changes: tuple[str, ...],
 
 
 def test_steps_of_plans_fit_memory_and_network() -> None:
-    problem = load("mixtral-8x7b-256", "memory={reserve: 0.1}")
+    problem = load("mixtral-8x7b-256", "memory={reserve: 0.15}")
     found = [one for one in neighbours(problem, CASES["mixtral-8x7b-256"]) if one.dimension is None]
     network, plan = CASES["mixtral-8x7b-256"].split(" | ")
     others = plan_alternatives(problem, problem.read(CASES["mixtral-8x7b-256"]), 0).changes

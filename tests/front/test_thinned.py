@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evo_libra import load_problem, search
-from evo_libra.front.archive import Archive, front
+from evo_libra.front.archive import SEEN, Archive, front
 from evo_libra.front.indicators import hypervolume
 from evo_libra.searching.generations import EPSILON, generations, settle
 from evo_libra.searching.registry import load_engine
@@ -32,7 +32,16 @@ def test_each_design_that_goes_is_no_better_by_more_than_epsilon(
     gone = np.setdiff1d(np.arange(len(whole)), rows)
     factor = (part.objectives[:, :, None] / every[:, None, gone]).max(axis=0).min(axis=0, initial=np.inf)
     assert (factor <= (1.0 + epsilon) * (1.0 + 1e-12)).all()
-    np.testing.assert_array_equal(part.objectives.min(axis=1), every.min(axis=1))
+    least = every.min(axis=1)
+    assert (part.objectives.min(axis=1) <= least * (1.0 + epsilon) * (1.0 + 1e-12)).all()
+    if epsilon < SEEN:
+        np.testing.assert_array_equal(part.objectives.min(axis=1), least)
+
+
+def test_the_fastest_design_goes_where_a_cheaper_one_is_as_fast_but_for_a_little() -> None:
+    """1,902.5 ms for 1,064.9 MUSD, beside 1,907 ms for 1,036.3: 0.24 % of the time for 2.8 % of the money."""
+    whole = Archive(np.arange(3.0)[None], np.array([[1902.5, 1907.0, 1950.0], [1064.9, 1036.3, 980.0]]))
+    assert whole.thinned(0.01).objectives[0].tolist() == [1907.0, 1950.0]
 
 
 def test_all_designs_stay_without_an_epsilon() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -42,7 +43,7 @@ class Ports:
     def split(self) -> int:
         """The ports down: what the ratio leaves, or a little less where that makes uplinks whole."""
         down = math.floor(self.most * self.ratio / (self.ratio + 1))
-        while down and not self._fits(down):
+        while down and not self._fits(down, self.ups(down)):
             down -= 1
         if not down:
             raise InputError(f"{self.switch} has no ports for a ratio of {float(self.ratio * self.rate):g}:1")
@@ -53,10 +54,17 @@ class Ports:
         """Return the uplinks of some ports down."""
         return math.ceil(down / self.ratio)
 
-    def _fits(self, down: int) -> bool:
-        """Return whether cages take some ports down and their uplinks; a cage has either."""
-        cages = -(-down // self.down_per_cage) - (-self.ups(down) // self.up_per_cage)
-        return cages <= self.down // self.down_per_cage and down + self.ups(down) <= self.most
+    def choices_up(self, down: int) -> Iterator[int]:
+        """Yield the numbers of uplinks that a leaf has room for beside some ports down, the least first."""
+        up = self.ups(down)
+        yield up
+        while self._fits(down, up := up + 1):
+            yield up
+
+    def _fits(self, down: int, up: int) -> bool:
+        """Return whether cages take some ports down and up; a cage has either."""
+        cages = -(-down // self.down_per_cage) - (-up // self.up_per_cage)
+        return cages <= self.down // self.down_per_cage and down + up <= self.most
 
 
 def leaves_of_system(npus: int, ports: int, down: int) -> int:

@@ -178,12 +178,14 @@ def _one_tier(needs: _Needs, trees: int, sharing: int) -> Tree:
 
 def _tiers(needs: _Needs, trees: int) -> Tree:
     group = _group(needs)
-    up = needs.leaf.ups(group.down)
     groups = -(-needs.count // group.systems)
-    upper = _upper(needs, group, groups, up)
+    ways = ((up, _upper(needs, group, groups, up)) for up in needs.leaf.choices_up(group.down))
+    # Some uplinks more may divide among fewer spines: 22 among 11, where 21 need 21.
+    up, upper = min(ways, key=lambda way: (way[1].spines + way[1].cores, way[0]))
     leaf_systems = min(group.leaf_systems, needs.count)
     pod_systems = min(upper.pod_groups * group.systems, needs.count)
-    leaf_share = min(float(up * needs.leaf.rate / group.active), 1.0)
+    # That of the uplinks of the ratio, as times are of what an order names.
+    leaf_share = min(float(needs.leaf.ups(group.down) * needs.leaf.rate / group.active), 1.0)
     # Ports of active NPUs of a system in one tree.
     ends = Fraction(needs.active * needs.ports, needs.by_tree)
     pod_share = float(upper.pod_links * needs.leaf.rate / (pod_systems * ends))

@@ -32,8 +32,9 @@ def show_systems(rows: Sequence[SystemRow], column: str, most: int | None = None
         ("order", "order_cost_usd", [row.order_cost_usd for row in shown]),
     ]
     units = [unit_of(name, values) for _, name, values in columns]
+    beaten = f"that no other of the system beats in {noun(column)} and its own cost"
     print_table(
-        f"{len(shown)} of {counted(len(rows), 'network')} that no other of the system beats in {noun(column)} and cost",
+        f"{len(shown)} of {counted(len(rows), 'network')} {beaten}",
         (
             "systems and network", *(_head(head, unit) for (head, _, _), (unit, _) in zip(columns, units, strict=True)),
             _AGAINST,

@@ -30,8 +30,8 @@ class Stack:
         overlaps nothing else.
     hides_experts : it can run the all-to-alls of experts alongside the compute of another microbatch.
     weighs_outputs : it multiplies outputs of experts by the router's weight after the last product, so that they wait
-        for the backward pass. Megatron-Core (arXiv 2603.07685, 2026, memory-efficient permutation) and torchtitan multiply
-        before it, MaxText after it.
+        for the backward pass. Megatron-Core (arXiv 2603.07685, 2026, memory-efficient permutation) and torchtitan
+        multiply before it, MaxText after it.
     ring_efficiency : the data parallel group runs one ring through one NIC of each server, at this part of its rate;
         None where collectives use the whole network.
     loss : kind of its loss, of `losses.LOSSES`.

@@ -193,8 +193,11 @@ def _network_of_tiers(
         if not groups or ceil(tree["groups"] / groups) > up["ports"]:
             return {"leaf"}
     ups = ceil(tree["plugged"] / (ratios[0] * Fraction(up["Gbps"]) / Fraction(down["Gbps"])))
-    tree["ups"] = ups
-    tree |= switches_above(tree, ups, up["ports"], groups, ceil(groups * tree["leaves"] / ratios[1]))
+    pod = ceil(groups * tree["leaves"] / ratios[1])
+    room = range(ups, switch.get("max_ports", max(down["ports"], up["ports"])) + 1)
+    fit = [some for some in room if some == ups or _is_split(tree["plugged"], some, down, up, switch)]
+    tree["ups"] = min(fit, key=lambda some: (sum(switches_above(tree, some, up["ports"], groups, pod)["above"]), some))
+    tree |= switches_above(tree, tree["ups"], up["ports"], groups, pod)
     broken = _tier_rules(order, tree, catalogue)
     return broken or _reach(order, tree, nic, up, catalogue)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -84,26 +85,26 @@ def test_planes_share_a_switch_where_one_holds_several() -> None:
     ("ports", "ratio", "down", "up"),
     [
         (64, 1.0, 32, 32),
-        (64, 2.0, 42, 21),
-        (128, 2.0, 84, 42),  # not 85 and 43, which no spines but 43 divide
+        (64, 2.0, 42, 22),  # 24 leaves: 22 links among 11 spines, where 21 need 21
+        (128, 2.0, 84, 44),  # not 85 and 43, which no spines but 43 divide
         (128, 7.0, 112, 16),
         (64, 0.5, 21, 42),
-        (400, 1.07, 206, 193),  # 206 / 1.07 = 192.5
+        (400, 1.07, 206, 194),  # 206 / 1.07 = 192.5; 193 is prime
     ],
 )
 def test_ports_of_a_leaf_by_ratio(ports: int, ratio: float, down: int, up: int) -> None:
     found = tree(down * 3, ports, family="rail-optimised", leaf_ratio=ratio)
     assert (found.down, found.up) == (down, up)
-    assert found.leaf_share == min(up / down, 1.0)
+    assert found.leaf_share == min(ceil(down / ratio) / down, 1.0)
 
 
 def test_ports_of_mixed_modes_fit_into_cages() -> None:
     # 64 cages for 200G down, four each, and 400G up, two each, at 2:1 in bandwidth, 4:1 in links: 170 and 43 ports take
-    # 43 + 22 = 65 cages, 168 and 42 take 42 + 21 = 63.
+    # 43 + 22 = 65 cages, 168 and 42 take 42 + 21 = 63, and 44 take 64.
     modes = [{"ports": 256, "Gbps": 200, "per_cage": 4}, {"ports": 128, "Gbps": 400, "per_cage": 2}]
     products = catalogue(system=_HGX, nic={"ports": 1, "Gbps": 200}, switch={"cages": 64, "modes": modes})
     found = tree_of(order_of(products, 400, family="rail-optimised", leaf_ratio=2.0, uplink_Gbps=400), products)
-    assert (found.down, found.up, found.leaf_share) == (168, 42, 0.5)
+    assert (found.down, found.up, found.leaf_share) == (168, 44, 0.5)
 
 
 def test_filled_leaves_and_leaves_of_racks_differ() -> None:
