@@ -202,10 +202,10 @@ _ROUNDING = 1e-6
 def pieces(value: float) -> str:
     """Return a number of pieces, which may be a fraction.
 
-    >>> pieces(24576), pieces(1.5)
-    ('24,576', '1.5')
+    >>> pieces(24576), pieces(1.5), pieces(143_523_840)
+    ('24,576', '1.5', '143,523,840')
     """
-    return f"{value:,.6g}"
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.6g}"
 
 
 def dollars(value: float | None, digits: int = 2) -> str:

@@ -55,8 +55,9 @@ def apart_text(order: DrawnOrder, tier: DrawnTier) -> str:
     trees = order.groups.trees
     if trees == 1:
         return ""
-    names = {order.planes: "plane", order.rails: "rail"}
-    return f"{tier.count // trees:,} in each {names.get(trees, 'plane of each rail')}"
+    # Only rails of rail-only networks are apart: others meet in the spines of their plane.
+    apart = {order.planes: "plane", order.rails: "rail"} if order.family == "rail-only" else {trees: "plane"}
+    return f"{tier.count // trees:,} in each {apart.get(trees, 'plane of each rail')}"
 
 
 def ratio_title(tier: DrawnTier) -> str:

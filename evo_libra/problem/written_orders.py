@@ -21,6 +21,7 @@ from evo_libra.network.orders.topology import topology_of
 from evo_libra.problem.orders import OrderBook
 from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.problem.written_designs import dimension_columns, plan_columns, plans_of
+from evo_libra.workload.training.planned_step import PlannedStep
 
 BAR = " | "
 """The text between an order and its plans."""
@@ -49,12 +50,17 @@ class OrderNotation:
         structure = np.array([self._place(head) for head in heads], dtype=np.int64)
         population = networks_of_orders(self.book, structure)
         rows = zip(fabrics_of(population, self.book.catalog.names), options, plans, strict=True)
-        fabrics = [replace(fabric, options=named, plans=mine) for fabric, named, mine in rows]
+        fabrics = [replace(fabric, options=named, plans=self._open(mine)) for fabric, named, mine in rows]
         population = replace(population, schedule=self.time.schedules.read(fabrics, population.block))
         names: list[str | None] = [self.book.names[place] for place in self.book.pool[structure].tolist()]
         if len(self.book.names) == 1:
             names = [None] * len(names)
         return replace(population, plan=plans_of(fabrics, self.time.tables, names, heads))
+
+    def _open(self, plans: tuple[str, ...]) -> tuple[str, ...]:
+        """Return written plans; none where they are the only ones, which a file of more systems has to name."""
+        only = tuple(loop.workload.plan for loop in self.time.loops if isinstance(loop.workload, PlannedStep))
+        return () if plans == only and not self.time.tables else plans
 
     def _place(self, text: str) -> int:
         """Return the place of an order, or of one that builds the same."""

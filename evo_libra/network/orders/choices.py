@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Annotated, Literal, NamedTuple, TypeVar
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from evo_libra.errors import InputError, Mistake, unknown
 from evo_libra.files.source import StrictModel
@@ -19,6 +19,7 @@ from evo_libra.network.orders.check import broken_by_network, broken_by_products
 from evo_libra.network.orders.circuits import OCS_RAILS
 from evo_libra.network.orders.counts import AboutSpec, Npus, counts_of, no_count
 from evo_libra.network.orders.limits import NO_LIMITS, Limits, limited_products
+from evo_libra.network.orders.notation import read_ratio
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import NicModeSpec, OcsSpec, Price, ProductsSpec, SwitchSpec
 from evo_libra.network.orders.reasons import Broken, Reasons, Stage, nearest_reason
@@ -28,7 +29,19 @@ from evo_libra.network.orders.tree import Tree
 
 T = TypeVar("T")
 Listed = Annotated[tuple[T, ...], Field(min_length=1)]
-Ratio = Annotated[float, Field(gt=0, le=MOST)]
+
+
+def _number_of(given: object) -> object:
+    """Return a ratio that is written as links down and up, `16:15`, as a number."""
+    if not isinstance(given, str) or ":" not in given:
+        return given
+    try:
+        return read_ratio(given)
+    except InputError as error:
+        raise ValueError(str(error)) from None
+
+
+Ratio = Annotated[float, BeforeValidator(_number_of), Field(gt=0, le=MOST)]
 Names = Name | Listed[Name]
 CATALOG = "products-2026"
 """The catalogue of products where none is named."""
@@ -37,7 +50,7 @@ SwitchedFamily = Literal["rail-optimised", "tor", "fat-tree", "rail-only", "drag
 
 
 class RatioChoices(StrictModel):
-    """Links down over links up, of each tier."""
+    """Bandwidth down over bandwidth up of each tier: a number, or both of them as in `16:15`."""
 
     leaf: Ratio | Listed[Ratio] = Field((1.0, 2.0), description="of leaves")
     pod: Ratio | Listed[Ratio] = Field((1.0, 7.0), description="of pods, where there are three tiers")

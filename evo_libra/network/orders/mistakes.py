@@ -14,7 +14,6 @@ from evo_libra.network.orders.products import (
     CableSpec,
     NicSpec,
     OcsSpec,
-    PriceSpec,
     ProductSpec,
     ProductsSpec,
     RuleSpec,
@@ -60,13 +59,7 @@ def _below(path: KeyPath, found: Found | Sequence[tuple[KeyPath, str]]) -> Found
     return (((*path, *key), message) for key, message in found)
 
 
-def _price(key: str, price: object) -> Found:
-    if isinstance(price, PriceSpec) and not price.low <= price.value <= price.high:
-        yield (key,), f"found {price.low:g}, {price.value:g}, {price.high:g}; low <= value <= high"
-
-
 def _sold(product: ProductSpec) -> Found:
-    yield from _price("price_usd", product.price_usd)
     since, until = product.since, product.until
     if since is not None and until is not None and f"{since}-01"[:7] > f"{until}-12"[:7]:
         yield ("until",), f"found {until}, before the first delivery in {since}"
@@ -110,7 +103,6 @@ def _sizes(system: SystemSpec) -> Found:
 
 
 def _rent(system: SystemSpec, ocs: Mapping[str, OcsSpec]) -> Found:
-    yield from _price("usd_per_npu_hour", system.usd_per_npu_hour)
     rented, cubes = system.order == "rent", system.cubes
     for key in _OF_PURCHASE if rented else _OF_RENT:
         if getattr(system, key) is not None:
@@ -225,6 +217,5 @@ def _fibre(cable: CableSpec) -> Found:
 
 
 def _rule(rule: RuleSpec) -> Found:
-    yield from _price("usd", rule.usd)
     if rule.units is not None and rule.usd is None and rule.per in _UNPRICED:
         yield ("usd",), f"units per {rule.per} need a price"

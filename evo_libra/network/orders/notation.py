@@ -219,7 +219,7 @@ def _read_fabric(text: str, products: ProductsSpec) -> _Fabric:
     if match[1] not in switches:
         raise InputError(unknown(kind, match[1], switches))
     uplinks = _read_rate(match[6], match[7]) if match[6] else None
-    leaf, pod = (_read_ratio(ratio or "1:1") for ratio in (match[4], match[5]))
+    leaf, pod = (read_ratio(ratio or "1:1") for ratio in (match[4], match[5]))
     racks = int(match[3]) if match[3] else None
     return _Fabric(match[1], cast("Family", family), leaf, pod, uplink_Gbps=uplinks, rack_systems=racks)
 
@@ -229,7 +229,12 @@ def _read_rate(figure: str, unit: str) -> float:
     return rate * 1000 if unit == "T" else rate
 
 
-def _read_ratio(text: str) -> float:
+def read_ratio(text: str) -> float:
+    """Return links down over links up, as `ratio_text` writes them; an `InputError` where they are no numbers.
+
+    >>> read_ratio("16:10")
+    1.6
+    """
     down, _, up = text.partition(":")
     return _read_figure(down) / _read_figure(up)
 

@@ -6,9 +6,9 @@ out, and whatever needs it is refused with the product and the key. Bandwidths a
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from evo_libra.files.source import StrictModel
 from evo_libra.network.catalog.parts_spec import Amount, Count, Rate
@@ -28,6 +28,12 @@ class PriceSpec(StrictModel):
     value: Amount = Field(description="what counts unless a scenario asks for a bound")
     high: Amount = Field(description="highest")
     basis: Literal["public", "estimate"] = Field("public", description="whether it was published")
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if not self.low <= self.value <= self.high:
+            raise ValueError(f"found {self.low:g}, {self.value:g}, {self.high:g}; low <= value <= high")
+        return self
 
 
 Price = Amount | PriceSpec

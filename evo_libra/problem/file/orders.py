@@ -63,7 +63,7 @@ class OrderLoader:
         kept = [pool for pool in self.book.pools if pool not in self.lacking]
         reasons = _reasons(self.lacking)
         if not kept:
-            raise self.file.fail(("workloads",), "; ".join(reasons))
+            raise self.file.fail(("workloads",), "; ".join((*self.book.reasons, *reasons)))
         self.book = only(self.book, kept, reasons)
         self.lacking = {}
         for name in ("npus", "counts"):

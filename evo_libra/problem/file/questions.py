@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from evo_libra.errors import InputError
+from evo_libra.errors import InputError, unknown
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import Source
 from evo_libra.problem.file.spec import FabricSpec, ProblemSpec
@@ -15,7 +15,10 @@ _FABRIC = "fabric"
 
 
 def refuse_other_question(source: Source) -> None:
-    """Raise an `InputError` with each key that belongs to the question that a file does not ask."""
+    """Raise an `InputError` with each key that belongs to the question that a file does not ask, or with that key."""
+    given = source.data.get("question", "design") if isinstance(source.data, Mapping) else "design"
+    if given not in _ASKS:
+        raise InputError([source.mistake(("question",), unknown("question", given, _ASKS))])
     asked = question_of(source.data)
     other: Question = "design" if asked == "order" else "order"
     message = f"belongs to `question: {other}`; this file asks for {_ASKS[asked]}{_why(source.data, asked)}"
