@@ -26,6 +26,7 @@ from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import ProductsSpec, Status
 from evo_libra.network.orders.racks import system_of
 from evo_libra.network.orders.runs import Tier
+from evo_libra.network.orders.slices import shape_text, slice_optics
 from evo_libra.network.orders.topology import Topology, topology_of
 from evo_libra.network.orders.tree import Tree
 from evo_libra.network.orders.wiring import Groups, Wires
@@ -133,13 +134,24 @@ def drawn_order(design: str, products: ProductsSpec) -> DrawnOrder:
     groups = topology_groups(order, tree, products) if tree.switches else Groups(trees=1, systems=1, leaves=0)
     return DrawnOrder(
         notation=written(order, products), system=order.system, count=order.count, npus=order.npus,
-        active=order.active, scale_up=f"{system.scale_up.technology}, {system.scale_up.GBps:g} GB/s per NPU",
+        active=order.active, scale_up=_scale_up(order, products),
         ports=(order.ports, order.Gbps), family=order.family, planes=order.planes, rails=rails,
         groups=groups, pods=tree.pods if isinstance(tree, Tree) else 1, grid=_grid(tree),
         tiers=tuple(_tiers(order, tree, wires, layout, products)),
         system_racks=layout.system_racks, switch_racks=layout.switch_racks, **_totals(bill),
         sketch=sketch_of(order.count, wires, groups),
     )  # fmt: skip
+
+
+def _scale_up(order: Order, products: ProductsSpec) -> str:
+    """Return the network within a system; of a slice its shape and its optical parts, too."""
+    system = system_of(order.system, products)
+    found = f"{system.scale_up.technology}, {system.scale_up.GBps:g} GB/s per NPU"
+    if system.cubes is None:
+        return found
+    optics = slice_optics(order, system.cubes, products)
+    switches = "" if optics.switches is None else f" over {optics.switches:,} {system.cubes.ocs}"
+    return f"{shape_text(order, products)}, {found}, {optics.links:,} optical links{switches}"
 
 
 def _totals(bill: OrderBill) -> dict[str, float | None]:

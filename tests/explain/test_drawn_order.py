@@ -159,3 +159,12 @@ def test_an_order_that_no_vendor_accepts_is_not_drawn() -> None:
 def test_rented_slices_are_drawn() -> None:
     order = drawn("1 tpu-v4-slice-64")
     assert (subtitle(order), order.tiers) == ("64 NPUs, slice", ())
+    # 64 cubes of 6 faces of 16 links, over 48 switches (TPU v4, ISCA 2023).
+    assert drawn("1 tpu-v4-slice-4096").scale_up == (
+        "16 x 16 x 16, ici-v4, 300 GB/s per NPU, 6,144 optical links over 48 palomar-136"
+    )
+
+
+def test_planes_that_all_rails_meet_in_are_planes() -> None:
+    order = drawn("512 hgx-b300 / 8 x 100G / 8 planes / th5-512 rail-optimised 1:1")
+    assert [apart_text(order, tier) for tier in order.tiers] == ["16 in each plane", "8 in each plane"]

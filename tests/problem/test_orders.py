@@ -295,8 +295,8 @@ def test_each_system_has_a_front() -> None:
         times = [row.objectives["time_ms"] for row in mine]
         assert networks == sorted(set(networks))
         assert times == sorted(times, reverse=True)
-        assert all(more > 1.01 * less or slow > 1.01 * fast
-                   for less, more, slow, fast in zip(networks, networks[1:], times, times[1:], strict=False))  # fmt: skip
+        pairs = zip(networks, networks[1:], times, times[1:], strict=False)
+        assert all(more > 1.01 * less or slow > 1.01 * fast for less, more, slow, fast in pairs)
         adds = f"{100 * (costs[1] / costs[0] - 1):+.3g} % of the order, -{100 * (1 - times[1] / times[0]):.3g} % time"
         assert [row.adds for row in mine[:2]] == ["", adds]
 

@@ -69,6 +69,11 @@ def test_a_warning_says_what_a_rent_is() -> None:
     assert not order_problem().notes
 
 
+def test_a_rent_without_tco_names_that_key() -> None:
+    with pytest.raises(InputError, match="objectives: system-tco needs the key 'tco'"):
+        order_problem(**{**rented(systems=["tpu7x-slice"], objectives=["time", "system-tco"]), "tco": None})
+
+
 def test_only_rented_systems_have_rents() -> None:
     with pytest.raises(InputError, match=r"rent: unknown rented system 'hgx-b300'; allowed: trn2-.*, tpu7x"):
         order_problem(**rented(rent={"hgx-b300": 2.0}))

@@ -176,3 +176,21 @@ def test_outputs_say_which_question_they_answer(shown: Shown) -> None:
         assert json.loads(shown(*command.split(), "--json"))["question"] == "order", command
     assert {run["question"] for run in json.loads(shown("results", "--json"))["runs"]} == {"order"}
     assert shown("results").endswith("questions: 1 order")
+
+
+def test_all_tables_of_netbox_are_written_to_a_folder(shown: Shown, folder: Path) -> None:
+    assert "--file names the folder" in shown("export", "last#0", "--to", "netbox", code=2)
+    words = shown("export", "last#0", "--to", "netbox", "--file", "tables")
+    assert {file.stem for file in (folder / "tables").iterdir()} >= set(TABLES)
+    for name in TABLES:
+        assert f"wrote tables/{name}.csv" in words
+        alone = shown("export", "last#0", "--to", name)
+        assert " ".join((folder / "tables" / f"{name}.csv").read_text().split()) in alone
+
+
+def test_a_network_of_a_problem_is_drawn_by_its_options(shown: Shown) -> None:
+    whole = shown("draw", "last#0")
+    design = json.loads(shown("evaluate", "last#0", "--json"))["design"]
+    assert shown("draw", "buy.yaml", "--design", design) == whole
+    assert shown("draw", "last", "--id", "0") == whole
+    assert "unknown key" in shown("draw", "buy.yaml", "--set", "npu_count=128", "--design", design, code=2)

@@ -102,8 +102,10 @@ class OrderLoader:
         """Return a catalogue with the rents of the file, for no years where it asks for what rented systems lack."""
         limited = (name for text in self.spec.constraints for name in _NAME.findall(text))
         asked = [MEASURES[name] for name in (*self.spec.objectives, *limited) if name in MEASURES]
-        tco = self.spec.tco if all(measure.of_rent for measure in asked) else None
-        return with_rents(products, self.spec.rent, None if tco is None else tco.years)
+        if not all(measure.of_rent for measure in asked):
+            return with_rents(products, self.spec.rent, None)
+        # Without `tco` the objective that needs it is refused later, by its key.
+        return with_rents(products, self.spec.rent, 0.0 if self.spec.tco is None else self.spec.tco.years)
 
     def _offered(self, products: ProductsSpec) -> OrdersOffered:
         """Return the orders of a catalogue that the file allows; an `InputError` places names that are not there."""

@@ -11,8 +11,8 @@ from cyclopts import Parameter
 
 from evo_libra.errors import InputError
 from evo_libra.ui.commands.names import columns
-from evo_libra.ui.commands.shared import Flag, Json, TrustCode, app
-from evo_libra.ui.tables.addresses import DesignAddress, addressed, is_address
+from evo_libra.ui.commands.shared import Assignments, DesignId, Flag, Json, TrustCode, app
+from evo_libra.ui.tables.addresses import Addressed, addressed, chosen, is_address
 from evo_libra.ui.tables.output import print, print_json
 
 if TYPE_CHECKING:
@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 
 @app.command
 def draw(
-    design: DesignAddress,
+    problem: str,
     *,
+    design: str | None = None,
+    number: DesignId = None,
+    assignments: Assignments = (),
     figure: Annotated[Path | None, Parameter(name=["--figure", "-o"])] = None,
     ascii_only: Annotated[Flag, Parameter(name="--ascii")] = False,
     trust_code: TrustCode = False,
@@ -33,6 +36,13 @@ def draw(
 
     Parameters
     ----------
+    problem:
+        The design, RESULT#ID or PROBLEM#DESIGN, such as last#12, or the design in the notation alone; or a problem for
+        --design, or a result for --id.
+    design:
+        The design in the notation, of that problem.
+    number:
+        Instead of --design, the design's id in the front of that run.
     figure:
         The file to write: a picture, .svg, or a graph for Graphviz, .dot; without it, the picture is printed.
     ascii_only:
@@ -40,7 +50,12 @@ def draw(
     """
     if figure is not None and figure.suffix.lower() not in (".svg", ".dot"):
         raise InputError(f"--figure: found {figure}; the file of a picture ends in .svg or .dot")
-    picture = _picture(design, trust_code=trust_code)
+    if design is not None or number is not None or assignments:
+        picture = _of_design(chosen(problem, design, number, assignments))
+    elif is_address(problem) and "#" not in problem:
+        picture = _of_notation(problem)
+    else:
+        picture = _of_design(addressed(problem, trust_code=trust_code))
     if figure is None and not as_json:
         print("\n".join(picture.lines(columns(), ascii_only)))
         return 0
@@ -70,19 +85,24 @@ class _Picture:
         return {key: value for key, value in asdict(self.record).items() if key != "sketch"}
 
 
-def _picture(design: str, *, trust_code: bool) -> _Picture:
-    """Return the picture of a design; an order in the notation alone is of the products of the package."""
+def _of_notation(design: str) -> _Picture:
+    """Return the picture of a design in the notation; an order is of the products of the package."""
     from evo_libra.explain.drawn_network import drawn_network
     from evo_libra.explain.drawn_order import drawn_order
     from evo_libra.network.orders.catalog import load_products
     from evo_libra.network.orders.choices import CATALOG
     from evo_libra.network.orders.text import is_order
 
-    if is_address(design) and "#" not in design:  # notation alone
-        if is_order(design):
-            return _of_order(drawn_order(design, load_products(CATALOG)))
-        return _of_network(drawn_network(design))
-    found = addressed(design, trust_code=trust_code)
+    if is_order(design):
+        return _of_order(drawn_order(design, load_products(CATALOG)))
+    return _of_network(drawn_network(design))
+
+
+def _of_design(found: Addressed) -> _Picture:
+    """Return the picture of a design of a problem."""
+    from evo_libra.explain.drawn_network import drawn_network
+    from evo_libra.explain.drawn_order import drawn_order
+
     if found.problem.book is not None:
         return _of_order(drawn_order(found.design, found.problem.book.products))
     return _of_network(drawn_network(found.design, found.problem))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from evo_libra.errors import InputError
 from evo_libra.ui.commands.shared import Assignments, DesignId, Json, app
-from evo_libra.ui.tables.addresses import Addressed, addressed, is_address, written
+from evo_libra.ui.tables.addresses import chosen
 from evo_libra.ui.tables.output import print_folded, print_json, print_sections
 
 if TYPE_CHECKING:
@@ -39,7 +37,7 @@ def evaluate(
     from evo_libra.explain.as_json import as_json as plain
     from evo_libra.explain.reason_sheet import evaluated
 
-    found = _chosen(problem, design, number, assignments)
+    found = chosen(problem, design, number, assignments)
     record = found.record()
     differences = _differences(found.problem, found.problem.read(found.design))
     if as_json:
@@ -63,18 +61,3 @@ def _differences(problem: Problem, design: Population) -> list[TraceDifference]:
     from evo_libra.astra_sim.trace_differences import trace_differences
 
     return trace_differences(problem, design)
-
-
-def _chosen(problem: str, design: str | None, number: int | None, assignments: Sequence[str]) -> Addressed:
-    """Return the design of an address, or of a problem or a result that options complete."""
-    from evo_libra.experiment.run.origin import origin_of
-
-    if design is not None and number is not None:
-        raise InputError("--design and --id both name a design; give one of the two")
-    if design is not None:
-        return written(design, origin_of(problem, assignments))
-    if number is not None:
-        return addressed(f"{problem}#{number}", assignments=assignments)
-    if is_address(problem):
-        return addressed(problem, assignments=assignments)
-    raise InputError("a design is needed: RESULT#ID, --design of a problem, or --id of a design of a result")

@@ -48,9 +48,10 @@ def export(  # noqa: PLR0913 - each is an option of the command
     number:
         The design's id in the front, after RESULT alone.
     to:
-        Format, such as megatron-arguments, bill-excel or netbox-devices; an unknown name lists all of them.
+        Format, such as megatron-arguments, bill-excel or netbox-devices; an unknown name lists all of them. netbox is
+        all tables of NetBox.
     file:
-        File to write; without it, text is printed.
+        File to write; without it, text is printed. A folder for the tables of NetBox.
     workload:
         Workload whose plan is written, where several have one.
     astra_sim:
@@ -78,8 +79,37 @@ def export(  # noqa: PLR0913 - each is an option of the command
         return 0
     if time is not None or assignments:
         raise InputError("--time and --set belong to --astra-sim; --to writes the design as it was searched")
-    _export_file(found, str(to), file, workload, as_json=as_json)
+    if to == _NETBOX:
+        _export_tables(found, file, workload, as_json=as_json)
+    else:
+        _export_file(found, str(to), file, workload, as_json=as_json)
     return 0
+
+
+_NETBOX = "netbox"
+"""Name of all tables of NetBox, which are a file each."""
+
+
+def _export_tables(found: Addressed, folder: Path | None, workload: str | None, *, as_json: bool) -> None:
+    """Write every table of NetBox to a folder."""
+    from evo_libra.exchange.formats import Chosen
+    from evo_libra.exchange.registry import write_as, writers
+
+    if folder is None:
+        raise InputError(f"--to {_NETBOX} writes a file for each table; --file names the folder to write them to")
+    names = [name for name in writers() if name.startswith(f"{_NETBOX}-")]
+    chosen = Chosen(found.problem, found.problem.read(found.design), workload)
+    texts = {folder / f"{name}.csv": str(write_as(name, chosen).content) for name in names}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for file, text in texts.items():
+            file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{folder} cannot be written: {(error.strerror or '').lower()}") from None
+    if as_json:
+        print_json({"format": _NETBOX, "design": found.design, "files": list(map(str, texts))})
+    for file in texts if not as_json else ():
+        print(f"wrote {file}")
 
 
 def _export_file(found: Addressed, to: str, file: Path | None, workload: str | None, *, as_json: bool) -> None:

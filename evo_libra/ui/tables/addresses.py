@@ -174,6 +174,21 @@ def _is_notation(text: str) -> bool:
     return ("(" in text or is_order(text)) and MARK not in text
 
 
+def chosen(problem: str, design: str | None, number: int | None, assignments: Sequence[str]) -> Addressed:
+    """Return the design of an address, or of a problem or a result that options complete."""
+    from evo_libra.experiment.run.origin import origin_of
+
+    if design is not None and number is not None:
+        raise InputError("--design and --id both name a design; give one of the two")
+    if design is not None:
+        return written(design, origin_of(problem, assignments))
+    if number is not None:
+        return addressed(f"{problem}#{number}", assignments=assignments)
+    if is_address(problem):
+        return addressed(problem, assignments=assignments)
+    raise InputError("a design is needed: RESULT#ID, --design of a problem, or --id of a design of a result")
+
+
 def written(design: str, origin: Origin) -> Addressed:
     """Return a design in the notation; an `InputError` says that the problem is none of a file."""
     from evo_libra.experiment.run.origin import build
