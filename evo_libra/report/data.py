@@ -14,7 +14,7 @@ from evo_libra.explain.candidates import candidates_of
 from evo_libra.explain.drawn_network import drawn_network
 from evo_libra.explain.reasons import proof_text
 from evo_libra.explain.recommend import Recommendation, recommend
-from evo_libra.explain.references import ReferencePoint
+from evo_libra.explain.references import References
 from evo_libra.front.families import Families, drawn_families, families_of
 from evo_libra.front.front import Front
 from evo_libra.network.transport import approximation
@@ -47,7 +47,7 @@ class Source:
     name : what the legend calls it; `address` : what commands call it, empty for a front that is in no folder.
     problem : what its designs are of; None where that is not known, and then there are no details.
     certificate : what is proven of the front.
-    references : reference designs of its problem.
+    references : reference designs of its problem's size.
     facts : what it comes from, by name.
     """
 
@@ -56,7 +56,7 @@ class Source:
     problem: Problem | None = None
     address: str = ""
     certificate: Certificate | None = None
-    references: Sequence[ReferencePoint] = ()
+    references: References = field(default_factory=References)
     facts: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -104,7 +104,7 @@ def report_document(
         rule=rule,
         charts=list(charts),
         commands=_commands(every.noun) if any(source.address for source in sources) else {},
-        notes=[*notes, *approximation(_notations(sources)).values(), *_thinning(sources, thinned)],
+        notes=[*notes, *_beside(sources), *approximation(_notations(sources)).values(), *_thinning(sources, thinned)],
         colours=list(COLOURS),
         noun=every.noun,
     )
@@ -263,9 +263,16 @@ def _references(sources: Sequence[Source], factors: Mapping[str, float]) -> list
             {key: value / factors[key] for key, value in point.figures.items() if key in factors},
             f"{point.source}, {point.year}",
         )
-        for source in sources for point in source.references
+        for source in sources for point in source.references.points
     }  # fmt: skip
     return list(found.values())
+
+
+def _beside(sources: Sequence[Source]) -> list[str]:
+    """Return what files do not allow of reference designs that are shown, and why others are not shown, each once."""
+    shown = (point for source in sources for point in source.references.points if point.not_allowed)
+    said = [f"{point.name} is a reference that the file does not allow: {point.not_allowed}." for point in shown]
+    return list(dict.fromkeys([*said, *(f"{text}." for source in sources for text in source.references.absent)]))
 
 
 def _details(sources: Sequence[Source], most: int) -> tuple[dict[str, Detail], str]:

@@ -68,7 +68,7 @@ def recommend(
     limits = _limits({"max_cost": max_cost, "max_power": max_power, "max_time": max_time}, order=front.noun == "order")
     exact = problem is None and (folder.read_json(DONE).get("claim") or "").startswith(EXACT_FRONT)
     found, sure = _candidates(front, built, limits), _certainty(built, front, seconds, exact=exact)
-    advices = advice(front, found, built, sure=sure, points=folder.read_references())
+    advices = advice(front, found, built, sure=sure, points=folder.read_references().points)
     label = approximation(front.frame["design"].to_list() if "design" in front.frame.columns else ())
     notes = [] if built is None else notes_of(built)
     if as_json:
