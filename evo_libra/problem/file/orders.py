@@ -25,7 +25,7 @@ from evo_libra.problem.file.mistakes import ProblemFile
 from evo_libra.problem.file.order_spec import OrderSpec
 from evo_libra.problem.file.workloads import WorkloadLoader
 from evo_libra.problem.objectives import MEASURES
-from evo_libra.problem.orders import OrderBook, Pool, name_of, only
+from evo_libra.problem.orders import OrderBook, Pool, name_of, with_plans
 from evo_libra.problem.other_orders import only_order
 from evo_libra.problem.protocol import FOLDED, SearchSettings
 from evo_libra.timing.quirks import Quirk
@@ -65,11 +65,10 @@ class OrderLoader:
             workloads.workload(index)
         if not self.lacking:
             return workloads
-        kept = [pool for pool in self.book.pools if pool not in self.lacking]
         reasons = _reasons(self.lacking)
-        if not kept:
+        if all(pool in self.lacking for pool in self.book.pools):
             raise self.file.fail(("workloads",), "; ".join(reasons))
-        self.book = only(self.book, kept, reasons)
+        self.book = with_plans(self.book, self.lacking, reasons)
         self.lacking = {}
         for name in ("npus", "counts"):
             vars(self).pop(name, None)
