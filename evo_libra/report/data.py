@@ -31,7 +31,9 @@ from evo_libra.version import __version__
 if TYPE_CHECKING:
     from evo_libra.arrays import FloatArray
     from evo_libra.optimality.certificate import Certificate
-    from evo_libra.problem.problem import Problem
+    from evo_libra.problem.designs import announced
+from evo_libra.problem.designs import announced
+from evo_libra.problem.problem import Problem
 
 MAX_ROWS = 20_000
 """Designs of a report; of more, each front is thinned to even steps along it."""
@@ -58,6 +60,13 @@ class Source:
     certificate: Certificate | None = None
     references: References = field(default_factory=References)
     facts: Mapping[str, str] = field(default_factory=dict)
+
+    def notes(self) -> list[str]:
+        """Return which references its file does not allow, why others are not shown, and what is not sold yet."""
+        outside = [one for one in self.references.points if one.not_allowed]
+        said = [f"{one.name} is a reference that the file does not allow: {one.not_allowed}." for one in outside]
+        sold = [] if self.problem is None else announced(self.problem, self.front.frame["design"].to_list())
+        return [*said, *(f"{text}." for text in self.references.absent), *map(str, sold)]
 
 
 def report_document(
@@ -104,7 +113,12 @@ def report_document(
         rule=rule,
         charts=list(charts),
         commands=_commands(every.noun) if any(source.address for source in sources) else {},
-        notes=[*notes, *_beside(sources), *approximation(_notations(sources)).values(), *_thinning(sources, thinned)],
+        notes=[
+            *notes,
+            *dict.fromkeys(text for source in sources for text in source.notes()),
+            *approximation(_notations(sources)).values(),
+            *_thinning(sources, thinned),
+        ],
         colours=list(COLOURS),
         noun=every.noun,
     )
@@ -266,13 +280,6 @@ def _references(sources: Sequence[Source], factors: Mapping[str, float]) -> list
         for source in sources for point in source.references.points
     }  # fmt: skip
     return list(found.values())
-
-
-def _beside(sources: Sequence[Source]) -> list[str]:
-    """Return what files do not allow of reference designs that are shown, and why others are not shown, each once."""
-    shown = (point for source in sources for point in source.references.points if point.not_allowed)
-    said = [f"{point.name} is a reference that the file does not allow: {point.not_allowed}." for point in shown]
-    return list(dict.fromkeys([*said, *(f"{text}." for source in sources for text in source.references.absent)]))
 
 
 def _details(sources: Sequence[Source], most: int) -> tuple[dict[str, Detail], str]:
