@@ -135,13 +135,16 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 def suggestion(found: object, allowed: Iterable[str]) -> str:
     """Return ``; did you mean 'x'?`` for a name that it begins, or the nearest allowed one; nothing when none is near.
 
+    Capital letters count as small ones.
+
     >>> suggestion("total_bandwith", ["total_bandwidth", "cost"]), suggestion("dlrm", ["gpt-3-libra", "dlrm-libra"])
     ("; did you mean 'total_bandwidth'?", "; did you mean 'dlrm-libra'?")
     """
-    names = list(allowed)
-    nearest = [name for name in names if len(str(found)) > 1 and name.startswith(f"{found}-")]
-    nearest = nearest or difflib.get_close_matches(str(found), names, n=1, cutoff=0.6)
-    return f"; did you mean '{nearest[0]}'?" if nearest else ""
+    names = {name.lower(): name for name in allowed}
+    word = str(found).lower()
+    nearest = [name for name in names if len(word) > 1 and name.startswith(f"{word}-")]
+    nearest = nearest or difflib.get_close_matches(word, names, n=1, cutoff=0.6)
+    return f"; did you mean '{names[nearest[0]]}'?" if nearest else ""
 
 
 def new_name(found: object, allowed: Iterable[str]) -> str:

@@ -14,6 +14,7 @@ from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.network.catalog.designs import ReferenceDesign, reference_designs
 from evo_libra.network.catalog.technologies import Catalog
 from evo_libra.network.fabric import Fabric, parse_fabric, population_of
+from evo_libra.problem.designs import violations
 from evo_libra.problem.plans import fitting
 from evo_libra.problem.pricing.catalog import with_own_technologies
 from evo_libra.problem.problem import Problem
@@ -21,6 +22,7 @@ from evo_libra.problem.protocol import COST, FOLDED, TIME, HasReferences, Search
 
 if TYPE_CHECKING:
     from evo_libra.network.catalog.clusters import ReferenceOrder
+    from evo_libra.problem.orders import OrderBook
 
 CHEAPER, FASTER = "cheaper_at_equal_time_percent", "faster_at_equal_cost_percent"
 
@@ -38,6 +40,7 @@ class ReferencePoint:
     ----------
     design : in the notation, with plans and accelerator where the problem leaves them open.
     figures : its objectives, by column.
+    not_allowed : what the problem does not allow of it, as a sentence; empty for a design of the problem.
     """
 
     name: str
@@ -45,46 +48,80 @@ class ReferencePoint:
     figures: Mapping[str, float]
     source: str
     year: int
+    not_allowed: str = ""
+
+
+@dataclass(frozen=True)
+class References:
+    """The reference designs of a problem's size: those with figures, and a sentence for each that has none."""
+
+    points: Sequence[ReferencePoint] = ()
+    absent: Sequence[str] = ()
 
 
 def reference_points(problem: SearchProblem) -> list[ReferencePoint]:
-    """Return the reference designs that are designs of a problem and meet its limits.
+    """Return the reference designs of a problem's size with their figures; see `references_of`."""
+    return list(references_of(problem).points)
+
+
+def references_of(problem: SearchProblem) -> References:
+    """Return the reference designs that are designs of a problem and meet its limits, and orders of its systems.
+
+    Orders that its file does not allow are evaluated, too, and say what it does not allow of them.
 
     Their figures are those of `evaluate`. If workloads leave plans open, each has the plans that are fastest on it.
     If some workload is served, all have the plans within the limits whose objectives have the least product: the
     fastest one of a served workload serves a single user of each replica, and is expensive.
     """
     if isinstance(problem, HasReferences):
-        return [
+        return References([
             ReferencePoint(one.name, one.design, _figures(problem, one.objectives), one.source, one.year)
             for one in problem.references()
-        ]
+        ])  # fmt: skip
     if not isinstance(problem, Problem):
-        return []
-    found = []
-    for name, reference, design in _candidates(problem):
-        evaluation = problem.evaluate(design)
-        if evaluation.violation[0] == 0:
-            figures, source = (
-                _figures(problem, evaluation.objectives[:, 0].tolist()),
-                " ".join(reference.source.split()),
-            )
-            found.append(ReferencePoint(name, design, figures, source, reference.year))
-    return found
+        return References()
+    found = list(_designs(problem) if problem.book is None else _orders(problem, problem.book))
+    absent = [one for one in found if isinstance(one, str)]
+    return References([one for one in found if isinstance(one, ReferencePoint)], absent)
 
 
-def _candidates(problem: Problem) -> Iterator[tuple[str, ReferenceDesign | ReferenceOrder, str]]:
-    """Yield the references that are designs of a problem, or orders, with the notation under their best plans."""
-    if problem.book is None:
-        for name, reference in reference_designs().items():
-            yield from ((name, reference, design) for design in _designs_of(problem, reference))
-        return
-    from evo_libra.explain.order_references import fitting_orders  # noqa: PLC0415 - designs do not need it
+def _designs(problem: Problem) -> Iterator[ReferencePoint]:
+    """Yield the references that are designs of a problem and meet its limits, under their best plans."""
+    for name, reference in reference_designs().items():
+        for design in _designs_of(problem, reference):
+            point = _point(problem, name, reference, design)
+            if point is not None:
+                yield point
 
-    for name, order, head, network in fitting_orders(problem, problem.book):
-        plans = _best_plans(problem, network)
-        if plans is not None:
-            yield name, order, " | ".join([head, *plans])
+
+def _orders(problem: Problem, book: OrderBook) -> Iterator[ReferencePoint | str]:
+    """Yield the references that are orders of a problem's systems and size, under their best plans, or why not."""
+    from evo_libra.explain.order_references import AbsentReference, placed_orders  # noqa: PLC0415 - of orders alone
+
+    for one in placed_orders(problem, book):
+        if isinstance(one, AbsentReference):
+            yield f"{one.name} is not evaluated: {one.reason}"
+            continue
+        plans = _best_plans(one.problem, one.network)
+        design = " | ".join([one.order, *(plans or ())])
+        point = None if plans is None else _point(one.problem, one.name, one.reference, design)
+        if point is not None:
+            yield replace(point, not_allowed=one.not_allowed)
+        elif plans is None:
+            yield f"{one.name} is not evaluated: no plan of the file fits {one.order}"
+        else:
+            yield f"{one.name} is not shown: {violations(one.problem, one.problem.read(design))[0]}"
+
+
+def _point(
+    problem: Problem, name: str, reference: ReferenceDesign | ReferenceOrder, design: str
+) -> ReferencePoint | None:
+    """Return a reference with its figures; None where it breaks a limit of a problem."""
+    evaluation = problem.evaluate(design)
+    if evaluation.violation[0] > 0:
+        return None
+    figures, source = _figures(problem, evaluation.objectives[:, 0].tolist()), " ".join(reference.source.split())
+    return ReferencePoint(name, design, figures, source, reference.year)
 
 
 def _figures(problem: SearchProblem, values: Sequence[float]) -> Mapping[str, float]:
@@ -204,6 +241,14 @@ def reference_rows(points: Sequence[ReferencePoint], front: Front) -> list[dict[
         {
             "name": point.name, "design": point.design, **point.figures, **compared(front, point),
             "source": point.source, "year": point.year,
+            **({"not_allowed": point.not_allowed} if point.not_allowed else {}),
         }
         for point in points
     ]  # fmt: skip
+
+
+def references_json(references: References, front: Front) -> dict[str, list[Any]]:
+    """Return reference designs with figures, and sentences of those without, as keys of a JSON object."""
+    rows: list[Any] = reference_rows(references.points, front)
+    found = {"references": rows, "absent_references": list[Any](references.absent)}
+    return {key: some for key, some in found.items() if some}

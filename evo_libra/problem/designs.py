@@ -18,6 +18,7 @@ from evo_libra.problem.figures import Figures
 from evo_libra.problem.objectives import unit_of
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import COST, TIME, SearchProblem
+from evo_libra.problem.roadmap import roadmap_warnings
 from evo_libra.problem.space_rules import broken_rules
 from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.problem.written_designs import transports_of
@@ -156,7 +157,7 @@ def warnings_of(problem: SearchProblem, designs: Population | Sequence[str]) -> 
     """
     if not isinstance(problem, Problem) or not len(designs):
         return []
-    notes = _own_notes(problem, designs)
+    notes = [*_own_notes(problem, designs), *announced(problem, designs)]
     transports = any(technology.transport for technology in problem.catalog.technologies)
     if not problem.time.predicts_astra_sim and not transports:
         return notes  # Designs in the notation need not be read: a large front of them takes as long as half a search.
@@ -175,6 +176,15 @@ def _own_notes(problem: Problem, designs: Population | Sequence[str]) -> list[Wa
     npu = problem.book.products.systems[order.system].npu
     own = (dict(note.quirk.each).get(npu) if note.quirk.each else note.quirk for note in notes)
     return [Warned(quirk, 1, 1) for quirk in own if quirk is not None]
+
+
+def announced(problem: Problem, designs: Population | Sequence[str]) -> list[Warned]:
+    """Return which products of orders are announced and not sold yet, if the file allows such products."""
+    book = problem.book
+    if book is None or "roadmap" not in book.limits.order:
+        return []
+    population = designs if isinstance(designs, Population) else problem.read(designs)
+    return roadmap_warnings(book, book.place(population).tolist())
 
 
 def notes_of(problem: Problem, designs: int = 1) -> list[Warned]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -51,6 +51,7 @@ class OrderBook:
     orders, trees, bills : of each combination.
     reasons : a sentence for each product of the file that is in no order.
     limits : what the buyer accepts.
+    planless : the pools of systems that have no plan of some workload, which are in no order, and why.
     """
 
     products: ProductsSpec
@@ -59,6 +60,7 @@ class OrderBook:
     bills: tuple[OrderBill, ...]
     reasons: tuple[str, ...] = ()
     limits: Limits = NO_LIMITS
+    planless: Mapping[Pool, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.orders)
@@ -298,10 +300,10 @@ def none_of(book: OrderBook, designs: Population) -> BoolArray:
     return np.asarray(book.place(designs) < 0)
 
 
-def only(book: OrderBook, pools: Sequence[Pool], reasons: Sequence[str]) -> OrderBook:
-    """Return the orders of some pools, with further reasons why others are in none."""
-    kept = [place for place, order in enumerate(book.orders) if pool_of(order) in pools]
+def with_plans(book: OrderBook, planless: Mapping[Pool, str], reasons: Sequence[str]) -> OrderBook:
+    """Return the orders of pools that have plans, with further reasons why others are in none."""
+    kept = [place for place, order in enumerate(book.orders) if pool_of(order) not in planless]
     return replace(
         book, orders=tuple(book.orders[place] for place in kept), trees=tuple(book.trees[place] for place in kept),
-        bills=tuple(book.bills[place] for place in kept), reasons=(*book.reasons, *reasons),
+        bills=tuple(book.bills[place] for place in kept), reasons=(*book.reasons, *reasons), planless=planless,
     )  # fmt: skip

@@ -36,6 +36,7 @@ from evo_libra.problem.written_designs import Notation
 if TYPE_CHECKING:
     from evo_libra.problem.bands import BandSource
     from evo_libra.problem.orders import OrderBook
+    from evo_libra.problem.other_orders import OtherOrders
     from evo_libra.problem.written_orders import OrderNotation
     from evo_libra.timing.quirks import Quirk
 
@@ -59,7 +60,7 @@ class Problem:
     sources : the sources of figures besides the time and the price of the network.
     notes : what its file, or a file of a model, says and is not computed, with the size of its effect.
     band_sources : the reasons for which its figures may be off; see `evo_libra.problem.bands.bands_of`.
-    book : the orders that the designs are; None where the file asks for a design.
+    book : the orders that the designs are; None where the file asks for a design; `others` : those of no design.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Problem:
     notes: tuple[Quirk, ...] = ()
     band_sources: tuple[BandSource, ...] = ()
     book: OrderBook | None = None
+    others: OtherOrders | None = None
 
     def __repr__(self) -> str:
         dimensions = f"{len(self.choices)} dimension{'s' if len(self.choices) > 1 else ''} at most"

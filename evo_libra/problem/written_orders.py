@@ -18,7 +18,7 @@ from evo_libra.network.orders.notation import read_order
 from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.text import is_order, split_options, with_options
 from evo_libra.network.orders.topology import topology_of
-from evo_libra.problem.orders import OrderBook
+from evo_libra.problem.orders import OrderBook, pool_of
 from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.problem.written_designs import dimension_columns, plan_columns, plans_of
 from evo_libra.workload.training.planned_step import PlannedStep
@@ -77,6 +77,8 @@ class OrderNotation:
             raise InputError(f"the order '{text}' cannot be bought: {broken[0]}")
         if (place := place_of(order, self.book)) is not None:
             return place
+        if (lacks := self.book.planless.get(pool_of(order))) is not None:
+            raise InputError(f"the order '{text}' has no plan, as none of the file fits {order.system}: {lacks}")
         why = not_among(order, self.book.orders)
         raise InputError(f"the order '{text}' is none of the {len(self.book):,} that the file allows: {why}")
 

@@ -14,7 +14,7 @@ from evo_libra.explain.candidates import candidates_of
 from evo_libra.explain.drawn_network import drawn_network
 from evo_libra.explain.reasons import proof_text
 from evo_libra.explain.recommend import Recommendation, recommend
-from evo_libra.explain.references import ReferencePoint
+from evo_libra.explain.references import References
 from evo_libra.front.families import Families, drawn_families, families_of
 from evo_libra.front.front import Front
 from evo_libra.network.transport import approximation
@@ -31,7 +31,9 @@ from evo_libra.version import __version__
 if TYPE_CHECKING:
     from evo_libra.arrays import FloatArray
     from evo_libra.optimality.certificate import Certificate
-    from evo_libra.problem.problem import Problem
+    from evo_libra.problem.designs import announced
+from evo_libra.problem.designs import announced
+from evo_libra.problem.problem import Problem
 
 MAX_ROWS = 20_000
 """Designs of a report; of more, each front is thinned to even steps along it."""
@@ -47,7 +49,7 @@ class Source:
     name : what the legend calls it; `address` : what commands call it, empty for a front that is in no folder.
     problem : what its designs are of; None where that is not known, and then there are no details.
     certificate : what is proven of the front.
-    references : reference designs of its problem.
+    references : reference designs of its problem's size.
     facts : what it comes from, by name.
     """
 
@@ -56,8 +58,15 @@ class Source:
     problem: Problem | None = None
     address: str = ""
     certificate: Certificate | None = None
-    references: Sequence[ReferencePoint] = ()
+    references: References = field(default_factory=References)
     facts: Mapping[str, str] = field(default_factory=dict)
+
+    def notes(self) -> list[str]:
+        """Return which references its file does not allow, why others are not shown, and what is not sold yet."""
+        outside = [one for one in self.references.points if one.not_allowed]
+        said = [f"{one.name} is a reference that the file does not allow: {one.not_allowed}." for one in outside]
+        sold = [] if self.problem is None else announced(self.problem, self.front.frame["design"].to_list())
+        return [*said, *(f"{text}." for text in self.references.absent), *map(str, sold)]
 
 
 def report_document(
@@ -104,7 +113,12 @@ def report_document(
         rule=rule,
         charts=list(charts),
         commands=_commands(every.noun) if any(source.address for source in sources) else {},
-        notes=[*notes, *approximation(_notations(sources)).values(), *_thinning(sources, thinned)],
+        notes=[
+            *notes,
+            *dict.fromkeys(text for source in sources for text in source.notes()),
+            *approximation(_notations(sources)).values(),
+            *_thinning(sources, thinned),
+        ],
         colours=list(COLOURS),
         noun=every.noun,
     )
@@ -263,7 +277,7 @@ def _references(sources: Sequence[Source], factors: Mapping[str, float]) -> list
             {key: value / factors[key] for key, value in point.figures.items() if key in factors},
             f"{point.source}, {point.year}",
         )
-        for source in sources for point in source.references
+        for source in sources for point in source.references.points
     }  # fmt: skip
     return list(found.values())
 

@@ -6,7 +6,7 @@ from html import escape
 
 from evo_libra.errors import InputError
 from evo_libra.experiment.results.result import Result
-from evo_libra.explain.references import reference_points
+from evo_libra.explain.references import References, references_of
 from evo_libra.front.front import Front
 from evo_libra.problem.problem import Problem
 from evo_libra.report.data import Source, report_document
@@ -33,9 +33,9 @@ def _name(result: Result) -> str:
 
 
 def _source(result: Result, problem: Problem | None) -> Source:
-    points = [] if problem is None else reference_points(problem)
+    beside = References() if problem is None else references_of(problem)
     facts = facts_of(result.manifest)
-    return Source(_name(result), result.front, problem, str(result.folder), references=points, facts=facts)
+    return Source(_name(result), result.front, problem, str(result.folder), references=beside, facts=facts)
 
 
 def _framed(source: Source, title: str, *notes: str) -> str:

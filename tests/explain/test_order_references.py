@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
-from order_files import order_problem
+from order_files import order_data, order_problem
 
 from evo_libra import load_problem, search
-from evo_libra.explain.references import CHEAPER, FASTER, reference_points, reference_rows
+from evo_libra.explain.references import (
+    CHEAPER,
+    FASTER,
+    References,
+    reference_points,
+    reference_rows,
+    references_of,
+)
 from evo_libra.problem.problem import Problem
+from evo_libra.ui.commands.application import run
 from evo_libra.ui.tables.references import comparison, reference_facts, show_references
 
 BOTH = ["dgx-h100-superpod", "dgx-gb200-superpod"]
@@ -37,11 +47,87 @@ def test_those_of_the_same_systems_and_npus_are_shown() -> None:
     assert names(small(systems=["hgx-h100"])) == BOTH[:1]
 
 
-def test_those_that_a_file_does_not_allow_are_not_shown() -> None:
-    assert names(small(fabric={"switches": ["sn5600"]})) == []
-    assert names(small(fabric={"switches": ["qm9700"], "families": ["tor"]})) == []
-    assert names(small(limits={"cooling": ["air"]})) == BOTH[:1]
-    assert names(small(constraints=["order-cost <= 1 MUSD"])) == []
+def of_servers(npus: Any, system: str = "hgx-h100", **changes: Any) -> References:
+    """Return the references of servers, for a batch that has one sequence per NPU."""
+    data = order_data(systems=[system], npus=npus, **changes)
+    data["workloads"][0]["training"]["global_batch"] = {"about": npus if isinstance(npus, int) else npus["about"]}
+    return references_of(load_problem(data))
+
+
+def test_those_that_a_file_does_not_allow_say_what_it_does_not_allow() -> None:
+    other = "switch qm9700, where the file allows sn5600"
+    points = reference_points(small(fabric={"switches": ["sn5600"]}))
+    assert [(one.name, one.not_allowed) for one in points] == [(name, other) for name in BOTH]
+    (first, *_) = reference_points(small(fabric={"switches": ["qm9700"], "families": ["tor"]}))
+    assert first.not_allowed == "family rail-optimised, where the file allows tor"
+    assert {one.not_allowed for one in reference_points(small())} == {""}
+
+
+def test_figures_of_one_that_a_file_does_not_allow_are_those_of_a_file_that_does() -> None:
+    without, having = (reference_points(small(fabric={"switches": [name]})) for name in ("sn5600", "qm9700"))
+    assert [(one.design, one.figures) for one in without] == [(one.design, one.figures) for one in having]
+
+
+@pytest.mark.parametrize(
+    ("name", "npus", "order", "not_allowed"),
+    [
+        (  # 16:15 and uplinks of 400G: HPN (SIGCOMM 2024), 128 x 200 Gb/s down and 60 x 400 Gb/s up
+            "hpn-7", 15360, "1920 hgx-h100 / 2 x 200G / 2 planes / th5-64 rail-optimised 16:15 uplinks 400G",
+            "leaf ratio 16:15, where the file allows 1:1, 2:1",
+        ),
+        (
+            "meta-roce-24k", 16384, "2048 hgx-h100 / 1 x 400G / th5-64 tor of 2 1:1 pods 7:1",
+            "systems of a rack 2, where the file allows as many as fit",
+        ),
+        (
+            "xai-colossus", 100000, "12500 hgx-h100 / bluefield-3 1 x 400G / sn5600 rail-optimised 1:1",
+            "ports 1 x 400G of bluefield-3, where the file allows 1 x 400G of connectx-7",
+        ),
+    ],
+)  # fmt: skip
+def test_clusters_of_published_sizes_are_next_to_fronts_whose_files_have_other_networks(
+    name: str, npus: int, order: str, not_allowed: str
+) -> None:
+    points = {one.name: one for one in of_servers(npus).points}
+    assert points[name].design.partition(" | ")[0] == order
+    assert not_allowed in points[name].not_allowed
+
+
+def test_the_published_size_nearest_to_that_of_a_file_is_taken_within_its_share() -> None:
+    """The DGX B300 SuperPOD grows by 576 GPUs: 8,064 is 1.6 % off 8,192, and 8,640 is 5.5 % off."""
+    near = {one.name: one for one in of_servers({"about": 8192, "within": 0.02}, "hgx-b300").points}
+    assert near["dgx-b300-superpod"].design.startswith("1008 hgx-b300 / 1 x 800G / q3400-ra rail-optimised 1:1 | ")
+    assert "NPUs 1008 x 8, where the file allows 1024 x 8" in near["dgx-b300-superpod"].not_allowed
+    exact = of_servers({"about": 8192, "within": 0.01}, "hgx-b300")
+    assert "dgx-b300-superpod" not in {one.name for one in exact.points}
+
+
+def test_those_that_cannot_be_evaluated_are_named_with_the_reason() -> None:
+    assert references_of(small(limits={"cooling": ["air"]})).absent == [
+        "dgx-gb200-superpod is not evaluated: gb200-nvl72 is cooled by liquid; the room has air"
+    ]
+    broken = references_of(small(constraints=["order-cost <= 1 MUSD"]))
+    assert not broken.points
+    assert [text.partition(":")[0] for text in broken.absent] == [f"{name} is not shown" for name in BOTH]
+    assert "the constraint 'order-cost <= 1 MUSD' is broken" in broken.absent[0]
+    old = references_of(order_problem(systems=["hgx-h800", "hgx-h100"], npus=2048))
+    assert old.absent == ["deepseek-v3 is not evaluated: hgx-h800 was sold until 2023-10; the order is of 2026-11"]
+
+
+def test_a_search_and_a_front_name_what_is_not_allowed_and_what_is_absent(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    data = order_data(npus=[512, 576], fabric={"switches": ["sn5600"]}, limits={"cooling": ["air"]})
+    (tmp_path / "small.yaml").write_text(json.dumps(data))
+    assert run(["search", "small.yaml", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [one["not_allowed"] for one in found["references"]] == ["switch qm9700, where the file allows sn5600"]
+    (absent,) = found["absent_references"]
+    assert run(["front", "last"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "not allowed: switch qm9700, where the file allows sn5600" in shown
+    assert absent in shown
 
 
 def test_their_figures_are_those_of_evaluate() -> None:

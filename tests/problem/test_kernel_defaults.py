@@ -81,6 +81,53 @@ def test_a_data_sheet_alone_has_the_constants_of_a_measured_chip_of_its_generati
     assert read_accelerator("other", sheet | {"generation": None}).gemm["bf16"] == accelerator("h100-80gb").gemm["bf16"]
 
 
+SHEET = {
+    "peak_TFLOPS": {"bf16": 500, "fp8": 1000}, "source": "made up, 2026",
+    "memory": {"capacity_GB": 100, "bandwidth_GBps": 4000},
+}  # fmt: skip
+"""A data sheet with nothing but peaks and memory."""
+
+
+@pytest.mark.parametrize(
+    ("generation", "chip", "said"),
+    [
+        ("ampere", "a100-80gb", "a100-80gb"),
+        ("ada", "l40s-48gb", "l40s-48gb"),
+        ("hopper", "h100-80gb", "h100-80gb"),
+        ("blackwell", "b200", "b200"),
+        ("rubin", "b200", "b200, as no Rubin was measured"),
+        ("cdna3", "mi300x", "mi300x"),
+        ("cdna4", "mi355x", "mi355x"),
+        ("tpu", "tpu7x", "tpu7x"),
+        (None, "h100-80gb", "h100-80gb, as its entry has no generation"),
+    ],
+)
+def test_a_data_sheet_has_the_constants_of_the_measured_chip_of_its_kind_and_says_so(
+    generation: str | None, chip: str, said: str
+) -> None:
+    npu, lender = read_accelerator("sheet", SHEET | {"generation": generation}), accelerator(chip)
+    assert npu.gemm["bf16"] == lender.gemm["bf16"]
+    assert npu.decode == lender.decode
+    assert npu.attention == lender.attention
+    assert f"those of the {said} (" in npu.source_of_kernels("attention")
+    (note,) = default_kernels([npu], [workload({"training": {"precision": "bf16"}})])
+    assert (
+        f"the constants of sheet (bf16, attention, those of the {said}) are the default of their class" in note.sentence
+    )
+
+
+def test_a_generation_that_is_not_known_is_refused_with_the_nearest() -> None:
+    for word, near in (("blackwel", "blackwell"), ("cdna5", "cdna"), ("TPU", "tpu")):
+        with pytest.raises(InputError, match=rf"generation: unknown generation '{word}'.*did you mean '{near}") as told:
+            read_accelerator("sheet", SHEET | {"generation": word})
+        assert "allowed: ampere, ada, hopper, blackwell, rubin, cdna3, cdna4, tpu" in str(told.value)
+
+
+def test_a_generation_of_an_entry_with_a_base_is_its_own() -> None:
+    assert read_accelerator("next", {"base": "b200", "generation": "rubin"}).generation == "rubin"
+    assert read_accelerator("same", {"base": "b200"}).generation == "blackwell"
+
+
 def test_a_precision_that_the_hardware_has_not_stays_refused() -> None:
     for name, precision in (("h100-80gb", "fp4"), ("a100-80gb", "fp8"), ("mi355x", "fp4"), ("trainium3", "fp4")):
         with pytest.raises(InputError, match=f"{name} has no kernel constants for {precision}"):

@@ -395,3 +395,18 @@ def test_dragonflies_and_hyperx_are_searched_where_a_file_names_them() -> None:
     assert tree <= hyperx < dragonfly
     for row in search(direct).rows():
         assert not broken_rules(row["design"].partition(" | ")[0], catalogue())
+
+
+def test_an_order_of_a_system_that_no_plan_fits_says_so() -> None:
+    """An H100 has 80 GB and a GB200 186 GB: 30 layers of 4,096 on one NPU, whole, fit the second alone."""
+    data = order_data()
+    workload = {**data["workloads"][0], "parallelism": {"tp": 1, "pp": 1}}
+    workload["training"] = {**workload["training"], "recompute": "none", "micro_batch": 1, "zero": 0}
+    problem = load_problem({**data, "workloads": [workload]})
+    text = "72 hgx-h100 / 1 x 400G / qm9700 fat tree 1:1"
+    with pytest.raises(
+        InputError, match=f"the order '{text}' has no plan, as none of the file fits hgx-h100: "
+    ) as told:
+        problem.evaluate(f"{text} | dp576 mb1 zero0")
+    assert "needs" in str(told.value)
+    assert "where the file allows" not in str(told.value)

@@ -13,7 +13,7 @@ import pytest
 from designs import design_file
 
 from evo_libra import certify, load_problem, search
-from evo_libra.explain.references import reference_points
+from evo_libra.explain.references import references_of
 from evo_libra.problem.problem import Problem
 from evo_libra.report.data import Source, report_document
 from evo_libra.report.page import page
@@ -41,7 +41,7 @@ def parts() -> Source:
     """A result of parts with price ranges, plans, and reference designs."""
     problem = load_problem(design_file("mixtral-8x7b-256"))
     front = search(problem, evaluations=1000, population=100)
-    return Source("mixtral-8x7b-256", front, problem, "results/parts", references=reference_points(problem))
+    return Source("mixtral-8x7b-256", front, problem, "results/parts", references=references_of(problem))
 
 
 @pytest.fixture(scope="session")

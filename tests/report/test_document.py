@@ -103,8 +103,8 @@ def test_recommended_designs_are_marked_and_say_why(document: Document) -> None:
 
 
 def test_reference_designs_are_in_the_units_of_the_columns(parts_document: Document, parts: Source) -> None:
-    assert parts.references
-    for found, point in zip(parts_document.references, parts.references, strict=True):
+    assert parts.references.points
+    for found, point in zip(parts_document.references, parts.references.points, strict=True):
         for key, value in found.values.items():
             assert value * column(parts_document, key).factor == pytest.approx(point.figures[key])
 

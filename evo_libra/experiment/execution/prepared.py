@@ -12,7 +12,7 @@ from evo_libra.errors import InputError
 from evo_libra.experiment.run.origin import build, digest_of
 from evo_libra.experiment.run.spec import RunSpec
 from evo_libra.experiment.store.folder import REFERENCES, RunFolder
-from evo_libra.explain.references import ReferencePoint, reference_points
+from evo_libra.explain.references import ReferencePoint, References, references_of
 from evo_libra.front.archive import Archive
 from evo_libra.problem.protocol import SearchProblem
 from evo_libra.searching.evaluation.parallel import ExpensiveProblem, SlowProblem
@@ -50,14 +50,20 @@ class Prepared:
         return (ideal, nadir) if (nadir > ideal).all() else None
 
     @cached_property
+    def compared(self) -> References:
+        """The reference designs of the problem's size, and why others of it have no figures."""
+        return references_of(self.problem)
+
+    @property
     def references(self) -> list[ReferencePoint]:
-        """The reference designs of the problem."""
-        return reference_points(self.problem)
+        """The reference designs of the problem's size."""
+        return list(self.compared.points)
 
     def keep_references(self, folder: RunFolder) -> None:
         """Write the reference designs to the folder of a run, where there are any."""
-        if self.references:
-            folder.write_json(REFERENCES, {"designs": [asdict(one) for one in self.references]}, sync=False)
+        points, absent = self.references, list(self.compared.absent)
+        if points or absent:
+            folder.write_json(REFERENCES, {"designs": list(map(asdict, points)), "absent": absent}, sync=False)
 
 
 class Problems:

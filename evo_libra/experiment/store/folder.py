@@ -30,7 +30,7 @@ from evo_libra.files.integrity import (
 )  # fmt: skip
 
 if TYPE_CHECKING:
-    from evo_libra.explain.references import ReferencePoint
+    from evo_libra.explain.references import References
     from evo_libra.front.front import Front
 
 FRONT, MANIFEST, DONE, CHECKPOINT, PLOT = "front.parquet", "manifest.json", "done.json", "checkpoint.npz", "front.png"
@@ -177,12 +177,14 @@ class RunFolder:
             raise DamagedError(f"{self.path / FRONT} is not the front that the run wrote: its checksum is another one")
         return front
 
-    def read_references(self) -> list[ReferencePoint]:
+    def read_references(self) -> References:
         """Return the reference designs of the run's problem; none of a run of a version that did not keep them."""
-        from evo_libra.explain.references import ReferencePoint  # noqa: PLC0415 - an index of runs needs no problems
+        from evo_libra.explain.references import ReferencePoint, References  # noqa: PLC0415 - an index of runs needs no problems
 
         data = read_file(self.path, REFERENCES)
-        return [ReferencePoint(**one) for one in data["designs"]] if data is not None else []
+        if data is None:
+            return References()
+        return References([ReferencePoint(**one) for one in data["designs"]], data.get("absent", []))
 
     def clear(self) -> None:
         """Remove the files of an earlier run, the mark that it is done first."""

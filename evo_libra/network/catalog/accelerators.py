@@ -30,7 +30,7 @@ from evo_libra.network.catalog.accelerator import (
 )
 from evo_libra.network.catalog.bus import BusConstants
 from evo_libra.network.catalog.constants import Positive
-from evo_libra.network.catalog.kernel_classes import class_of, default_kernels
+from evo_libra.network.catalog.kernel_classes import CLASSES, class_of, default_kernels
 from evo_libra.network.catalog.link_layers import SALE, Sale
 from evo_libra.network.catalog.parts import load_parts_spec
 
@@ -77,7 +77,7 @@ class AcceleratorSpec(StrictModel):
     name: str | None = Field(None, pattern=_NAME, description="what designs call it, where a problem has several")
     base: str | None = Field(None, description="accelerator of the catalogue whose other figures hold here, too")
     generation: str | None = Field(
-        None, pattern=r"^[A-Za-z][A-Za-z0-9.-]*$", description="generation that figures of training software are of"
+        None, description="generation that figures of training software, and constants of kernels that it lacks, are of"
     )
     peak_TFLOPS: dict[Precision, Positive] = Field(
         default_factory=dict, description="dense peak rate; needed unless the entry has a base"
@@ -164,7 +164,7 @@ def _extended(name: str, own: AcceleratorSpec) -> AcceleratorSpec:
     if own.base not in load_accelerator_specs():
         raise InputError(Mistake(unknown("accelerator", own.base, load_accelerator_specs()), name, key="base"))
     base = load_accelerator_specs()[own.base].model_dump(exclude_none=True)
-    data = own.model_dump(exclude_none=True, exclude_unset=True, exclude=_NO_FIGURES)
+    data = own.model_dump(exclude_none=True, exclude_unset=True, exclude=_NO_FIGURES - {"generation"})
     sources = {key: source for key, (_, source) in figures_of(own).items() if source}
     return AcceleratorSpec.model_validate(_merged(base, data | {"sources": sources}))
 
@@ -182,16 +182,21 @@ def _unsourced(spec: AcceleratorSpec) -> list[tuple[KeyPath, str]]:
     used = {key: covering_key(key, sources) for key in figures_of(spec)}
     missing = [((*key.split("."),), "has no source; give one under `sources`") for key in used if not used[key]]
     undated = [
-        (("sources", key), "a source needs its year, such as 'NVIDIA A100 data sheet, 2021'")
+        (_place_of(spec, key), "a source needs its year, such as 'NVIDIA A100 data sheet, 2021'")
         for key, text in sources.items()
         if not _YEAR.search(text)
     ]
     idle = [
-        (("sources", key), f"the entry has no figure '{key}' that needs this source")
+        (_place_of(spec, key), f"the entry has no figure '{key}' that needs this source")
         for key in sources
         if key not in used.values()
     ]
     return [*missing, *undated, *idle]
+
+
+def _place_of(spec: AcceleratorSpec, key: str) -> KeyPath:
+    """Return the key of the file that a source is under; that of `source` is for the rest."""
+    return ("source",) if key == ALL and key not in spec.sources else ("sources", key)
 
 
 def _sources_of(spec: AcceleratorSpec) -> dict[str, str]:
@@ -215,6 +220,8 @@ def _impossible(spec: AcceleratorSpec) -> list[tuple[KeyPath, str]]:
         for key, value in needed.items()
         if not value
     ]
+    if spec.generation is not None and spec.generation not in CLASSES:
+        found.append((("generation",), unknown("generation", spec.generation, CLASSES)))
     found += [
         (("kernels", precision), f"there is no peak rate for {precision}; peak_TFLOPS needs it")
         for precision in PRECISIONS
@@ -243,9 +250,9 @@ def with_class_defaults(spec: AcceleratorSpec) -> AcceleratorSpec:
     Their sources say that they are a class default.
     """
     own = spec.kernels.model_dump(exclude_none=True, exclude_unset=True)
-    chip = class_of(spec.generation)
-    measured = load_accelerator_specs()[chip].kernels.model_dump(exclude_none=True, exclude_unset=True)
-    found, texts = default_kernels(spec.peak_TFLOPS, own, measured, chip=chip)
+    of = class_of(spec.generation)
+    measured = load_accelerator_specs()[of.chip].kernels.model_dump(exclude_none=True, exclude_unset=True)
+    found, texts = default_kernels(spec.peak_TFLOPS, own, measured, of=of)
     if not found:
         return spec
     sources = _sources_of(spec) | {f"kernels.{kind}": text for kind, text in texts.items()}

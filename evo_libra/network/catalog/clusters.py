@@ -33,11 +33,17 @@ class ReferenceOrder(StrictModel):
         >>> reference_orders()["dgx-h100-superpod"].at(32, 256)
         '32 hgx-h100 / 1 x 400G / qm9700 rail-optimised 1:1'
         """
+        return f"{systems} {self.order.removeprefix(_OPEN)}" if self.has(npus) else ""
+
+    def has(self, npus: int) -> bool:
+        """Return whether its source has a cluster of some NPUs."""
         if isinstance(self.npus, StepsSpec):
-            listed = npus % self.npus.multiple_of == 0 and npus <= self.npus.at_most
-        else:
-            listed = npus in self.npus
-        return f"{systems} {self.order.removeprefix(_OPEN)}" if listed else ""
+            return npus % self.npus.multiple_of == 0 and npus <= self.npus.at_most
+        return npus in self.npus
+
+    def systems(self, count: int) -> str:
+        """Return the notation of some of its systems without the network around them."""
+        return f"{count} {self.order.removeprefix(_OPEN)}".partition(" / ")[0]
 
 
 class _Catalogue(RootModel[dict[Name, ReferenceOrder]]):

@@ -25,7 +25,7 @@ from evo_libra.network.orders.slots import fits_bus
 
 WITHOUT_SWITCHES = ("none", "slice")
 """Families without switches of the buyer's own."""
-_Bought = SystemSpec | NicSpec | SwitchSpec | OcsSpec
+Bought = SystemSpec | NicSpec | SwitchSpec | OcsSpec
 _MONTH = len("2026-11")
 
 
@@ -128,11 +128,11 @@ def _switch_modes(order: Order, most: int | None, products: ProductsSpec) -> Ite
 
 
 def _sale(order: Order, products: ProductsSpec, limits: Limits) -> Iterator[str]:
-    for name, product in _bought(order, products).items():
+    for name, product in bought_by(order, products).items():
         yield from sale_violations(name, product, limits)
 
 
-def sale_violations(name: str, product: _Bought, limits: Limits) -> Iterator[str]:
+def sale_violations(name: str, product: Bought, limits: Limits) -> Iterator[str]:
     """Yield why a product is not sold at the time of an order, or not by a supplier of the buyer."""
     if product.order not in limits.order:
         yield f"{name} has order: {product.order}; limits.order allows {', '.join(limits.order)}"
@@ -144,9 +144,9 @@ def sale_violations(name: str, product: _Bought, limits: Limits) -> Iterator[str
         yield f"{name} comes from {product.supplier}; limits.suppliers allows {', '.join(limits.suppliers)}"
 
 
-def _bought(order: Order, products: ProductsSpec) -> dict[str, _Bought]:
+def bought_by(order: Order, products: ProductsSpec) -> dict[str, Bought]:
     """Return the system, the NIC and the switch of an order, by name."""
-    bought: dict[str, _Bought] = {order.system: products.systems[order.system]}
+    bought: dict[str, Bought] = {order.system: products.systems[order.system]}
     if order.nic is not None:
         bought[order.nic] = products.nics[order.nic]
     if order.switch is not None:
@@ -155,7 +155,7 @@ def _bought(order: Order, products: ProductsSpec) -> dict[str, _Bought]:
 
 
 def _cooling(order: Order, products: ProductsSpec, limits: Limits) -> Iterator[str]:
-    for name, product in _bought(order, products).items():
+    for name, product in bought_by(order, products).items():
         if isinstance(product, SystemSpec | SwitchSpec) and product.cooling not in limits.cooling:
             yield f"{name} is cooled by {product.cooling}; the room has {', '.join(limits.cooling)}"
 

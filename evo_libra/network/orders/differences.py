@@ -17,7 +17,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 """Choices of an order, by the fields that say which one it is."""
 
 
-_UNSTATED = {"uplinks": "as below", "systems of a rack": "as many as fit"}
+_UNSTATED = {"uplinks": "those of the ports", "systems of a rack": "as many as fit"}
 """Values of choices that an order does not state; there is none of others."""
 
 
@@ -31,7 +31,7 @@ def value_of(order: Order, choice: str) -> str:
 
     >>> order = Order("hgx-b300", 32, 8, 8, nic="cx8", ports=2, Gbps=400.0, family="fat-tree", leaf_ratio=2.0)
     >>> [value_of(order, choice) for choice in ("NPUs", "ports", "family", "leaf ratio", "uplinks")]
-    ['32 x 8', '2 x 400G of cx8', 'fat tree', '2:1', 'as below']
+    ['32 x 8', '2 x 400G of cx8', 'fat tree', '2:1', 'those of the ports']
     """
     if choice == "NPUs":
         spare = "" if order.active == order.npus else f" ({order.active} active)"

@@ -58,7 +58,13 @@ def _grouped(kinds: Mapping[str, tuple[Assumed, ...]], *, unchecked: bool) -> st
     for name, its in kinds.items():
         if mine := tuple(one for one in its if one.unchecked == unchecked):
             chips[mine].append(name)
-    return "; ".join(f"{', '.join(names)} ({', '.join(map(str, its))})" for its, names in chips.items())
+    return "; ".join(f"{', '.join(names)} ({_named(its)})" for its, names in chips.items())
+
+
+def _named(kinds: Sequence[Assumed]) -> str:
+    """Return kinds of kernels, and the measured chips whose constants they have where an entry has none."""
+    lenders = dict.fromkeys(one.lender for one in kinds if one.lender)
+    return ", ".join([*map(str, kinds), *(f"those of the {lender}" for lender in lenders)])
 
 
 def _measured(one: Assumed) -> str:

@@ -11,7 +11,7 @@ from typing import Literal
 from evo_libra.network.catalog.accelerator import ATTENTION, CLASS_DEFAULT, DECODING, Accelerator, covering_key
 from evo_libra.network.catalog.accelerators import load_accelerators
 from evo_libra.network.catalog.constants import Constants
-from evo_libra.network.catalog.kernel_classes import NEAREST
+from evo_libra.network.catalog.kernel_classes import NEAREST, lender_of
 from evo_libra.problem.file.spec import WorkloadSpec
 from evo_libra.workload.serving.serving_setup import products_of
 
@@ -30,12 +30,14 @@ class Assumed:
     kind : of the kernels; `part` : the one constant that was not measured, all of them when empty.
     near : whether they are those of another precision.
     unchecked : whether they were measured, and no row tries them that their fit has not seen.
+    lender : the measured chip whose constants they are, and why it stands in; empty where the catalogue says whose.
     """
 
     kind: str
     part: str = ""
     near: bool = False
     unchecked: bool = False
+    lender: str = ""
 
     def __str__(self) -> str:
         """Return the kind as people name it, with its part, and with what stands in for it."""
@@ -133,8 +135,9 @@ def assumed_of(npu: Accelerator) -> Iterator[Assumed]:
     for key in npu.class_defaults():
         kind, _, part = key.partition(".")
         if not part or part in _SHARE_AND_MORE.get(kind, _PRODUCTS):
-            near = not part and npu.source_of_kernels(kind).startswith(NEAREST)
-            yield Assumed(kind, part, near=near)
+            source = npu.source_of_kernels(kind)
+            near = not part and source.startswith(NEAREST)
+            yield Assumed(kind, part, near=near, lender="" if part else lender_of(source))
     for kind in npu.unchecked_kernels():
         yield Assumed(kind, unchecked=True)
 

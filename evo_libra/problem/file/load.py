@@ -51,6 +51,7 @@ from evo_libra.workload.parallelism import HOLDS_TENSOR
 
 if TYPE_CHECKING:
     from evo_libra.network.catalog.accelerator import Accelerator
+    from evo_libra.network.orders.order import Order
     from evo_libra.problem.bands import BandSource
     from evo_libra.problem.file.orders import OrderLoader
     from evo_libra.problem.time_models.loops import WeightedLoop
@@ -85,6 +86,11 @@ def problem_of(source: Source, folder: Path, *, open_box: bool = False) -> Probl
 def _with_accelerators(source: Source, folder: Path, instead: Mapping[str, Accelerator]) -> Problem:
     """Return the problem of a file with some accelerators in place of those of the same name."""
     return _Loader(_file_of(source, folder, instead), open_box=False).load()
+
+
+def _of_one_order(orders: OrderLoader, order: Order) -> Problem:
+    """Return the problem of a file with one order in place of its own; an `InputError` says that no plan fits."""
+    return _Loader(orders.alone(order), open_box=False).load()
 
 
 def _file_of(source: Source, folder: Path, instead: Mapping[str, Accelerator]) -> ProblemFile:
@@ -152,6 +158,7 @@ class _Loader:
     def load_order(self, orders: OrderLoader) -> Problem:
         """Return the problem of a file that asks for an order."""
         from evo_libra.problem.orders import pools_of  # noqa: PLC0415 - files of designs do not need it
+        from evo_libra.problem.other_orders import OtherOrders  # noqa: PLC0415 - the same
 
         self.workloads = orders.with_plans(self.workloads, len(self.spec.workloads))
         book, accelerators = orders.book, self.workloads.accelerators
@@ -174,6 +181,7 @@ class _Loader:
             spec=self._identity(catalog) | orders.identity(), grown=None, optimal=False,
             sources=FigureSources(tco=tco, training=training, npu=npu, system=system, scenarios=scenarios),
             notes=(*self._notes(catalog), *orders.notes()), band_sources=self._band_sources(), book=book,
+            others=OtherOrders(orders.spec, partial(_of_one_order, orders)),
         )  # fmt: skip
 
     def load_design(self) -> Problem:

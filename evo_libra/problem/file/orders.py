@@ -17,6 +17,7 @@ from evo_libra.network.orders.bill import bill_of
 from evo_libra.network.orders.catalog import load_products, with_powers, with_prices
 from evo_libra.network.orders.choices import OrdersOffered, listed, offered_products, orders_of
 from evo_libra.network.orders.counts import counts_of
+from evo_libra.network.orders.order import Order
 from evo_libra.network.orders.products import ProductsSpec
 from evo_libra.network.orders.slices import with_rents
 from evo_libra.network.orders.topology import topology_of
@@ -24,7 +25,8 @@ from evo_libra.problem.file.mistakes import ProblemFile
 from evo_libra.problem.file.order_spec import OrderSpec
 from evo_libra.problem.file.workloads import WorkloadLoader
 from evo_libra.problem.objectives import MEASURES
-from evo_libra.problem.orders import OrderBook, Pool, name_of, only
+from evo_libra.problem.orders import OrderBook, Pool, name_of, with_plans
+from evo_libra.problem.other_orders import only_order
 from evo_libra.problem.protocol import FOLDED, SearchSettings
 from evo_libra.timing.quirks import Quirk
 
@@ -39,7 +41,10 @@ def order_file(source: Source, folder: Path, instead: Mapping[str, Accelerator])
 
     `instead` has accelerators in place of those of the same name.
     """
-    spec = validate(OrderSpec, source)
+    return _read(source, folder, validate(OrderSpec, source), instead)
+
+
+def _read(source: Source, folder: Path, spec: OrderSpec, instead: Mapping[str, Accelerator]) -> ProblemFile:
     file = ProblemFile(source, folder, spec.as_design(), instead=instead)
     return replace(file, orders=OrderLoader(file, spec))
 
@@ -60,11 +65,10 @@ class OrderLoader:
             workloads.workload(index)
         if not self.lacking:
             return workloads
-        kept = [pool for pool in self.book.pools if pool not in self.lacking]
         reasons = _reasons(self.lacking)
-        if not kept:
+        if all(pool in self.lacking for pool in self.book.pools):
             raise self.file.fail(("workloads",), "; ".join((*self.book.reasons, *reasons)))
-        self.book = only(self.book, kept, reasons)
+        self.book = with_plans(self.book, self.lacking, reasons)
         self.lacking = {}
         for name in ("npus", "counts"):
             vars(self).pop(name, None)
@@ -128,6 +132,11 @@ class OrderLoader:
     def domain_of(self, npu: Accelerator) -> int:
         """Return the NPUs in use of a system, which its scale-up network joins, of a pool by its name."""
         return self.book.pools[self.book.names.index(npu.name)][2]
+
+    def alone(self, order: Order) -> ProblemFile:
+        """Return the file with one order in place of those that it allows."""
+        file = self.file
+        return _read(file.source, file.folder, only_order(self.spec, order), file.instead)
 
     @property
     def chips(self) -> tuple[Accelerator, ...]:

@@ -68,7 +68,7 @@ def front(  # noqa: PLR0913 - options of a command
         The same as a Parquet file.
     """
     from evo_libra.experiment.store.folder import MANIFEST, RunFolder
-    from evo_libra.explain.references import reference_rows
+    from evo_libra.explain.references import reference_rows, references_json
     from evo_libra.front.selection import chosen, ordered
     from evo_libra.ui.tables.references import show_references
 
@@ -83,7 +83,7 @@ def front(  # noqa: PLR0913 - options of a command
     if as_json:
         listed = replace(found, frame=columns_of(found, columns)) if columns else found
         more = {"families": _family_rows(found)} if families else {}
-        more |= {"references": reference_rows(references, whole)} if references else {}
+        more |= references_json(references, whole)
         print_json({
             **result_json(listed, manifest.get("evaluations", 0), manifest.get("wall_s", 0.0), folder.path),
             "question": manifest.get("question") or whole.noun, **more,
@@ -104,8 +104,8 @@ def front(  # noqa: PLR0913 - options of a command
     elif columns:
         _show_columns(columns_of(replace(found, frame=_first(found, rows, sort)), columns), title)
     else:
-        _show_part(found, whole, title=title, rows=rows, sort=sort, references=references, wide=wide)
-        show_references(reference_rows(references, whole), whole.objectives)
+        _show_part(found, whole, title=title, rows=rows, sort=sort, references=references.points, wide=wide)
+        show_references(reference_rows(references.points, whole), whole.objectives, references.absent)
     _show_state(folder, manifest, found, whole)
     return 0
 

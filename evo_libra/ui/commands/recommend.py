@@ -55,7 +55,7 @@ def recommend(
     from evo_libra.explain.advice import advice, advised
     from evo_libra.explain.as_json import as_json as plain
     from evo_libra.optimality.scope import EXACT_FRONT
-    from evo_libra.problem.designs import notes_of
+    from evo_libra.problem.designs import announced, notes_of
     from evo_libra.timing.quirks import Warned
 
     if not 0 <= seconds < math.inf:
@@ -68,9 +68,10 @@ def recommend(
     limits = _limits({"max_cost": max_cost, "max_power": max_power, "max_time": max_time}, order=front.noun == "order")
     exact = problem is None and (folder.read_json(DONE).get("claim") or "").startswith(EXACT_FRONT)
     found, sure = _candidates(front, built, limits), _certainty(built, front, seconds, exact=exact)
-    advices = advice(front, found, built, sure=sure, points=folder.read_references())
+    advices = advice(front, found, built, sure=sure, points=folder.read_references().points)
     label = approximation(front.frame["design"].to_list() if "design" in front.frame.columns else ())
-    notes = [] if built is None else notes_of(built)
+    taken = [one.design for one in advices if one.design is not None]
+    notes = [] if built is None else [*notes_of(built), *announced(built, taken)]
     if as_json:
         warnings = list(map(Warned.json, notes))
         head = {

@@ -93,7 +93,7 @@ def _source(run: RunRecord, runs: Sequence[RunRecord], limit: float, notes: list
     """Return a result; why something is not known of it is added to the notes."""
     from evo_libra.experiment.results.catalogue import read_front, read_manifest
     from evo_libra.experiment.store.folder import RunFolder
-    from evo_libra.explain.references import reference_points
+    from evo_libra.explain.references import references_of
     from evo_libra.report.data import Source
     from evo_libra.report.results import facts_of
 
@@ -106,9 +106,9 @@ def _source(run: RunRecord, runs: Sequence[RunRecord], limit: float, notes: list
     if problem is not None and limit and len(front):
         proof = _proof(problem, front, limit, notes)
     # A problem in Python is not built for a page; its run has kept what its front is compared with.
-    points = RunFolder(run.folder).read_references() if problem is None else reference_points(problem)
+    beside = RunFolder(run.folder).read_references() if problem is None else references_of(problem)
     return Source(
-        name=name, front=front, problem=problem, address=str(run.folder), certificate=proof, references=points,
+        name=name, front=front, problem=problem, address=str(run.folder), certificate=proof, references=beside,
         facts=facts_of(read_manifest(run)),
     )  # fmt: skip
 

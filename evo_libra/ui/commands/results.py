@@ -95,7 +95,9 @@ def show(run: RunName, *, results: Out = DEFAULT, as_json: Json = False) -> int:
     folder = RunFolder(run_folder(run, results))
     damaged = damaged_files(folder)
     info, manifest = _found(folder, damaged)
-    references = [] if damaged or not info.front_size else reference_rows(folder.read_references(), folder.read_front())
+    references = (
+        [] if damaged or not info.front_size else reference_rows(folder.read_references().points, folder.read_front())
+    )
     if as_json:
         shown = {"run": info.row(), "manifest": manifest, "damaged": list(damaged), "reasons": damaged}
         print_json(shown | ({"references": references} if references else {}))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from evo_libra.experiment.execution.job import Report
     from evo_libra.experiment.execution.search_run import Outcome
     from evo_libra.experiment.store.folder import RunFolder
-    from evo_libra.explain.references import ReferencePoint
+    from evo_libra.explain.references import ReferencePoint, References
     from evo_libra.explain.system_views import SystemViews
     from evo_libra.explain.time_record import Size
     from evo_libra.front.front import Front
@@ -94,7 +94,7 @@ def search(
         raise EvoLibraError(f"the search failed: {report.error or report.ending}; see {folder.path / LOG}")
     front = found[0].front if found else folder.read_front()
     code = _report(
-        built, folder, front=front, report=report, references=ready.references, choice=spec.engine_choice,
+        built, folder, front=front, report=report, references=ready.compared, choice=spec.engine_choice,
         as_json=as_json,
     )  # fmt: skip
     sys.stdout.flush()  # whoever reads the front need not wait for its picture
@@ -181,7 +181,7 @@ class Watch:
 
 
 def _report(
-    problem: SearchProblem, run: RunFolder, front: Front, report: Report, references: Sequence[ReferencePoint],
+    problem: SearchProblem, run: RunFolder, front: Front, report: Report, references: References,
     choice: str, *, as_json: bool,
 ) -> int:  # fmt: skip
     from evo_libra.experiment.run.record import ending_text
@@ -189,7 +189,7 @@ def _report(
     from evo_libra.explain.advice import advice, short_advised
     from evo_libra.explain.as_json import as_json as plain
     from evo_libra.explain.candidates import candidates_of
-    from evo_libra.explain.references import reference_rows
+    from evo_libra.explain.references import references_json
     from evo_libra.explain.system_views import views_of
     from evo_libra.problem.designs import warnings_of
     from evo_libra.searching.engine import EXHAUSTED
@@ -211,7 +211,7 @@ def _report(
         more |= {"failure_count": failures, "failures": first_failures} if failures else {}
         workloads = [{"name": name, **plain(size)} for name, size in _workloads(problem)]
         more |= {"workloads": workloads} if workloads else {}
-        more |= {"references": reference_rows(references, front)} if references else {}
+        more |= references_json(references, front)
         more |= {} if views is None else plain(views)
         more |= {"recommended": plain([one.recommended for one in advices])} if advices else {}
         beyond = [{"id": one.recommended.id, **one.shares.json()} for one in advices if one.shares is not None]
@@ -241,8 +241,7 @@ def _report(
 
 
 def _show_front(
-    problem: SearchProblem, front: Front, references: Sequence[ReferencePoint], views: SystemViews | None,
-    sentences: Sequence[str],
+    problem: SearchProblem, front: Front, references: References, views: SystemViews | None, sentences: Sequence[str],
 ) -> None:  # fmt: skip
     """Print a front, with all rows that sentences name, its networks of systems, and the sizes of workloads."""
     from evo_libra.explain.references import reference_rows
@@ -252,8 +251,8 @@ def _show_front(
 
     missing = () if views is None else views.absent
     named = {int(number) for text in (*missing, *sentences) for number in _ID.findall(text)}
-    show_front(front, problem.objectives, problem.name, rows=12, references=references, named=named)
-    show_references(reference_rows(references, front), front.objectives)
+    show_front(front, problem.objectives, problem.name, rows=12, references=references.points, named=named)
+    show_references(reference_rows(references.points, front), front.objectives, references.absent)
     if views is not None:
         show_systems(views.systems, front.objectives[0], MOST)
     print_folded(*missing)

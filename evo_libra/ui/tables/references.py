@@ -15,10 +15,14 @@ if TYPE_CHECKING:
     from evo_libra.front.front import Front
 
 
-def show_references(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
-    """Print reference designs with their objectives, and how much better a front is than each of them."""
-    if not rows:
-        return
+def show_references(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], absent: Sequence[str] = ()) -> None:
+    """Print reference designs with their objectives, what a front is better by, and sentences of those without."""
+    if rows:
+        _show_designs(rows, columns)
+    print_folded(*absent)
+
+
+def _show_designs(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
     from evo_libra.front.families import short_plans
     from evo_libra.network.orders.text import is_order
     from evo_libra.ui.tables.design_table import BANDWIDTH, NETWORK, PLAN, folded_head
@@ -100,12 +104,22 @@ def rows_of_runs(folders: Sequence[RunFolder], fronts: Sequence[Front]) -> list[
 
     objectives = fronts[0].objectives
     together = Front(pl.concat([front.frame.select(objectives) for front in fronts]), objectives)
-    return reference_rows(folders[0].read_references(), together) if len(together) else []
+    return reference_rows(folders[0].read_references().points, together) if len(together) else []
 
 
 def reference_sentences(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return how much better a front is than each reference design that it is compared with."""
-    return [f"{row['name']}: {sentence}" for row in rows if (sentence := comparison(row))]
+    """Return how much better a front is than each reference design, and what the problem does not allow of it."""
+    return [f"{row['name']}: {sentence}" for row in rows if (sentence := _compared(row))]
+
+
+def _compared(row: Mapping[str, Any]) -> str:
+    """Return how much better a front is than a reference design, and what its problem does not allow of that.
+
+    >>> _compared({"not_allowed": "switch q3400-ra, where the file allows sn5600"})
+    'not allowed: switch q3400-ra, where the file allows sn5600'
+    """
+    outside = row.get("not_allowed")
+    return "; ".join(filter(None, (comparison(row), f"not allowed: {outside}" if outside else "")))
 
 
 def sentences_of_run(folder: RunFolder) -> list[str]:
@@ -119,7 +133,7 @@ def sentences_of_run(folder: RunFolder) -> list[str]:
 def reference_facts(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
     """Return reference designs as lines of a label and what a front is better by."""
     labels = ("references", *[""] * len(rows))
-    sentences = (f"{row['name']} ({_built(str(row['design']))}): {comparison(row)}".rstrip(": ") for row in rows)
+    sentences = (f"{row['name']} ({_built(str(row['design']))}): {_compared(row)}".rstrip(": ") for row in rows)
     return list(zip(labels, sentences, strict=False))
 
 

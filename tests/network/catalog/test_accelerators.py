@@ -388,6 +388,7 @@ def test_extending_entry_keeps_all_else() -> None:
     [
         ({"sources": {}}, "own: peak_TFLOPS.bf16: has no source; give one under `sources`"),
         ({"sources": {"all": "a friend"}}, "own: sources.all: a source needs its year"),
+        ({"source": "a friend", "sources": {}}, "own: source: a source needs its year"),
         ({"peak_TFLOPS": {}}, "own: peak_TFLOPS: is missing; it is needed unless the entry has a base"),
         ({"memory": {"capacity_GB": 80}}, "own: memory.bandwidth_GBps: is missing"),
         ({"peak_TFLOPS": {"bf17": 500}}, "own: peak_TFLOPS.bf17: "),
