@@ -135,14 +135,15 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 def suggestion(found: object, allowed: Iterable[str]) -> str:
     """Return ``; did you mean 'x'?`` for a name that it begins, or the nearest allowed one; nothing when none is near.
 
-    Capital letters count as small ones.
+    Capital letters count as small ones, so that a name in capitals is the nearest to itself.
 
     >>> suggestion("total_bandwith", ["total_bandwidth", "cost"]), suggestion("dlrm", ["gpt-3-libra", "dlrm-libra"])
     ("; did you mean 'total_bandwidth'?", "; did you mean 'dlrm-libra'?")
     """
     names = {name.lower(): name for name in allowed}
     word = str(found).lower()
-    nearest = [name for name in names if len(word) > 1 and name.startswith(f"{word}-")]
+    nearest = [word] if word in names else []
+    nearest = nearest or [name for name in names if len(word) > 1 and name.startswith(f"{word}-")]
     nearest = nearest or difflib.get_close_matches(word, names, n=1, cutoff=0.6)
     return f"; did you mean '{names[nearest[0]]}'?" if nearest else ""
 

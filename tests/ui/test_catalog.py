@@ -13,7 +13,7 @@ from evo_libra.network.catalog.accelerators import load_accelerators
 from evo_libra.network.orders.catalog import load_products
 from evo_libra.problem.file.training import trained_models
 from evo_libra.ui.commands.catalog import catalog
-from evo_libra.ui.tables.ages import STATES, dated_entries, newest_year
+from evo_libra.ui.tables.ages import STATES, dated_entries, newest_year, stale_entries
 from evo_libra.ui.tables.catalogue_data import KINDS
 from evo_libra.ui.tables.products import GROUPS
 from evo_libra.workload.models.decoder import load_decoders
@@ -92,12 +92,18 @@ NAMES = [
 @pytest.mark.parametrize("sources", [False, True])
 @pytest.mark.parametrize("name", NAMES)
 def test_everything_fits_a_screen(name: str | None, sources: bool, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: FBT001 - drawn
-    """80 columns, and 52 lines unless a user asks for sources; these may have words that are longer than a line."""
+    """80 columns, and 52 lines with the prompt; sources that a user asks for may have words longer than a line."""
     assert catalog(name, sources=sources) == 0
     lines = capsys.readouterr().out.splitlines()
     assert all(len(line) <= 80 for line in lines if "/" not in line)
     assert all("http" not in line for line in lines) or sources
-    assert len(lines) <= 52 or sources
+    assert len(lines) + 1 <= 52 or sources
+
+
+def test_the_overview_fits_a_small_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    """24 lines, one of them the prompt."""
+    assert catalog() == 0
+    assert len(capsys.readouterr().out.splitlines()) + 1 <= 24
 
 
 @pytest.mark.parametrize("part", GROUPS)
@@ -109,7 +115,8 @@ def test_a_kind_of_a_catalogue_of_products_is_one_table(part: str, capsys: pytes
     rows = [cells for line in own.splitlines() if (cells := line.split()) and cells[0] in getattr(PRODUCTS, part)]
     assert len(rows) == len(getattr(PRODUCTS, part))
     assert all(cells[1] in STATES for cells in rows)
-    assert all(cells[3 if cells[1] == "until" else 2].isdigit() for cells in rows)
+    years = [cells[3 if cells[1] == "until" else 2] for cells in rows]
+    assert all(year.isdigit() or year == "-" for year in years)
 
 
 def test_what_a_catalogue_or_a_list_lacks_is_refused_with_the_nearest_name() -> None:
@@ -117,8 +124,24 @@ def test_what_a_catalogue_or_a_list_lacks_is_refused_with_the_nearest_name() -> 
         catalog("products-2026", "qm9701")
     with pytest.raises(InputError, match="clusters has no 'hpn-8'; did you mean 'hpn-7'"):
         catalog("clusters", "hpn-8")
-    with pytest.raises(InputError, match=r"unknown catalogue 'qm9701'; .*did you mean 'qm9700'\?"):
+    with pytest.raises(InputError, match=r"unknown name 'qm9701'; .*did you mean 'qm9700'\?"):
         catalog("qm9701")
+
+
+@pytest.mark.parametrize(("name", "near"), [("MI355X", "mi355x"), ("GB300", "gb300"), ("Kimi-K2", "kimi-k2")])
+def test_a_name_in_capitals_is_nearest_to_itself(name: str, near: str) -> None:
+    with pytest.raises(InputError, match=f"unknown name '{name}'; .*did you mean '{near}'"):
+        catalog(name)
+
+
+def test_an_entry_has_no_part() -> None:
+    said = "'b300' is one of accelerators, and has no 'systems'; `catalog b300` shows it, and `catalog systems` all"
+    with pytest.raises(InputError, match=re.escape(said)):
+        catalog("b300", "systems")
+    with pytest.raises(InputError, match=r"'kimi-k2' is one of language models, and has no 'x'; `catalog kimi-k2`"):
+        catalog("kimi-k2", "x")
+    with pytest.raises(InputError, match="unknown name 'b301'"):
+        catalog("b301", "systems")
 
 
 def test_kernels_that_were_not_measured_are_named(capsys: pytest.CaptureFixture[str]) -> None:
@@ -163,6 +186,35 @@ def test_stale_entries_are_one_list_of_json(capsys: pytest.CaptureFixture[str]) 
     }  # fmt: skip
     assert found["palomar-136"]["order"] == "own"
     assert found["palomar-136"]["missing"] == ["price_usd"]
+
+
+def test_stale_entries_show_their_sources(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each with the text of its source; an estimate has no year in JSON."""
+    assert catalog(stale=2024, sources=True) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "Brown et al., 2020 (arXiv 2005.14165)" in out
+    assert all(entry.name in out for entry in stale_entries(2024))
+    assert "newest source" not in out
+    assert catalog(stale=2024, as_json=True) == 0
+    years = {one["name"]: one["year"] for one in json.loads(capsys.readouterr().out)["stale"]}
+    assert years["spare-servers"] is None
+
+
+def test_a_year_is_that_of_the_newest_source_in_every_table(capsys: pytest.CaptureFixture[str]) -> None:
+    """The data sheet of an HGX A100 is of 2020, and its price is newer."""
+    kinds = {"system": "systems", "NIC": "nics", "switch": "switches", "cable": "cables", "module": "modules",
+             "link technology": "technologies", "reference order": "clusters"}  # fmt: skip
+    for kind, word in kinds.items():
+        entries = {entry.name: entry.year for entry in dated_entries() if entry.kind == kind}
+        assert catalog(word) == 0
+        rows = [set(re.split(r"[\s│]+", line)) for line in capsys.readouterr().out.splitlines()]
+        for name, year in entries.items():
+            if any(name in row for row in rows):  # A long name is folded.
+                assert any({name, str(year or "-")} <= row for row in rows), (name, year)
+    assert catalog("hgx-a100") == 0
+    newest = next(entry.year for entry in dated_entries() if entry.name == "hgx-a100")
+    assert newest > 2020
+    assert f"newest source of {newest}" in capsys.readouterr().out
 
 
 def test_what_is_no_longer_sold_says_until_when() -> None:
@@ -241,17 +293,18 @@ def test_unknown_name_suggests_an_accelerator() -> None:
 
 
 def test_products_have_their_year_and_order_state(capsys: pytest.CaptureFixture[str]) -> None:
+    """The year is that of the newest source: of the QM9700 it is that of its latency, and its price is of 2024."""
     rows = {}
     for part in ("systems", "nics", "switches", "cables"):
         assert catalog("products-2026", part) == 0
         rows |= {cells[0]: cells for line in capsys.readouterr().out.splitlines() if len(cells := line.split()) > 3}
-    assert rows["gb300-nvl72"][:7] == ["gb300-nvl72", "buy", "2025", "72", "900", "132", "4,000"]
+    assert rows["gb300-nvl72"][:7] == ["gb300-nvl72", "buy", "2026", "72", "900", "132", "4,000"]
     assert rows["hgx-b300"][6:] == ["~450", "1x800", "1x400", "2x400"]
     assert rows["mi325x-8"][6] == "-"
-    assert rows["hgx-h20"][1:4] == ["until", "2025", "2024"]
+    assert rows["hgx-h20"][1:4] == ["until", "2025", "2025"]
     assert rows["hgx-h800"][1:4] == ["until", "2023", "2025"]
-    assert rows["qm9700"] == ["qm9700", "buy", "2024", "747", "40", "64x400", "128x200"]
-    assert rows["connectx-7"] == ["connectx-7", "buy", "2024", "24.6", "1,499", "1x400"]
+    assert rows["qm9700"] == ["qm9700", "buy", "2026", "747", "40", "64x400", "128x200"]
+    assert rows["connectx-7"] == ["connectx-7", "buy", "2026", "24.6", "1,499", "1x400"]
     assert rows["dac-400"] == ["dac-400", "buy", "2024", "dac", "400", "2", "2", "~250"]
     assert rows["tpu7x-slice"][1:] == ["rent", "2026", "64-9,216", "600", "-", "-"]
     assert rows["tpu-v5p-slice"][1:] == ["rent", "2026", "64-6,144", "600", "-", "4.2/h"]
@@ -306,4 +359,4 @@ def test_products_of_a_file_are_shown(
     assert catalog("own.yaml") == 0
     assert "catalogue own" in capsys.readouterr().out
     assert catalog() == 0
-    assert "catalogues of products: products-2026" in capsys.readouterr().out
+    assert "catalogues: products-2026; of parts " in capsys.readouterr().out

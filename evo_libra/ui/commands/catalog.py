@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from evo_libra.errors import InputError
 from evo_libra.ui.commands.shared import Flag, Json, app
 from evo_libra.ui.tables.ages import show_stale, stale_entries
-from evo_libra.ui.tables.catalogue_data import everything, named
+from evo_libra.ui.tables.catalogue_data import entry_of, everything, named
 from evo_libra.ui.tables.catalogues import show_catalog
 from evo_libra.ui.tables.output import print_json
 
@@ -40,7 +40,7 @@ def catalog(
         List the entries of all catalogues whose newest source is older than this year.
     """
     if stale is not None:
-        return _stale(name, stale, as_json=as_json)
+        return _stale(name, stale, sources=sources, as_json=as_json)
     data = everything() if name is None else named(name, part)
     if as_json:
         print_json(data)
@@ -49,12 +49,15 @@ def catalog(
     return 0
 
 
-def _stale(name: str | None, year: int, *, as_json: bool) -> int:
-    """Print the entries whose newest source is older than a year."""
+def _stale(name: str | None, year: int, *, sources: bool, as_json: bool) -> int:
+    """Print the entries whose newest source is older than a year, or their sources."""
     if name is not None:
         raise InputError(f"--stale is about all catalogues; leave out '{name}'")
     if as_json:
-        print_json({"stale": [vars(entry) for entry in stale_entries(year)]})
+        print_json({"stale": [vars(entry) | {"year": entry.year or None} for entry in stale_entries(year)]})
+    elif sources:
+        for entry in stale_entries(year):
+            show_catalog(entry_of(entry.kind, entry.name), sources=True, whole=False, alone=True)
     else:
         show_stale(year)
     return 0

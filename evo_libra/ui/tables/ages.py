@@ -66,6 +66,22 @@ def newest_year(texts: Mapping[str, str | None] | list[str | None]) -> int:
     return max((int(found) for text in sources for found in _YEAR.findall(text)), default=0)
 
 
+def year_of(entry: Mapping[str, Any]) -> int:
+    """Return the year of the newest source of an entry as data; 0 for an estimate from nothing that has a year.
+
+    >>> year_of({"source": "data sheet", "year": 2020, "sources": {"price_usd": "a shop, 2026"}})
+    2026
+    """
+    estimate = entry.get("basis") == "estimate"
+    own = (not estimate and entry.get("year")) or newest_year([entry.get("source")])
+    return max(own, newest_year(entry.get("sources") or {}))
+
+
+def dated(entry: Mapping[str, Any]) -> str:
+    """Return the year of the newest source of an entry as text; a dash for an estimate."""
+    return str(year_of(entry) or "-")
+
+
 def state_of(entry: Mapping[str, Any]) -> str:
     """Return the order state of an entry as its file has it; of what is no longer sold, the year in which that ended.
 
@@ -109,7 +125,7 @@ def show_stale(year: int) -> None:
     rows = [(entry.kind, entry.name, entry.order, str(entry.year or "estimate")) for entry in stale_entries(year)]
     columns = ("kind", "name", "order", "newest source")
     print_table(f"entries whose newest source is older than {year}", columns, rows, left=columns[:1], fold=columns[1:3])
-    print(f"{len(rows)} of {len(dated_entries())} entries; catalog NAME --sources shows where figures come from.")
+    print(f"{len(rows)} of {len(dated_entries())} entries; --sources shows where figures come from.")
 
 
 def _accelerators() -> Iterator[Entry]:
@@ -187,9 +203,9 @@ def _lists() -> Iterator[Entry]:
     for name, design in reference_designs().items():
         yield _dated("reference design", name, design, state=design.order_state)
     for name, cluster in reference_orders().items():
-        yield Entry("reference order", name, max(cluster.year, newest_year([cluster.source])), cluster.order_state)
+        yield _dated("reference order", name, cluster, state=cluster.order_state)
     for name, host in load_hosts().items():
-        yield Entry("host", name, newest_year([host.source, *host.sources.values()]), host.order)
+        yield _dated("host", name, host, state=host.order)
     for name, failure in load_failure_specs().items():
         yield _dated("failure rate", name, failure, state="observed")
 
@@ -203,12 +219,10 @@ def _state_of(product: BaseModel) -> str:
 def _dated(kind: str, name: str, spec: BaseModel, figures: tuple[str, ...] = (), *, state: str) -> Entry:
     """Return an entry whose file has the year of its figures, and maybe newer ones of single figures."""
     values: dict[str, Any] = dict(spec)
-    estimate = values.get("basis") == "estimate"
-    own = newest_year([values["source"]]) if estimate else values["year"]
-    year = max(own, newest_year(values.get("sources") or {}))
     missing = tuple(key for key in figures if key in values and values[key] is None)
     texts = {key: (values.get("sources") or {}).get(key) or _searched(values["source"]) for key in missing}
-    return Entry(kind, name, year, state, missing, reasons={key: text for key, text in texts.items() if text})
+    reasons = {key: text for key, text in texts.items() if text}
+    return Entry(kind, name, year_of(values), state, missing, reasons=reasons)
 
 
 def _searched(source: str) -> str:

@@ -68,8 +68,23 @@ def named(name: str, part: str | None = None) -> Data:
         return _kind(name) if part is None else _entry(part, _kind(name), of=name)
     found = _catalogue(name)
     if found is None:
-        return _entry(name, _entries()) if part is None else _refuse(name)
+        return _entry(name, _entries()) if part is None else _refuse_part(name, part)
     return found if part is None else _part(found, part)
+
+
+def entry_of(kind: str, name: str) -> Data:
+    """Return an entry by its kind, as people call it in the singular, and its name."""
+    key = _OF_KINDS[kind]
+    names, read = _shown_alone().get(key, ((), None))
+    return {key: {name: read(name) if read and name in names else _kind(key)[key][name]}}
+
+
+_OF_KINDS = {
+    "accelerator": "accelerators", "language model": "language_models", "recommendation model": "recommendation_models",
+    "model of layers": "models", "system": "systems", "NIC": "nics", "switch": "switches", "cable": "cables",
+    "module": "modules", "circuit switch": "ocs", "rule": "rules", "link technology": "technologies", "part": "parts",
+    "reference design": "designs", "reference order": "clusters", "host": "hosts", "failure rate": "failures",
+}  # fmt: skip
 
 
 def _shown_alone() -> dict[str, tuple[Collection[str], Callable[[str], Data]]]:
@@ -147,6 +162,16 @@ def _part(catalogue: Data, part: str) -> Data:
     return {part: kinds[part]} if part in kinds else _entry(part, kinds, of=next(iter(*catalogue.values())))
 
 
+def _refuse_part(name: str, part: str) -> Data:
+    """Refuse a part of what has none: an entry, or a name that is not known."""
+    alone = {kind: names for kind, (names, _) in _shown_alone().items()}
+    kinds = [kind.replace("_", " ") for kind, entries in (alone | _entries()).items() if name in entries]
+    if not kinds:
+        return _refuse(name)
+    more = f", and `catalog {part}` all {part}" if part in KINDS else ""
+    raise InputError(f"'{name}' is one of {kinds[0]}, and has no '{part}'; `catalog {name}` shows it{more}")
+
+
 def _refuse(name: str, allowed: Collection[str] | None = None, of: str | None = None) -> Data:
     """Refuse a name with what there is, and the nearest one."""
     from evo_libra.network.catalog.parts import parts_names
@@ -161,7 +186,7 @@ def _refuse(name: str, allowed: Collection[str] | None = None, of: str | None = 
     kinds = ", ".join(f"`{one}`" for one in (*KINDS, *NAMES))
     near = suggestion(name, [*known, *KINDS, *NAMES, *alone, *others])
     raise InputError(
-        f"unknown catalogue '{name}'; allowed: {', '.join(known)}, the path of a .yaml file, {kinds}, or the name of "
+        f"unknown name '{name}'; allowed: {', '.join(known)}, the path of a .yaml file, {kinds}, or the name of "
         f"an entry, as `evo-libra catalog --all` lists{near}"
     )
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from evo_libra.ui.tables.ages import Entry, dated_entries, newest_year, state_of
+from evo_libra.ui.tables.ages import Entry, dated_entries, state_of, year_of
 from evo_libra.ui.tables.catalogue_data import NAMES
-from evo_libra.ui.tables.output import new_console, print, print_narrow, print_table
+from evo_libra.ui.tables.output import new_console, print_narrow, print_table
 from evo_libra.ui.tables.parts import figure
 
 if TYPE_CHECKING:
     from evo_libra.network.catalog.accelerator import Accelerator
 
-RECENT = 2024
-"""Year from which models are shown unless all are asked for."""
+_ROWS = 43
+"""Rows of the table of language models on a screen of 52 lines; `--all` shows models of earlier years, too."""
 
 _OVERVIEW = {
     "accelerators": ("accelerators: peaks, memory, kernels", ("accelerator",)),
@@ -37,11 +37,10 @@ def show_overview(data: Mapping[str, Any]) -> None:
     rows = [(word, text, *_counted(entries, kinds)) for word, (text, kinds) in _OVERVIEW.items()]
     columns = ("catalog", "shows", "entries", "to be had", "newest")
     print_narrow("names for problem files", columns, rows, left=columns[:2])
-    groups = (("products", "product_catalogs"), ("parts", "parts_catalogs"), ("prices per GB/s", "catalogs"))
-    for kind, key in groups:
-        _print_text(f"catalogues of {kind}: {', '.join(data[key])}")
-    _print_text(f"names alone: {', '.join(f'{key} ({len(data[key])})' for key in NAMES)}")
-    print("catalog NAME shows a catalogue or an entry, catalog --all every name.")
+    products, parts, linear = (", ".join(data[f"{key}catalogs"]) for key in ("product_", "parts_", ""))
+    _print_text(f"catalogues: {products}; of parts {parts}; per GB/s {linear}")
+    counts = ", ".join(f"{len(data[key])} {key}" for key in NAMES)
+    _print_text(f"catalog NAME shows one, --all every name ({counts}).")
 
 
 def _counted(entries: Sequence[Entry], kinds: Sequence[str]) -> tuple[str, str, str]:
@@ -55,7 +54,7 @@ def show_accelerators(found: Mapping[str, Any], **_: bool) -> None:
     """Print a table of accelerators."""
     states = {entry.name: entry for entry in dated_entries() if entry.kind == "accelerator"}
     rows = [
-        (name, states[name].order, _year(states[name].year), *_peaks(entry["peak_TFLOPS"]),
+        (name, states[name].order, str(states[name].year or "-"), *_peaks(entry["peak_TFLOPS"]),
          *(figure(entry["memory"][key]) for key in ("capacity_GB", "bandwidth_GBps")), figure(entry.get("power_W")),
          _range(entry.get("price_usd")))
         for name, entry in found.items()
@@ -97,18 +96,27 @@ def _range(price: Any) -> str:  # noqa: ANN401 - JSON
 
 def show_models(found: Mapping[str, Any], *, whole: bool) -> None:
     """Print a table of language models; of those of recent years unless all are asked for."""
-    years = {name: model["year"] or newest_year([model["source"]]) for name, model in found.items()}
-    shown = {name: model for name, model in found.items() if whole or years[name] >= RECENT}
+    years = {name: year_of(model) for name, model in found.items()}
+    since = 0 if whole else _recent(list(years.values()))
+    shown = {name: model for name, model in found.items() if years[name] >= since}
     rows = [
         (name, model["order"], str(years[name]), *(_billions(model[key]) for key in _WEIGHTS), *_shape(model))
         for name, model in shown.items()
     ]
     columns = ("name", "state", "year", "weights", "active", "layers", "width", "tokens")
-    print_narrow(
-        "language models; weights in billions, active ones with embedding and head", columns, rows, left=columns[:2]
-    )
-    if len(shown) < len(found):
-        print(f"{len(found) - len(shown)} models of before {RECENT} are shown with --all.")
+    kept = f"models since {since}" if len(shown) < len(found) else "language models"
+    title = f"{kept}; billions of weights, active with embedding and head"
+    print_narrow(title, columns, rows, left=columns[:2])
+
+
+def _recent(years: Sequence[int]) -> int:
+    """Return the earliest year since which the models fit a screen; the newest year where not even its models do.
+
+    >>> _recent([2023] * 10 + [2024] * 20 + [2025] * 20)
+    2024
+    """
+    kept = [year for year in set(years) if sum(one >= year for one in years) <= _ROWS]
+    return min(kept, default=max(years))
 
 
 _WEIGHTS = ("parameters", "active_parameters")
@@ -125,9 +133,9 @@ def _shape(model: Mapping[str, Any]) -> tuple[str, ...]:
 
 def show_entry(name: str, entry: Mapping[str, Any], *, kind: str) -> None:
     """Print all figures of an entry of a kind, with its state and year."""
-    year = entry.get("year") or newest_year([entry.get("source"), *(entry.get("sources") or {}).values()])
-    words = _words(entry)
-    print_table(f"{kind}: {name}, {state_of(entry)}, {_year(year)}", ("figure", ""), words, fold=("figure", ""))
+    words, year = _words(entry), year_of(entry)
+    newest = f"newest source of {year}" if year else "an estimate"
+    print_table(f"{kind}: {name}, {state_of(entry)}, {newest}", ("figure", ""), words, fold=("figure", ""))
     if missing := [key for key in _ASKED if key in entry and entry[key] is None]:
         _print_text(
             f"no source gives {', '.join(missing)}; --sources says where they were looked for, or who has them."
@@ -169,10 +177,6 @@ def _word(value: Any) -> str:  # noqa: ANN401 - a value of JSON
     if isinstance(value, bool):
         return "yes" if value else "no"
     return value if isinstance(value, str) else figure(value)
-
-
-def _year(year: int) -> str:
-    return str(year) if year else "estimate"
 
 
 def _print_text(text: str) -> None:

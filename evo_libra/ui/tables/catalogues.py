@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from evo_libra.ui.tables.ages import newest_year, systems_with
+from evo_libra.ui.tables.ages import dated, newest_year, systems_with
 from evo_libra.ui.tables.catalogue_data import LISTS, NAMES
 from evo_libra.ui.tables.catalogue_views import (
     entry_sources,
@@ -41,7 +41,11 @@ def show_catalog(data: Mapping[str, Any], *, sources: bool, whole: bool, alone: 
         else:
             _show(key, found, sources=sources, whole=whole)
     if not sources and not data.keys() & {"catalogs", "product_catalogs"}:
-        print("--sources shows where figures come from, --json all of them.")
+        print(_HINT_OF_MODELS if "language_models" in data and len(data) > 1 and not whole else _HINT)
+
+
+_HINT = "--sources shows where figures come from, --json all of them."
+_HINT_OF_MODELS = "--all shows models of any year, --sources where figures come from, --json all."
 
 
 def _show(key: str, found: Mapping[str, Any], *, sources: bool, whole: bool) -> None:
@@ -119,7 +123,7 @@ def _show_designs(designs: Mapping[str, Any], **_: bool) -> None:
 
 def _dated(reference: Mapping[str, Any]) -> tuple[str, str]:
     """Return the state and the year of a reference design or order."""
-    return reference["order_state"], str(reference["year"])
+    return reference["order_state"], dated(reference)
 
 
 def _show_clusters(clusters: Mapping[str, Any], **_: bool) -> None:

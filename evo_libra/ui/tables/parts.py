@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from evo_libra.ui.tables.ages import dated
 from evo_libra.ui.tables.output import new_console, print, print_narrow
 
 
@@ -24,7 +25,7 @@ def show_technologies(found: Mapping[str, Any], *, whole: bool, title: str = "li
         "pJ/bit": "energy_pJ_per_bit",
     }  # fmt: skip
     rows = [
-        (technology, row["order"], str(row["year"]), *(figure(row[key]) for key in keys.values()), *_wiring(row, whole))
+        (technology, row["order"], dated(row), *(figure(row[key]) for key in keys.values()), *_wiring(row, whole))
         for technology, row in found.items()
     ]
     columns = ("name", "order", "year", *keys, *(("sold", "blocks") if whole else ()))
@@ -70,7 +71,7 @@ def _part_cells(part: str, row: Mapping[str, Any], whole: bool) -> tuple[str, ..
     keys = ("power_W", "idle_W", "ports", "latency_ns")
     ends = ("low", "value", "high") if whole else ("value",)
     figures = [*(row["price_usd"][end] for end in ends), *(row[key] for key in keys)]
-    return (part, row["order"], str(row["year"]), *map(figure, figures))
+    return (part, row["order"], dated(row), *map(figure, figures))
 
 
 def figure(value: float | None) -> str:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from evo_libra.ui.tables.ages import state_of
+from evo_libra.ui.tables.ages import dated, state_of, year_of
 from evo_libra.ui.tables.output import new_console, print, print_folded, print_narrow
 from evo_libra.ui.tables.parts import figure
 
@@ -64,7 +64,7 @@ def _summary(entries: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     states = Counter(state_of(entry).partition(" ")[0] for entry in entries)
     prices = [entry.get("price_usd", entry.get("usd")) for entry in entries if entry.get("order") != "rent"]
     estimates = sum(price is not None and price["basis"] == "estimate" for price in prices)
-    years = sorted({entry["year"] for entry in entries})
+    years = sorted(filter(None, map(year_of, entries)))
     counts = [len(entries), *(states[one] for one in (*_STATES, "until")), estimates, sum(map(_is_none, prices))]
     return (
         *(str(count) if count else "-" for count in counts),
@@ -80,9 +80,7 @@ def show_group(group: str, products: Mapping[str, Any], *, nics: Mapping[str, An
     """Print the products of a kind, with their states of sale and years."""
     if nics is None and group == "systems":
         nics = _packaged_nics()
-    rows = [
-        (name, state_of(entry), str(entry["year"]), *_cells(group, entry, nics)) for name, entry in products.items()
-    ]
+    rows = [(name, state_of(entry), dated(entry), *_cells(group, entry, nics)) for name, entry in products.items()]
     columns = ("name", "order", "year", *_COLUMNS[group], *(("NIC ports\nx Gb/s",) if group == "systems" else ()))
     fold = tuple(name for name in columns if "ports" in name)
     print_narrow(_TITLES[group], columns, rows, left=("name", "order", "kind", "per", "section"), fold=fold)
