@@ -410,3 +410,30 @@ def test_an_order_of_a_system_that_no_plan_fits_says_so() -> None:
         problem.evaluate(f"{text} | dp576 mb1 zero0")
     assert "needs" in str(told.value)
     assert "where the file allows" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("workload", "key"),
+    [
+        (
+            {"training": {"sequence": 4096, "global_batch": 128, "precision": "mxfp8"}},
+            "precision: found mxfp8",
+        ),
+        ({"serving": {"input": 64, "output": 8, "concurrency": 8, "weights": "mxfp4"}}, "weights: found mxfp4"),
+    ],
+)
+def test_what_an_accelerator_lacks_is_said_once_of_the_chip(workload: dict[str, Any], key: str) -> None:
+    """And not of each number of systems that has it."""
+    data = order_data(systems=["gaudi3-8", "hgx-h100"], npus=[64, 128], workloads=[{"model": "llama-3-8b", **workload}])
+    with pytest.raises(InputError) as told:
+        load_problem(data)
+    said = [mistake.message for mistake in told.value.mistakes]
+    assert [text.partition(";")[2].split()[0] for text in said] == ["gaudi3", "h100-80gb"]
+    assert key in str(told.value)
+
+
+def test_figures_of_an_accelerator_are_those_of_the_pool_that_has_it() -> None:
+    """So that runs of earlier versions are of the same problems."""
+    figures = problem().spec["accelerator"]
+    assert figures[0]["name"] == "72xhgx-h100-8"
+    assert all("chip" not in one for one in figures)

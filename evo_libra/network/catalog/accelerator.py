@@ -92,6 +92,7 @@ class Accelerator:
     power : W under load, or None.
     price : lowest and highest USD of a piece, or None.
     generation : whose figures of training software hold for it; None where none are known.
+    chip : what sources call it, where `name` is that of the systems that have it.
     sources : where figures come from, by the key of a figure or a group of figures, or ``all``.
     """
 
@@ -109,6 +110,12 @@ class Accelerator:
     price: tuple[float, float] | None
     sources: Mapping[str, str] = field(repr=False)
     generation: str | None = None
+    chip: str = ""
+
+    @property
+    def product(self) -> str:
+        """What sources call it, which its name is not where it stands for the accelerators of some systems."""
+        return self.chip or self.name
 
     def figures(self) -> dict[str, Any]:
         """Return all figures in SI units, by name."""
@@ -116,7 +123,8 @@ class Accelerator:
         attention = None if self.attention is None else self.attention.figures()
         gemm = {precision: constants.figures() for precision, constants in self.gemm.items()}
         bus = {technology: constants.figures() for technology, constants in self.bus.items()}
-        return {**vars(self), "gemm": gemm, "decode": decode, "attention": attention, "bus": bus}
+        own = {key: value for key, value in vars(self).items() if key != "chip"}
+        return {**own, "gemm": gemm, "decode": decode, "attention": attention, "bus": bus}
 
     def peak_rate(self, precision: str) -> float:
         """Return the dense peak rate in FLOP/s."""
@@ -154,7 +162,7 @@ class Accelerator:
         """Return where a figure comes from, by its key in the file, such as ``kernels.bf16.plateau``."""
         key = covering_key(figure, self.sources)
         if key is None:
-            raise InputError(f"{self.name} has no figure '{figure}'")
+            raise InputError(f"{self.product} has no figure '{figure}'")
         return self.sources[key]
 
     def kernel_shares(self) -> dict[str, float]:
@@ -195,12 +203,12 @@ class Accelerator:
     def _chosen(self, known: Mapping[str, Value], key: str, what: str) -> Value:
         if key not in known:
             others = f"it has {', '.join(known)}" if known else "none are known"
-            raise InputError(f"{self.name} has no {what} for {key}; {others}")
+            raise InputError(f"{self.product} has no {what} for {key}; {others}")
         return known[key]
 
     def _known(self, value: Value | None, what: str) -> Value:
         if value is None:
-            raise InputError(f"{self.name} has no {what}, as no source gives it; an entry with it as `base` can")
+            raise InputError(f"{self.product} has no {what}, as no source gives it; an entry with it as `base` can")
         return value
 
 

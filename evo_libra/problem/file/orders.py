@@ -123,7 +123,8 @@ class OrderLoader:
     @cached_property
     def npus(self) -> tuple[Accelerator, ...]:
         """The accelerator of each pool of systems, under the name of the pool."""
-        return tuple(replace(self._chip(pool[0]), name=name_of(pool)) for pool in self.book.pools)
+        chips = ((pool, self._chip(pool[0])) for pool in self.book.pools)
+        return tuple(replace(chip, name=name_of(pool), chip=chip.name) for pool, chip in chips)
 
     def _chip(self, system: str) -> Accelerator:
         name = self.book.products.systems[system].npu

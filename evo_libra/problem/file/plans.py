@@ -273,15 +273,16 @@ def precisions_on(npu: Accelerator, precisions: Sequence[str]) -> tuple[str, ...
 def kernel_mistakes(npus: Sequence[Accelerator], precisions: Sequence[str]) -> Iterator[tuple[KeyPath, str]]:
     """Yield what accelerators do not have for a training step: each runs those precisions of the file that it has."""
     key = "training", "precision"
-    for npu in npus:
+    products = {npu.product: npu for npu in npus}
+    for name, npu in products.items():
         if not precisions_on(npu, precisions):
             known = ", ".join(npu.gemm) or "none"
-            yield key, f"found {', '.join(precisions)}; {npu.name} has kernel constants for {known}"
+            yield key, f"found {', '.join(precisions)}; {name} has kernel constants for {known}"
         elif npu.attention is None:
-            yield key, f"{npu.name} has no peak rate in bf16, which attention needs"
+            yield key, f"{name} has no peak rate in bf16, which attention needs"
     for one in precisions:
         if len(precisions) > 1 and not any(precisions_on(npu, (one,)) for npu in npus):
-            yield key, f"found {one}, which none of {', '.join(npu.name for npu in npus)} has kernel constants for"
+            yield key, f"found {one}, which none of {', '.join(products)} has kernel constants for"
 
 
 def layer_mistakes(model: Decoder, training: TrainingSpec) -> Iterator[tuple[KeyPath, str]]:

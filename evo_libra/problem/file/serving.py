@@ -56,7 +56,9 @@ class ServingLoader:
         npus = found.attempt(lambda: self.training.accelerators.npus) or ()
         model = None if spec.trace is not None else found.attempt(lambda: self.training.model(path, spec))
         found.mistakes += [
-            self.source.mistake((*path, *key), text) for npu in npus for key, text in kernel_mistakes(npu, serving)
+            self.source.mistake((*path, *key), text)
+            for npu in {npu.product: npu for npu in npus}.values()
+            for key, text in kernel_mistakes(npu, serving)
         ]
         if model is not None and not isinstance(model, Decoder):
             message = f"found {model.name}; serving is of language models"
@@ -133,9 +135,9 @@ def kernel_mistakes(npu: Accelerator, serving: ServingSpec) -> Iterator[tuple[Ke
     if not _weights(npu, serving):
         given, known = ", ".join(values_of(serving.weights)), ", ".join(npu.gemm) or "none"
         rule = "products of fp8 weights run in fp8, those of nvfp4 in fp4, of mxfp4 in mxfp4, all others in bf16"
-        yield ("serving", "weights"), f"found {given}; {npu.name} has kernel constants for {known}; {rule}"
+        yield ("serving", "weights"), f"found {given}; {npu.product} has kernel constants for {known}; {rule}"
     if npu.attention is None:
-        yield ("serving",), f"{npu.name} has no peak rate in bf16, which attention needs; give it in `peak_TFLOPS`"
+        yield ("serving",), f"{npu.product} has no peak rate in bf16, which attention needs; give it in `peak_TFLOPS`"
 
 
 def _weights(npu: Accelerator, serving: ServingSpec) -> list[str]:
