@@ -92,7 +92,7 @@ class Accelerator:
     power : W under load, or None.
     price : lowest and highest USD of a piece, or None.
     generation : whose figures of training software hold for it; None where none are known.
-    chip : what sources call it, where `name` is that of the systems that have it.
+    chip : its name in sources, where `name` is that of the systems that have it.
     sources : where figures come from, by the key of a figure or a group of figures, or ``all``.
     """
 
@@ -114,7 +114,7 @@ class Accelerator:
 
     @property
     def product(self) -> str:
-        """What sources call it, which its name is not where it stands for the accelerators of some systems."""
+        """The name in sources; `name` is another one where it stands for the accelerators of some systems."""
         return self.chip or self.name
 
     def figures(self) -> dict[str, Any]:
