@@ -134,7 +134,7 @@ def kernel_mistakes(npu: Accelerator, serving: ServingSpec) -> Iterator[tuple[Ke
     """Yield what the accelerator does not have for serving."""
     if not _weights(npu, serving):
         given, known = ", ".join(values_of(serving.weights)), ", ".join(npu.gemm) or "none"
-        rule = "products of fp8 weights run in fp8, those of nvfp4 in fp4, of mxfp4 in mxfp4, all others in bf16"
+        rule = "products of fp8, mxfp8 and mxfp4 weights run in the same, those of nvfp4 in fp4, all others in bf16"
         yield ("serving", "weights"), f"found {given}; {npu.product} has kernel constants for {known}; {rule}"
     if npu.attention is None:
         yield ("serving",), f"{npu.product} has no peak rate in bf16, which attention needs; give it in `peak_TFLOPS`"

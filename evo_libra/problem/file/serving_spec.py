@@ -17,7 +17,7 @@ else:
     ServingStackName = Literal[tuple(SERVING_STACKS)]
     AttentionName = Literal[tuple(ATTENTION)]
 
-Weights = Literal["bf16", "fp8", "int8", "int4", "nvfp4", "mxfp4"]
+Weights = Literal["bf16", "fp8", "int8", "int4", "mxfp8", "nvfp4", "mxfp4"]
 Cache = Literal["bf16", "fp8", "int8"]
 Part = Annotated[float, Field(ge=0, lt=1)]
 
@@ -57,7 +57,7 @@ class ServingSpec(StrictModel):
     weights: Weights | Some[Weights] = Field(
         "bf16",
         description="precision of the weights; products of int8 and int4 weights run in bf16, those of nvfp4 in fp4, "
-        "of mxfp4 in mxfp4",
+        "of fp8, mxfp8 and mxfp4 in the same",
     )
     kv_cache: Cache | Some[Cache] = Field(
         "bf16", description="precision of the cache of keys and values; int8 has a scale per token and head"

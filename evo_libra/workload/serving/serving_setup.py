@@ -74,11 +74,12 @@ UNCOUNTED = EmbeddingAndHeadTraffic()
 
 
 WEIGHT_BYTES = {
-    "bf16": 2.0, "fp8": 1.0, "int8": 1.0, "int4": 0.5, "nvfp4": ELEMENT_BYTES["fp4"], "mxfp4": ELEMENT_BYTES["mxfp4"],
+    "bf16": 2.0, "fp8": 1.0, "int8": 1.0, "int4": 0.5, "nvfp4": ELEMENT_BYTES["fp4"],
+    **{precision: ELEMENT_BYTES[precision] for precision in ("mxfp8", "mxfp4")},
 }  # fmt: skip
 """Bytes of a weight by precision."""
 
-_PRODUCTS = {"fp8": "fp8", "nvfp4": "fp4", "mxfp4": "mxfp4"}
+_PRODUCTS = {"fp8": "fp8", "mxfp8": "mxfp8", "nvfp4": "fp4", "mxfp4": "mxfp4"}
 """Precision of the products of weights; those of others run in bf16, as the weights alone are narrower."""
 
 CACHE_BYTES = {"bf16": (2.0, 0.0), "fp8": (1.0, 0.0), "int8": (1.0, 4.0)}

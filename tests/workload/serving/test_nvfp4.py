@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from sample_decoders import DENSE
 
+from evo_libra import load_problem
 from evo_libra.errors import InputError
 from evo_libra.network.catalog.accelerators import accelerator, read_accelerator
+from evo_libra.problem.problem import Problem
 from evo_libra.workload.models.layers.sublayer import Matrix
 from evo_libra.workload.plans.plans import one_plan
 from evo_libra.workload.serving.decoding import matrix_step
@@ -76,3 +78,18 @@ def test_mxfp4_has_a_scale_for_each_32_weights() -> None:
     for name in ("tpu7x", "h100-80gb", "mi300x"):
         with pytest.raises(InputError, match=f"{name} has no kernel constants for mxfp4"):
             accelerator(name).gemm_constants("mxfp4")
+
+
+def test_mxfp8_is_served_in_products_of_its_own() -> None:
+    """A byte and a scale of 8 bits for each 32 elements (OCP Microscaling Formats, 2023): 33 bytes of 32."""
+    assert WEIGHT_BYTES["mxfp8"] == 33 / 32
+    assert products_of("mxfp8") == "mxfp8"
+    serving = {"input": 1024, "output": 128, "concurrency": 8, "weights": ["mxfp8", "mxfp4"]}
+    problem = load_problem({
+        "version": 1, "name": "blocks", "question": "order", "systems": "hgx-b200", "npus": 8,
+        "workloads": [{"model": "llama-3-8b", "serving": serving, "parallelism": {"tp": 8}}],
+        "objectives": ["time", "order-cost"],
+    })  # fmt: skip
+    assert isinstance(problem, Problem)
+    (table,) = problem.time.tables
+    assert {word for n in range(len(table)) for word in table.text(n).split()} >= {"mxfp8", "mxfp4"}
