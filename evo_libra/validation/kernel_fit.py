@@ -12,6 +12,7 @@ from evo_libra.arrays import BoolArray, FloatArray
 from evo_libra.errors import InputError
 from evo_libra.exchange.kernel_tables import ATTENTION, COLLECTIVES, PRODUCTS, KernelTable
 from evo_libra.network.catalog.accelerator import (
+    HEAD_WIDTH,
     Accelerator,
     AttentionConstants,
     DecodeConstants,
@@ -21,12 +22,12 @@ from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.network.catalog.bus import BusConstants
 from evo_libra.validation.kernels import (
     FEW,
-    HEAD_WIDTH,
     LARGE,
     LEAST_MESSAGE,
     NPUS,
     attention_seconds,
     collective_seconds,
+    decode_seconds,
     product_seconds,
 )
 
@@ -40,8 +41,17 @@ _MEGA = 1e6
 _FAR = 0.5
 """Median error from which on a fit says nothing."""
 
+_LEAST_SHARE = 0.01
+"""Share of a peak or of a bandwidth below which latencies are not in milliseconds; no kernels are that slow."""
+
 _MEASURED = "h100-80gb"
 """Accelerator whose time of a product in a step, and rate of attention backwards, hold where a base has none."""
+
+EXPONENTS = (1.25, 2.0, 3.0, 4.0)
+"""Exponents that fits of products try: the one whose products of `HUGE` and more are nearest is kept."""
+
+HUGE = 4096
+"""Rows, columns and inner size of the products of large models."""
 
 Seconds = Callable[[Accelerator, Mapping[str, FloatArray]], FloatArray]
 Changed = Callable[[Accelerator, Sequence[float]], Accelerator]
@@ -70,8 +80,9 @@ class KernelFit:
 def fit_kernels(base: Accelerator, tables: Sequence[KernelTable]) -> list[KernelFit]:
     """Return the constants of an accelerator that tables of it say, with peak rates and memory of the base.
 
-    A product takes the longer of its FLOP over the plateau and its bytes over the memory bandwidth, and a fixed time;
-    attention and collectives are as in `evo_libra.validation.kernels`. Soft L1 of logarithmic errors is least.
+    The times of a product's FLOP, bytes and inner size are joined as in `GemmConstants.joined`, and it takes a fixed
+    time more; attention and collectives are as in `evo_libra.validation.kernels`. Soft L1 of logarithmic errors is
+    least.
 
     Raises
     ------
@@ -92,22 +103,21 @@ def fit_kernels(base: Accelerator, tables: Sequence[KernelTable]) -> list[Kernel
         found.append(fit)
     if not found:
         raise InputError(
-            f"no table has {LEAST_ROWS} rows of large products (m, n and k from {LARGE}), of products with up to {FEW} "
-            f"rows, of attention over {LARGE} tokens and more with heads of {HEAD_WIDTH}, or of collectives of "
-            f"{LEAST_MESSAGE / _MEGA:g} MB among {NPUS}"
+            f"no table has {LEAST_ROWS} rows of products in one precision, of attention over {LARGE} tokens and more "
+            f"with heads of {HEAD_WIDTH}, or of collectives of {LEAST_MESSAGE / _MEGA:g} MB among {NPUS}"
         )
     return found
 
 
 def _parts(base: Accelerator, tables: Sequence[KernelTable]) -> dict[str, list[Mapping[str, Any]]]:
-    """Return the rows that each constant is fitted to; products with few rows first, whose bandwidth others take."""
+    """Return the rows that each constant is fitted to."""
     products = [row for table in tables if table.kind == PRODUCTS for row in table.rows]
     attention = [row for table in tables if table.kind == ATTENTION for row in table.rows]
     collectives = [row for table in tables if table.kind == COLLECTIVES for row in table.rows]
-    wide = [row for row in products if min(row["n"], row["k"]) >= LARGE]
-    found = {"kernels.decode": [row for row in wide if row["m"] <= FEW and row["precision"] == "bf16"]}
+    few = [row for row in products if row["m"] <= FEW and min(row["n"], row["k"]) >= LARGE]
+    found = {"kernels.decode": [row for row in few if row["precision"] == "bf16"]}
     for precision in ("bf16", "fp8", "fp4"):
-        mine = [row for row in wide if row["m"] >= LARGE and row["precision"] == precision]
+        mine = [row for row in products if row["precision"] == precision]
         if mine:
             base.peak_rate(precision)
         found[f"kernels.{precision}"] = mine
@@ -124,49 +134,83 @@ def _parts(base: Accelerator, tables: Sequence[KernelTable]) -> dict[str, list[M
 
 def _fitted(npu: Accelerator, key: str, rows: Sequence[Mapping[str, Any]]) -> tuple[KernelFit, Accelerator]:
     """Return a fit, and the accelerator with its constants."""
-    start, upper, changed, seconds = _model(key)
     columns = {name: np.array([row[name] for row in rows], dtype=np.float64)
                for name, value in rows[0].items() if isinstance(value, int | float)}  # fmt: skip
 
+    every = np.ones(len(rows), dtype=np.bool_)
+    models = _models(key)
+    model = models[0] if len(models) == 1 else min(models, key=lambda one: _error_of_huge(npu, one, columns))
+
     def errors(which: BoolArray, at: FloatArray) -> FloatArray:
-        mine = {name: values[which] for name, values in columns.items()}
-        return np.asarray(np.log(seconds(changed(npu, at.tolist()), mine) / mine["seconds"]))
+        return _errors(npu, model, {name: values[which] for name, values in columns.items()}, at)
 
     def fit(which: BoolArray) -> FloatArray:
-        from scipy.optimize import least_squares  # noqa: PLC0415 - takes a third of a second
+        return _fit(npu, model, {name: values[which] for name, values in columns.items()})
 
-        found = least_squares(
-            lambda at: errors(which, at), start, loss="soft_l1", f_scale=_SCALE, x_scale=start,
-            bounds=([1e-6] * len(start), upper),
-        )  # fmt: skip
-        return np.asarray(found.x)
-
-    every = np.ones(len(rows), dtype=np.bool_)
     # In an order of their own, so that neither half has the small ones or one kind alone.
     seen = np.zeros(len(rows), dtype=np.bool_)
     seen[np.random.default_rng(0).permutation(len(rows))[::2]] = True
     unseen = np.abs(np.expm1(errors(~seen, fit(seen))))
     best = fit(every).tolist()
     figures = (float(np.quantile(unseen, share)) for share in (0.5, 0.9, 1.0))
-    after = changed(npu, best)
+    after = model.changed(npu, best)
     return KernelFit(key, _written(key, after), len(rows), *figures), after
 
 
-def _model(key: str) -> tuple[list[float], list[float], Changed, Seconds]:
-    """Return where a fit begins, the largest constants, the accelerator with some, and the seconds of rows on it."""
+@dataclass(frozen=True)
+class _Model:
+    """A law of kernels: where a fit of its constants begins, the largest ones, an accelerator with some, and times."""
+
+    start: Sequence[float]
+    upper: Sequence[float]
+    changed: Changed
+    seconds: Seconds
+
+
+def _errors(npu: Accelerator, model: _Model, rows: Mapping[str, FloatArray], at: FloatArray) -> FloatArray:
+    return np.asarray(np.log(model.seconds(model.changed(npu, at.tolist()), rows) / rows["seconds"]))
+
+
+def _fit(npu: Accelerator, model: _Model, rows: Mapping[str, FloatArray]) -> FloatArray:
+    from scipy.optimize import least_squares  # noqa: PLC0415 - takes a third of a second
+
+    found = least_squares(
+        lambda at: _errors(npu, model, rows, at), model.start, loss="soft_l1", f_scale=_SCALE, x_scale=model.start,
+        bounds=([_LEAST_SHARE if upper == 1.0 else 1e-6 for upper in model.upper], model.upper),
+    )  # fmt: skip
+    return np.asarray(found.x)
+
+
+def _error_of_huge(npu: Accelerator, model: _Model, rows: Mapping[str, FloatArray]) -> float:
+    """Return the mean error of huge products after a fit to all of them; that of all where none is huge."""
+    errors = np.abs(np.expm1(_errors(npu, model, rows, _fit(npu, model, rows))))
+    huge = np.minimum(np.minimum(rows["m"], rows["n"]), rows["k"]) >= HUGE
+    return float(np.mean(errors[huge] if huge.any() else errors))
+
+
+def _models(key: str) -> list[_Model]:
+    """Return the laws that the constants at a key may have."""
     name = key.partition(".")[2]
     if key == "kernels.decode":
-        return [0.8, 5.0], [1.0, 1e4], _with_decode, lambda one, rows: _products(one, rows, "bf16")
+        seconds: Seconds = lambda one, rows: decode_seconds(one, rows["m"], rows["n"], rows["k"])  # noqa: E731
+        return [_Model([0.8, 5.0], [1.0, 1e4], _with_decode, seconds)]
     if key == "kernels.attention":
-        return [0.6, 1000.0], [1.0, 1e6], _with_attention, _attention
+        return [_Model([0.6, 1000.0], [1.0, 1e6], _with_attention, _attention)]
     if key.startswith("bus."):
-        return (
+        return [_Model(
             [0.8, 20.0], [8.0, 1e5], lambda one, at: _with_bus(one, name, at),
             lambda one, rows: collective_seconds(one, name, 2.0 * rows["message_size"]),
-        )  # fmt: skip
-    start = [0.7, 5.0] if name == "bf16" else [0.7, 5.0, 10.0]
-    upper = [1.0, 1e4, 1e3][: len(start)]
-    return start, upper, lambda one, at: _with_products(one, name, at), lambda one, rows: _products(one, rows, name)
+        )]  # fmt: skip
+    return [_model_of_products(name, exponent) for exponent in EXPONENTS]
+
+
+def _model_of_products(precision: str, exponent: float) -> _Model:
+    """Return the law of products with an exponent; its constants are in the order of `_with_products`."""
+    count = 5 if precision == "bf16" else 6
+    return _Model(
+        [0.7, 0.8, 1.0, 4000.0, 5.0, 10.0][:count], [1.0, 1.0, 100.0, 1e6, 1e3, 1e3][:count],
+        lambda one, at: _with_products(one, precision, exponent, at), lambda one, rows: _products(one, rows, precision),
+    )  # fmt: skip
 
 
 def _products(npu: Accelerator, rows: Mapping[str, FloatArray], precision: str) -> FloatArray:
@@ -174,7 +218,7 @@ def _products(npu: Accelerator, rows: Mapping[str, FloatArray], precision: str) 
 
 
 def _attention(npu: Accelerator, rows: Mapping[str, FloatArray]) -> FloatArray:
-    return attention_seconds(npu, rows["batch_size"], rows["isl"], rows["num_heads"], rows["head_dim"])
+    return attention_seconds(npu, rows["batch_size"], rows["isl"], rows["num_heads"], HEAD_WIDTH)
 
 
 def _with_decode(npu: Accelerator, at: Sequence[float]) -> Accelerator:
@@ -182,11 +226,11 @@ def _with_decode(npu: Accelerator, at: Sequence[float]) -> Accelerator:
     return replace(npu, decode=DecodeConstants(bandwidth=at[0], fixed_us=at[1]), gemm={**npu.gemm, **gemm})
 
 
-def _with_products(npu: Accelerator, precision: str, at: Sequence[float]) -> Accelerator:
+def _with_products(npu: Accelerator, precision: str, exponent: float, at: Sequence[float]) -> Accelerator:
     known = npu.gemm.get(precision)
+    names = ("plateau", "bandwidth", "k_step_ns", "split_k", "isolated_us", "quantisation")
     fixed = (known or _usual().gemm["bf16"]).fixed_us
-    quantised = {"quantisation": at[2]} if len(at) > 2 else {}  # noqa: PLR2004 - see `_model`
-    constants = GemmConstants(plateau=at[0], fixed_us=fixed, isolated_us=at[1], **quantised)
+    constants = GemmConstants(exponent=exponent, fixed_us=fixed, **dict(zip(names, at, strict=False)))
     return replace(npu, gemm={**npu.gemm, precision: constants})
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.collective import Collective
-from evo_libra.network.catalog.accelerator import Accelerator
+from evo_libra.network.catalog.accelerator import HEAD_WIDTH, Accelerator
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.validation.source import Basis, PublishedRow, PublishedSource, published
 from evo_libra.workload.models.kernels import Kernels
@@ -37,9 +37,6 @@ Array = FloatArray | float
 
 NPUS = 8
 """NPUs of a server, among which collectives are compared."""
-
-HEAD_WIDTH = 128
-"""Width of a head of attention, that the plateau is of."""
 
 _MICRO = 1e-6
 
@@ -73,17 +70,31 @@ def product_seconds(npu: Accelerator, precision: str, m: Array, n: Array, k: Arr
     before. Its time beyond the bytes is most of `isolated`, so that products with few rows have that, too.
     """
     constants = npu.gemm_constants(precision)
-    reached = 1.0 if npu.decode is None else npu.decode.bandwidth
-    found = Kernels(npu, 1.0, reached, 2).product(m, n, k, precision).forward
     alone = constants.fixed if constants.isolated is None else constants.isolated
-    few = alone if npu.decode is None else npu.decode.fixed + (alone if constants.quantisation else 0.0)
-    return np.asarray(found - constants.fixed + np.where(np.asarray(m) <= FEW, few, alone))
+    found = Kernels(npu, 1.0, _reached(npu), 2).product(m, n, k, precision).forward - constants.fixed
+    if constants.of_any_shape or npu.decode is None:
+        return found + alone
+    few = npu.decode.fixed + (alone if constants.quantisation else 0.0)
+    return np.asarray(found + np.where(np.asarray(m) <= FEW, few, alone))
 
 
-def attention_seconds(npu: Accelerator, batch: Array, tokens: Array, heads: Array, width: Array) -> FloatArray:
+def decode_seconds(npu: Accelerator, m: Array, n: Array, k: Array) -> FloatArray:
+    """Return the seconds of bf16 products with few rows as serving has them: the longer of FLOP and bytes."""
+    kernels = Kernels(npu, 1.0, _reached(npu), 2)
+    compute = np.asarray(2.0 * m * n * k / kernels.rate("bf16"))
+    return np.asarray(np.maximum(compute, kernels.moved(2.0 * (m * k + k * n + m * n))) + npu.decode_constants().fixed)
+
+
+def _reached(npu: Accelerator) -> float:
+    """Return the share of the memory bandwidth that products reach without a share of their own."""
+    return 1.0 if npu.decode is None else npu.decode.bandwidth
+
+
+def attention_seconds(npu: Accelerator, batch: Array, tokens: Array, heads: Array, width: float) -> FloatArray:
     """Return the seconds of fused attention that is measured alone, on the FLOP of its causal half."""
     work = 2.0 * batch * tokens**2 * heads * width
-    rate = npu.peak_rate("bf16") * npu.attention_constants().share(np.asarray(tokens, dtype=np.float64))
+    constants = npu.attention_constants()
+    rate = npu.peak_rate("bf16") * constants.share(np.asarray(tokens, dtype=np.float64)) * constants.of_width(width)
     return np.asarray(work / rate + npu.gemm_constants("bf16").fixed)
 
 
@@ -93,22 +104,51 @@ def collective_seconds(npu: Accelerator, technology: str, size: Array) -> FloatA
     return bus.seconds(Collective.REDUCE_SCATTER, size, float(NPUS), npu.wire_rate(technology))
 
 
-def _products(name: str, precision: str, *, large: bool) -> Iterator[PublishedRow]:
+Chosen = Callable[[int, int, int], bool]
+
+
+def _large(m: int, n: int, k: int) -> bool:
+    return min(m, n, k) >= LARGE
+
+
+def _few(m: int, n: int, k: int) -> bool:
+    return 0 < m <= FEW and min(n, k) >= LARGE
+
+
+def _products(name: str, precision: str, chosen: Chosen) -> Iterator[PublishedRow]:
     for measured in _sets("gemm", name, precision):
         npu = accelerator(name) if measured.get("quantised", True) else unquantised(accelerator(name), precision)
-        for at in _rows(measured):
-            m, n, k = at["m"], at["n"], at["k"]
-            chosen = min(m, n, k) >= LARGE if large else 0 < m <= FEW and min(n, k) >= LARGE
-            if chosen:
-                ours = float(product_seconds(npu, precision, float(m), float(n), float(k)))
-                yield PublishedRow(f"{m} x {k} by {k} x {n}", at["us"], ours / _MICRO, "us")
+        yield from _compared(measured, chosen, partial(product_seconds, npu, precision))
 
 
-def _attention(name: str) -> Iterator[PublishedRow]:
+def _any_shape(name: str, precision: str) -> Iterator[PublishedRow]:
+    """Yield the rows of random samples of whole tables; other sets are samples of large products and of few rows."""
+    whole = [one for one in _sets("gemm", name, precision) if not one.get("held_out")]
+    npu = accelerator(name)
+    for measured in (*whole, *_sets("gemm-any", name, precision)):
+        yield from _compared(measured, lambda m, n, k: min(m, n, k) > 0, partial(product_seconds, npu, precision))
+
+
+def _decode_products(name: str) -> Iterator[PublishedRow]:
+    for measured in _sets("gemm", name, "bf16"):
+        yield from _compared(measured, _few, partial(decode_seconds, accelerator(name)))
+
+
+def _compared(
+    measured: Mapping[str, Any], chosen: Chosen, seconds: Callable[[float, float, float], FloatArray]
+) -> Iterator[PublishedRow]:
+    for at in _rows(measured):
+        m, n, k = at["m"], at["n"], at["k"]
+        if chosen(m, n, k):
+            ours = float(seconds(float(m), float(n), float(k)))
+            yield PublishedRow(f"{m} x {k} by {k} x {n}", at["us"], ours / _MICRO, "us")
+
+
+def _attention(name: str, width: int = HEAD_WIDTH) -> Iterator[PublishedRow]:
     npu = accelerator(name)
     for at in _samples("attention-prefill", name):
         length = at["tokens"]
-        if length < LARGE or at["head_dim"] != HEAD_WIDTH:
+        if length < LARGE or at["head_dim"] != width:
             continue
         ours = float(attention_seconds(npu, at["batch"], length, at["heads"], at["head_dim"]))
         label = f"{at['batch']} x {length} tokens, {at['heads']}:{at['kv_heads']} heads"
@@ -156,6 +196,8 @@ _PRECISIONS = {
     "mi300x": ("fp8",), "mi355x": ("bf16", "fp8", "mxfp4"),
 }  # fmt: skip
 """Chips whose kernels are compared, and the precisions of their products."""
+_OF_ANY_SHAPE = ("a100-80gb", "h100-80gb", "b200", "gb200", "b300", "gb300")
+"""Chips whose products of any shape are compared; caches of the other two of tables keep operands of small ones."""
 
 
 def _who(npu: str) -> str:
@@ -168,20 +210,27 @@ def _basis(npu: str) -> Basis:
 
 KERNELS = tuple(
     _source(f"products-{precision}", npu, f"{npu}, {precision}: products of 1,024 and more rows, {_who(npu)}",
-            partial(_products, npu, precision, large=True), basis=_basis(npu))
+            partial(_products, npu, precision, _large))
     for npu, precisions in _PRECISIONS.items() for precision in precisions
 ) + tuple(
+    _source(f"products-any-{precision}", npu, f"{npu}, {precision}: products of any shape, {_MEASURED}",
+            partial(_any_shape, npu, precision), note="rows drawn at random from the whole table")
+    for npu in _OF_ANY_SHAPE for precision in _PRECISIONS[npu]
+) + tuple(
     _source("decode-products", npu, f"{npu}: products of up to 64 rows, {_who(npu)}",
-            partial(_products, npu, "bf16", large=False), basis=_basis(npu))
+            partial(_decode_products, npu), basis=_basis(npu))
     for npu, precisions in _PRECISIONS.items() if "bf16" in precisions
 ) + (
     _source("decode-products-fp8", "h100-80gb", f"h100-80gb, fp8: products of up to 64 rows, {_MEASURED}",
-            partial(_products, "h100-80gb", "fp8", large=False),
-            note="with the kernel that quantises their input; this form was chosen on these rows"),
+            partial(_products, "h100-80gb", "fp8", _few), note="with the kernel that quantises their input"),
 ) + tuple(
     _source("attention", npu, f"{npu}: fused attention of 1,024 and more tokens, {_who(npu)}",
             partial(_attention, npu), basis=_basis(npu))
     for npu in _PRECISIONS
+) + (
+    _source("attention-64", "h100-80gb",
+            f"h100-80gb: fused attention of 1,024 and more tokens with heads of 64, {_MEASURED}",
+            partial(_attention, "h100-80gb", 64)),
 ) + tuple(
     _source("nccl", npu, f"{npu}: collectives of 8 in a server, NCCL measured by ai-dynamo/aiconfigurator",
             partial(_collectives, npu), note="from 30 MB on", basis=Basis.FITTED)

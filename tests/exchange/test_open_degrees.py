@@ -51,7 +51,7 @@ def test_the_best_plan_of_deepseek_v3_shares_out_its_experts() -> None:
     with pytest.raises(InputError, match=r"none of the 16 plans fits .*gathered 45.7"):
         fastest(whole)
     seconds, design = fastest(data)
-    assert seconds == pytest.approx(3.90, abs=0.01)
+    assert seconds == pytest.approx(3.91, abs=0.01)
     assert "ep256" in design
 
 

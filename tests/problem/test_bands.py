@@ -79,10 +79,10 @@ def test_a_share_beyond_the_measured_ones_stays() -> None:
 
 
 def test_a_part_of_constants_alone_is_at_an_end() -> None:
-    """Quantising to fp8 moves 2.3 bytes of an element on an L40S, and 11 on an H100; no table is of an MI355X's."""
+    """Quantising to fp8 moves 2.3 bytes of an element on an L40S, and 10.4 on an H100; no table is of an MI355X's."""
     npu = accelerator("mi355x")
     slow, fast = (at_end(npu, (Assumed("fp8", part="quantisation"),), end).gemm["fp8"] for end in ("slow", "fast"))
-    assert (slow.quantisation, fast.quantisation) == (11, 2.3)
+    assert (slow.quantisation, fast.quantisation) == (10.4, 2.3)
     assert slow.plateau == fast.plateau == npu.gemm["fp8"].plateau
 
 

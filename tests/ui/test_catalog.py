@@ -25,8 +25,8 @@ def test_accelerator_shows_its_figures_and_their_sources(capsys: pytest.CaptureF
     assert catalog("h100-80gb") == 0
     lines = capsys.readouterr().out.splitlines()
     rows = {cells[0]: cells for line in lines if (cells := line.split())}
-    assert rows["bf16"] == ["bf16", "0.742", "3.5", "2.8", "-", "-", "-", "measured"]
-    assert rows["int8"] == ["int8", "0.68", "3.5", "11", "11", "-", "-", "class", "default"]
+    assert rows["bf16"] == ["bf16", "0.736", "3.5", "2.66", "-", "-", "-", "measured"]
+    assert rows["int8"] == ["int8", "0.705", "3.5", "14.2", "10.4", "-", "-", "class", "default"]
     assert rows["attention"] == ["attention", "0.55", "-", "-", "-", "1,700", "0.86", "measured"]
     assert any("memory.bandwidth_GBps" in line and "3,350" in line for line in lines)
     assert any("price_usd" in line and "25,000 to 30,678" in line for line in lines)

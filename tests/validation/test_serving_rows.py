@@ -105,6 +105,9 @@ def test_rows_of_tensorrt_that_were_not_fitted() -> None:
     first, rates = rows[:8], rows[8:]
     assert {row.unit for row in first} == {"ms"}
     assert errors_of(row for row in first if ".2048." in row.id).mean <= 0.05
-    assert errors_of(first).mean <= 0.15
+    assert errors_of(first).mean <= 0.10
     assert errors_of(row for row in rates if "128-128" not in row.id).mean <= 0.10
-    assert errors_of(rows).maximum <= 0.32
+    assert errors_of(row for row in rows if "128-128" not in row.id).maximum <= 0.27
+    # Short prompts are processed together there, and one after the other here.
+    assert errors_of(row for row in rows if "128-128" in row.id).maximum <= 0.34
+    assert errors_of(rows).mean <= 0.115

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
+import numpy as np
 from pydantic import Field
 
+from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError
 from evo_libra.network.catalog.bus import BusConstants
-from evo_libra.network.catalog.constants import MICRO, Constants, Share, Size, Time
+from evo_libra.network.catalog.constants import MICRO, NANO, Constants, Positive, Share, Size, Time
 
 ALL = "all"
 DECODING, ATTENTION = "decode", "attention"
@@ -19,6 +22,8 @@ CLASS_DEFAULT = "Class default"
 """Begin of the source of constants that were not measured on a chip."""
 UNCHECKED = "No row that the fit has not seen"
 """Begin of the source of constants that were measured on a chip, and that no other measurement has tried."""
+HEAD_WIDTH = 128
+"""Width of a head of attention that the plateau is of."""
 Value = TypeVar("Value")
 
 
@@ -30,6 +35,16 @@ class GemmConstants(Constants):
     """
 
     plateau: Share = Field(description="share of the peak rate that large products reach")
+    bandwidth: Share | None = Field(
+        None, description="share of the memory bandwidth that products reach; element-wise kernels' when left out"
+    )
+    k_step_ns: Time = Field(0.0, description="ns of each element of the inner size k, which a product takes at least")
+    split_k: Positive | None = Field(
+        None, description="inner size beyond which a product splits it and takes no longer; none when left out"
+    )
+    exponent: Annotated[float, Field(ge=1, le=100)] | None = Field(
+        None, description="p of the norm that joins times of FLOP, bytes and k; the longest counts when left out"
+    )
     fixed_us: Time = Field(description="time of a product in a training step beyond its roofline")
     quantisation: Time = Field(0.0, description="bytes of memory traffic per element of the input that is quantised")
     isolated_us: Time | None = Field(
@@ -44,6 +59,27 @@ class GemmConstants(Constants):
     def fixed(self) -> float:
         """S of a product in a training step beyond its roofline."""
         return self.fixed_us * MICRO
+
+    @property
+    def k_step(self) -> float:
+        """S of each element of the inner size."""
+        return self.k_step_ns * NANO
+
+    @property
+    def of_any_shape(self) -> bool:
+        """Whether the constants were fitted to products of any shape, and not to large ones alone."""
+        return self.exponent is not None
+
+    def joined(self, compute: FloatArray | float, memory: FloatArray | float, inner: FloatArray | float) -> FloatArray:
+        """Return S of products that compute and move memory for some time, and have some inner sizes: a p-norm.
+
+        Kernels overlap FLOP and bytes in part. One processor walks along k, unless the product splits it.
+        """
+        steps = self.k_step * np.minimum(inner, self.split_k or math.inf)
+        if self.exponent is None:
+            return np.asarray(np.maximum(np.maximum(compute, memory), steps))
+        power = self.exponent
+        return np.asarray((compute**power + memory**power + steps**power) ** (1.0 / power))
 
     @property
     def isolated(self) -> float | None:
@@ -69,10 +105,15 @@ class AttentionConstants(Constants):
     plateau: Share = Field(description="share of the 16-bit peak rate that long sequences reach forwards")
     half_tokens: Time = Field(description="tokens at which half of the plateau is reached")
     backward: Share = Field(description="rate backwards over the rate forwards")
+    narrow: Share = Field(1.0, description="rate with heads of 64 over that with heads of 128")
 
     def share(self, tokens: Size) -> Size:
-        """Return the share of the 16-bit peak rate at a length of sequences."""
+        """Return the share of the 16-bit peak rate at a length of sequences, with heads of 128 and wider ones."""
         return self.plateau * tokens / (tokens + self.half_tokens)
+
+    def of_width(self, width: float) -> float:
+        """Return the rate with heads of a width over that with heads of 128; each half of the width costs as much."""
+        return float(self.narrow ** max(math.log2(HEAD_WIDTH / width), 0.0))
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """The catalogue of accelerators: peak rates, memory, kernel constants, ports, power and prices, each with its source.
 
 Two kinds of figures stand side by side. Data sheets give peaks, memory, ports and power. Measured kernels give the
-constants: a product of M x K by K x N takes ``max(FLOP / (peak x plateau), bytes / memory bandwidth) + fixed``, and in
-FP8 ``quantisation x M x K`` bytes more.
+constants: a product of M x K by K x N takes ``FLOP / (peak x plateau)``, ``bytes / (memory bandwidth x share)`` and a
+time of each element of K, joined by a norm, a fixed time, and in FP8 that of ``quantisation x M x K`` bytes more.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from pydantic import Field
 from evo_libra.arrays import FloatArray
 from evo_libra.files.source import StrictModel
 
-MAX, MEGA, MICRO = 1e12, 1e6, 1e-6
+MAX, MEGA, MICRO, NANO = 1e12, 1e6, 1e-6, 1e-9
 Size = TypeVar("Size", float, FloatArray)
 
 Positive = Annotated[float, Field(gt=0, le=MAX)]
@@ -22,5 +22,5 @@ class Constants(StrictModel):
 
     def figures(self) -> dict[str, float | None]:
         """Return the constants in SI units, by name."""
-        names = (key.removesuffix("_us").removesuffix("_MB") for key in type(self).model_fields)
+        names = (key.removesuffix("_us").removesuffix("_MB").removesuffix("_ns") for key in type(self).model_fields)
         return {name: getattr(self, name) for name in names}

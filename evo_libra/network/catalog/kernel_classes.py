@@ -26,8 +26,11 @@ _NEAREST: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Precisions whose products stand for those of another, the nearest first."""
 
-_QUANTISATION = {"fp8": 11.0, "int8": 11.0, "mxfp8": 3.5, "fp4": 5.3, "mxfp4": 5.3}
+_QUANTISATION = {"fp8": 10.4, "int8": 10.4, "mxfp8": 3.96, "fp4": 5.23, "mxfp4": 5.23}
 """Bytes per element that quantising an input moves: those of an H100 in fp8, and of a B200 in the others."""
+
+_OF_PRECISION = ("quantisation", "any_layout")
+"""Constants of a precision that say nothing of others."""
 
 
 @dataclass(frozen=True)
@@ -113,5 +116,5 @@ def _default(kind: str, own: Mapping[str, Any], measured: Mapping[str, Any], of:
 
 def _as_precision(kind: str, constants: Mapping[str, Any]) -> dict[str, Any]:
     """Return constants of one precision as those of another, which has its own bytes of quantisation."""
-    kept = {key: constants[key] for key in ("plateau", "fixed_us", "isolated_us") if constants.get(key) is not None}
+    kept = {key: value for key, value in constants.items() if key not in _OF_PRECISION and value is not None}
     return kept | ({"quantisation": _QUANTISATION[kind]} if kind in _QUANTISATION else {})

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evo_libra.arrays import FloatArray
-from evo_libra.network.catalog.accelerator import Accelerator
+from evo_libra.network.catalog.accelerator import HEAD_WIDTH, Accelerator
 
 Array = FloatArray | float
 
@@ -74,7 +74,7 @@ class Kernels:
     quantisation_factor: float = 1.0
 
     def product(self, m: Array, n: Array, k: Array, precision: str) -> Product:
-        """Return the time of a product and its gradients: the longer of FLOP and bytes, and a fixed time.
+        """Return the time of a product and its gradients: FLOP, bytes and inner size joined, and a fixed time.
 
         The gradient of a weight is accumulated: it reads and writes that many bytes of each.
         """
@@ -85,26 +85,37 @@ class Kernels:
         read = one if self.weight_bytes is None else self.weight_bytes
         quantised = self.quantisation_factor * constants.quantisation / self.accelerator.memory_bandwidth
 
-        def time(*moved: Array) -> FloatArray:
-            return np.asarray(np.maximum(work, self.moved(sum(moved))) + constants.fixed)
+        def time(inner: Array, *moved: Array) -> FloatArray:
+            return constants.joined(work, sum(moved) / self.bandwidth(precision), inner) + constants.fixed
 
         return Product(
-            time(one * activations, read * weights, 2.0 * outputs) + quantised * activations,
-            time(one * outputs, one * weights, 2.0 * activations) + quantised * outputs,
-            time(one * activations, one * outputs, 2.0 * self.gradient_bytes * weights),
+            time(k, one * activations, read * weights, 2.0 * outputs) + quantised * activations,
+            time(n, one * outputs, one * weights, 2.0 * activations) + quantised * outputs,
+            time(m, one * activations, one * outputs, 2.0 * self.gradient_bytes * weights),
+        )
+
+    def bandwidth(self, precision: str) -> float:
+        """Return the B/s that products reach."""
+        return self.accelerator.memory_bandwidth * (
+            self.accelerator.gemm_constants(precision).bandwidth or self.memory_factor
         )
 
     def moved(self, moved: Array) -> FloatArray:
         """Return the time of element-wise kernels that read and write a number of bytes."""
         return np.asarray(moved / (self.accelerator.memory_bandwidth * self.memory_factor))
 
-    def fused_attention(self, work: Array, sequence: int) -> tuple[FloatArray, FloatArray]:
-        """Return forward and backward time of fused attention, causal FLOP of the forward pass given.
+    def fused_attention(self, work: Array, sequence: int, width: float = HEAD_WIDTH) -> tuple[FloatArray, FloatArray]:
+        """Return forward and backward time of fused attention with heads of a width, causal forward FLOP given.
 
         The backward pass computes the scores again: it has 2.5 times the FLOP.
         """
         constants = self.accelerator.attention_constants()
-        rate = self.attention_factor * self.accelerator.peak_rate("bf16") * constants.share(sequence)
+        rate = (
+            self.attention_factor
+            * self.accelerator.peak_rate("bf16")
+            * constants.share(sequence)
+            * constants.of_width(width)
+        )
         fixed = self.accelerator.gemm_constants("bf16").fixed
         return np.asarray(work / rate + fixed), np.asarray(2.5 * work / (rate * constants.backward) + fixed)
 

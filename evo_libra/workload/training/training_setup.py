@@ -17,10 +17,10 @@ from evo_libra.workload.models.stacks import STACKS, Stack
 from evo_libra.workload.training.expansion import Expansion
 from evo_libra.workload.training.offload import Offload
 
-GEMM_OF_ISOLATED = 0.875
+GEMM_OF_ISOLATED = 0.876
 """Rate of products within a step over that of isolated kernels (clocks, gaps); fitted to published training rows."""
 
-MEMORY_OF_PEAK = 0.543
+MEMORY_OF_PEAK = 0.515
 """Memory bandwidth that element-wise kernels reach, over the data sheet's; fitted to published training rows."""
 
 

@@ -122,13 +122,13 @@ def test_wire_rates_are_those_published(name: str, technology: str, rate: float)
 
 def test_training_hides_launches_and_a_kernel_alone_does_not() -> None:
     a100, h100 = accelerator("a100-80gb"), accelerator("h100-80gb")
-    assert (a100.gemm["bf16"].fixed, a100.gemm["bf16"].isolated) == pytest.approx((8e-6, 19e-6))
-    assert (h100.gemm["bf16"].fixed, h100.gemm["bf16"].isolated) == pytest.approx((3.5e-6, 2.8e-6))
-    assert (h100.gemm["fp8"].fixed, h100.gemm["fp8"].isolated) == pytest.approx((3.5e-6, 11e-6))
+    assert (a100.gemm["bf16"].fixed, a100.gemm["bf16"].isolated) == pytest.approx((3.5e-6, 3.28e-6))
+    assert (h100.gemm["bf16"].fixed, h100.gemm["bf16"].isolated) == pytest.approx((3.5e-6, 2.66e-6))
+    assert (h100.gemm["fp8"].fixed, h100.gemm["fp8"].isolated) == pytest.approx((3.5e-6, 14.2e-6))
 
 
 MEAN_ERRORS = {
-    ("a100-80gb", "bf16", "TRTLLM 1.0.0"): 0.065,
+    ("a100-80gb", "bf16", "TRTLLM 1.0.0"): 0.085,  # 46 rows; all 896 of the table are off by 6.5 %
     ("a100-80gb", "bf16", "VLLM 0.14.0"): 0.09,
     ("h100-80gb", "bf16", "TRTLLM 1.2.0rc5"): 0.06,
     ("h100-80gb", "fp8", "TRTLLM 1.2.0rc5"): 0.06,
@@ -136,19 +136,19 @@ MEAN_ERRORS = {
     ("b200", "bf16", "TRTLLM 1.3.0rc20"): 0.07,
     ("b200", "fp8", "TRTLLM 1.3.0rc20"): 0.06,
     ("b200", "mxfp8", "TRTLLM 1.3.0rc20"): 0.055,
-    ("b200", "fp4", "TRTLLM 1.3.0rc20"): 0.08,
+    ("b200", "fp4", "TRTLLM 1.3.0rc20"): 0.075,
     ("gb200", "mxfp8", "TRTLLM 1.3.0rc20"): 0.045,
-    ("b300", "mxfp8", "TRTLLM 1.3.0rc20"): 0.05,
+    ("b300", "mxfp8", "TRTLLM 1.3.0rc20"): 0.051,
     ("gb300", "mxfp8", "TRTLLM 1.3.0rc20"): 0.045,
     ("gb200", "bf16", "TRTLLM 1.3.0rc20"): 0.06,
     ("gb200", "fp8", "TRTLLM 1.3.0rc20"): 0.05,
-    ("gb200", "fp4", "TRTLLM 1.3.0rc20"): 0.085,
+    ("gb200", "fp4", "TRTLLM 1.3.0rc20"): 0.08,
     ("b300", "bf16", "TRTLLM 1.3.0rc20"): 0.07,
     ("b300", "fp8", "TRTLLM 1.3.0rc20"): 0.05,
-    ("b300", "fp4", "TRTLLM 1.3.0rc20"): 0.12,
+    ("b300", "fp4", "TRTLLM 1.3.0rc20"): 0.10,
     ("gb300", "bf16", "TRTLLM 1.3.0rc20"): 0.045,
     ("gb300", "fp8", "TRTLLM 1.3.0rc20"): 0.035,
-    ("gb300", "fp4", "TRTLLM 1.3.0rc20"): 0.115,
+    ("gb300", "fp4", "TRTLLM 1.3.0rc20"): 0.10,
     ("l40s-48gb", "bf16", "TRTLLM 1.3.0rc20"): 0.09,
     ("l40s-48gb", "fp8", "TRTLLM 1.3.0rc20"): 0.095,
     ("rtx-pro-6000", "bf16", "TRTLLM 1.3.0rc20"): 0.055,
@@ -159,7 +159,7 @@ MEAN_ERRORS = {
     ("mi355x", "mxfp4", "ROCm/aiter 2026-08"): 0.125,
     ("mi300x", "fp8", "ROCm/aiter 2026-08"): 0.045,
 }
-"""Mean errors of large products; the fits have not seen a row of TensorRT-LLM 1.3.0rc20 and of AITER."""
+"""Mean errors of large products; the fits have not seen any of these rows."""
 
 ELEMENT = {"bf16": 2, "fp8": 1, "mxfp8": 1.03125, "fp4": 0.5625, "mxfp4": 0.53125}
 """Bytes of an element; MXFP8 has 8 bits, and 8 for each 32 of them: 8.25 bits. NVFP4 has 4, and 8 for 16: 4.5 bits.
@@ -174,26 +174,42 @@ FEW_ERRORS = {
 """Median errors of products with few rows."""
 
 
-@pytest.mark.parametrize("measured", kernel_sets("gemm"))
-def test_large_products_are_as_fast_as_measured(measured: dict[str, Any]) -> None:
+def product_errors(measured: dict[str, Any], least: int) -> list[float]:
+    """Return the errors of a set's products whose m, n and k are no smaller, with the law written out."""
     it, precision = accelerator(measured["npu"]), measured["precision"]
     constants, element = it.gemm_constants(precision), ELEMENT[precision]
     assert constants.isolated is not None
     errors = []
     for m, n, k, us in measured["rows"]:
-        if min(m, n, k) >= 1024:
+        if min(m, n, k) >= least:
             compute = 2 * m * n * k / (it.peak[precision] * constants.plateau)
-            traffic = (element * (m * k + k * n) + 2 * m * n) / it.memory_bandwidth
+            traffic = (element * (m * k + k * n) + 2 * m * n) / (it.memory_bandwidth * (constants.bandwidth or 1.0))
+            steps = constants.k_step_ns * 1e-9 * min(k, constants.split_k or k)
+            power = constants.exponent or 1000.0  # as good as the longest
+            together = (1 + sum((one / compute) ** power for one in (traffic, steps))) ** (1 / power) * compute
             quantised = constants.quantisation * m * k if measured.get("quantised", True) else 0.0
             extra = quantised / it.memory_bandwidth + constants.isolated
-            errors.append(abs((max(compute, traffic) + extra) / (us * 1e-6) - 1))
+            errors.append(abs((together + extra) / (us * 1e-6) - 1))
+    return errors
+
+
+@pytest.mark.parametrize("measured", kernel_sets("gemm"))
+def test_large_products_are_as_fast_as_measured(measured: dict[str, Any]) -> None:
+    errors = product_errors(measured, 1024)
     assert len(errors) > 30
-    assert mean(errors) <= MEAN_ERRORS[measured["npu"], precision, measured["software"]]
+    assert mean(errors) <= MEAN_ERRORS[measured["npu"], measured["precision"], measured["software"]]
 
 
-@pytest.mark.parametrize(
-    "measured", [each for each in KERNELS if each.get("precision") == "bf16" and "k" in each["columns"]]
-)
+@pytest.mark.parametrize("measured", kernel_sets("gemm-any") + kernel_sets("gemm")[:5])
+def test_products_of_any_shape_are_as_fast_as_measured(measured: dict[str, Any]) -> None:
+    """Random samples of whole tables, none of whose rows a fit has seen."""
+    errors = product_errors(measured, 1)
+    assert len(errors) >= 50
+    worse = {("a100-80gb", "bf16"): 0.105, ("b300", "fp4"): 0.112, ("gb300", "fp4"): 0.113}
+    assert mean(errors) <= worse.get((measured["npu"], measured["precision"]), 0.1)
+
+
+@pytest.mark.parametrize("measured", [one for one in KERNELS if one["kernel"] == "gemm" and one["precision"] == "bf16"])
 def test_products_with_few_rows_are_as_fast_as_measured(measured: dict[str, Any]) -> None:
     it = accelerator(measured["npu"])
     constants = it.decode_constants()
@@ -331,7 +347,7 @@ def test_long_attention_of_the_h20_is_as_fast_as_flashmla(tokens: int, tflops: t
 @pytest.mark.parametrize("name", [name for name in NAMES if "bf16" in accelerator(name).peak and name[:3] != "tpu"])
 def test_an_accelerator_trains_and_serves_with_what_was_measured_or_the_default_of_its_class(name: str) -> None:
     it = accelerator(name)
-    assert 0.5 <= it.gemm_constants("bf16").plateau <= 0.85
+    assert 0.5 <= it.gemm_constants("bf16").plateau <= 0.9
     card = name in {"l40s-48gb", "rtx-pro-6000"}  # memory without stacks, which less overhead keeps from its rate
     assert 0.6 < it.decode_constants().bandwidth < (0.95 if card else 0.9)
     slow = card or name in {"mi300x", "mi325x"}  # AITER reaches 545 TFLOP/s of 1,307

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -64,11 +66,37 @@ def test_a_forward_pass_reads_weights_of_their_own_precision() -> None:
     assert times(found)[:2] == pytest.approx([3.01e6 / 0.25e12 + 3e-6, 12.01e6 / 0.25e12 + 3e-6], rel=1e-12)
 
 
+def test_times_of_flop_bytes_and_inner_size_are_joined_by_a_norm() -> None:
+    # m 1,000, n 2,000, k 500: 2e9 FLOP at 100e12 x 0.8 x 0.5 take 50 us; 2 x (0.5e6 + 1e6 + 2e6) = 7e6 bytes at half
+    # of 1e12 B/s 14 us; 500 steps of 20 ns 10 us: root of 2,500 + 196 + 100, and 3 us. The gradient of the input walks
+    # along n, which is split beyond 800: 16 us. That of the weight walks along m, split as well, and moves
+    # 2 x (0.5e6 + 2e6) + 8 x 1e6 bytes: 26 us.
+    own = GemmConstants(plateau=0.8, bandwidth=0.5, k_step_ns=20.0, split_k=800.0, exponent=2.0, fixed_us=3.0)
+    found = Kernels(replace(NPU, gemm={"bf16": own}), 0.5, 0.25, 4).product(1000.0, 2000.0, 500.0, "bf16")
+    squares = np.array([2500 + 14**2 + 10**2, 2500 + 14**2 + 16**2, 2500 + 26**2 + 16**2])
+    assert times(found) == pytest.approx(((np.sqrt(squares) + 3) * 1e-6).tolist(), rel=1e-12)
+
+
+@pytest.mark.parametrize(("exponent", "us"), [(1.0, 60.0), (3.0, 41850.0 ** (1 / 3)), (None, 33.0)])
+def test_a_larger_exponent_is_nearer_to_the_longest_of_the_times(exponent: float | None, us: float) -> None:
+    # 17 us of FLOP, 10 us of bytes and 33 us of 3,300 steps: 4,913 + 1,000 + 35,937 = 41,850 in cubes.
+    own = GemmConstants(plateau=0.8, k_step_ns=10.0, exponent=exponent, fixed_us=3.0)
+    assert float(own.joined(17e-6, 10e-6, 3300.0)) == pytest.approx(us * 1e-6, rel=1e-12)
+
+
 def test_fused_attention_computes_scores_again() -> None:
     # Rate 100e12 x 0.6 x 3000 / (3000 + 1000) = 45e12; 45e9 FLOP take 1 ms. Backwards 2.5 times at half the rate: 5 ms
     # (Dao 2023, FlashAttention-2, section 2.3: 5 products for 2).
     forward, backward = KERNELS.fused_attention(45e9, 3000)
     assert [float(forward), float(backward)] == pytest.approx([1.003e-3, 5.003e-3], rel=1e-12)
+
+
+def test_narrow_heads_are_slower() -> None:
+    # With 0.8 at heads of 64 those of 32 have 0.64 of the rate of 45e12, and those of 256 all of it.
+    narrow = NPU.attention_constants().model_copy(update={"narrow": 0.8})
+    kernels = replace(KERNELS, accelerator=replace(NPU, attention=narrow))
+    seconds = [float(kernels.fused_attention(45e9, 3000, width)[0]) for width in (32, 64, 128, 256)]
+    assert seconds == pytest.approx([1e-3 / 0.64 + 3e-6, 1e-3 / 0.8 + 3e-6, 1.003e-3, 1.003e-3], rel=1e-12)
 
 
 def test_unfused_attention_writes_its_scores() -> None:

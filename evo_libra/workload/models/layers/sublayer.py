@@ -129,7 +129,7 @@ class Attention:
     def seconds(self, kernels: Kernels, tokens: FloatArray, *, fused: bool) -> tuple[FloatArray, FloatArray]:
         """Return (n,) seconds of the passes; kernels that are not fused compute the scores of all pairs of tokens."""
         if fused:
-            return kernels.fused_attention(tokens * self.work, self.length)
+            return kernels.fused_attention(tokens * self.work, self.length, self.widths / 2.0)
         scores = tokens * self.sequence * self.heads
         return kernels.unfused_attention(2.0 * scores * self.widths, scores)
 
