@@ -214,7 +214,8 @@ KERNELS = tuple(
     for npu, precisions in _PRECISIONS.items() for precision in precisions
 ) + tuple(
     _source(f"products-any-{precision}", npu, f"{npu}, {precision}: products of any shape, {_MEASURED}",
-            partial(_any_shape, npu, precision), note="rows drawn at random from the whole table")
+            partial(_any_shape, npu, precision),
+            note="drawn at random from the whole table; the form was chosen with such rows in sight")
     for npu in _OF_ANY_SHAPE for precision in _PRECISIONS[npu]
 ) + tuple(
     _source("decode-products", npu, f"{npu}: products of up to 64 rows, {_who(npu)}",
@@ -222,7 +223,8 @@ KERNELS = tuple(
     for npu, precisions in _PRECISIONS.items() if "bf16" in precisions
 ) + (
     _source("decode-products-fp8", "h100-80gb", f"h100-80gb, fp8: products of up to 64 rows, {_MEASURED}",
-            partial(_products, "h100-80gb", "fp8", _few), note="with the kernel that quantises their input"),
+            partial(_products, "h100-80gb", "fp8", _few),
+            note="with the kernel that quantises their input; the form was chosen with these rows in sight"),
 ) + tuple(
     _source("attention", npu, f"{npu}: fused attention of 1,024 and more tokens, {_who(npu)}",
             partial(_attention, npu), basis=_basis(npu))
