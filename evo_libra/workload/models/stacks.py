@@ -159,7 +159,7 @@ STACKS = {
             hides_experts=True,
             hides_tensor=_PAIR,
             exposes_data=(_MEGATRON_EXPOSES + _TORCH_EXPOSES) / 2.0,
-            source="no rows: the share of the measured pairs, and the mean of the two measured exposures",
+            source="no rows: the share of the measured pairs, and the mean of the two fitted exposures, 0.65 and 0.38",
         ),
         Stack(
             "llm-foundry-2023",
