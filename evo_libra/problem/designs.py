@@ -18,7 +18,6 @@ from evo_libra.problem.figures import Figures
 from evo_libra.problem.objectives import unit_of
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import COST, TIME, SearchProblem
-from evo_libra.problem.roadmap import roadmap_warnings
 from evo_libra.problem.space_rules import broken_rules
 from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.problem.written_designs import transports_of
@@ -183,6 +182,8 @@ def announced(problem: Problem, designs: Population | Sequence[str]) -> list[War
     book = problem.book
     if book is None or "roadmap" not in book.limits.order:
         return []
+    from evo_libra.problem.roadmap import roadmap_warnings  # noqa: PLC0415 - most problems have no such products
+
     population = designs if isinstance(designs, Population) else problem.read(designs)
     return roadmap_warnings(book, book.place(population).tolist())
 

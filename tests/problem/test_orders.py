@@ -437,3 +437,9 @@ def test_figures_of_an_accelerator_are_those_of_the_pool_that_has_it() -> None:
     figures = problem().spec["accelerator"]
     assert figures[0]["name"] == "72xhgx-h100-8"
     assert all("chip" not in one for one in figures)
+
+
+@pytest.mark.parametrize("given", [[], {}, 3, "ordr"])
+def test_a_question_of_any_shape_is_refused_at_its_key(given: Any) -> None:
+    with pytest.raises(InputError, match=r"question: unknown question .*allowed: design, order"):
+        load_problem(order_data(question=given))

@@ -17,7 +17,7 @@ _FABRIC = "fabric"
 def refuse_other_question(source: Source) -> None:
     """Raise an `InputError` with each key that belongs to the question that a file does not ask, or with that key."""
     given = source.data.get("question", "design") if isinstance(source.data, Mapping) else "design"
-    if given not in _ASKS:
+    if given not in tuple(_ASKS):  # A list or a mapping has no hash.
         raise InputError([source.mistake(("question",), unknown("question", given, _ASKS))])
     asked = question_of(source.data)
     other: Question = "design" if asked == "order" else "order"
