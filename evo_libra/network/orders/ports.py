@@ -55,7 +55,7 @@ class Ports:
         return math.ceil(down / self.ratio)
 
     def choices_up(self, down: int) -> Iterator[int]:
-        """Yield the numbers of uplinks that a leaf has room for beside some ports down, the least first."""
+        """Yield the numbers of uplinks that a leaf has room for next to some ports down, the least first."""
         up = self.ups(down)
         yield up
         while self._fits(down, up := up + 1):

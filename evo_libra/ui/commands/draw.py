@@ -37,8 +37,7 @@ def draw(
     Parameters
     ----------
     problem:
-        The design, RESULT#ID or PROBLEM#DESIGN, such as last#12, or the design in the notation alone; or a problem for
-        --design, or a result for --id.
+        The design, such as last#12, or in the notation alone; or the problem of --design, or the result of --id.
     design:
         The design in the notation, of that problem.
     number:

@@ -48,8 +48,7 @@ def export(  # noqa: PLR0913 - each is an option of the command
     number:
         The design's id in the front, after RESULT alone.
     to:
-        Format, such as megatron-arguments, bill-excel or netbox-devices; an unknown name lists all of them. netbox is
-        all tables of NetBox.
+        Format, such as megatron-arguments, bill-excel or netbox (all of its tables); an unknown name lists them.
     file:
         File to write; without it, text is printed. A folder for the tables of NetBox.
     workload:
