@@ -228,7 +228,8 @@ def test_every_entry_has_an_order_state_of_its_kind() -> None:
         assert entry.order.partition(" ")[0] in STATES, entry
     states = {(entry.kind, entry.name): entry.order for entry in dated_entries()}
     known = {
-        ("accelerator", "b300"): "buy", ("accelerator", "tpu-v5e"): "rent", ("accelerator", "vr200"): "roadmap",
+        ("accelerator", "b300"): "buy", ("accelerator", "tpu-v5e"): "rent", ("accelerator", "vr200"): "buy",
+        ("accelerator", "mi455x"): "roadmap",
         ("host", "luwu-testbed"): "own", ("host", "dgx-h100"): "buy", ("link technology", "ici-v5p"): "rent",
         ("link technology", "wafer-fred"): "research", ("part", "nvswitch3"): "buy",
         ("part", "fred-switch"): "research",
@@ -311,10 +312,10 @@ def test_products_have_their_year_and_order_state(capsys: pytest.CaptureFixture[
 
 
 def test_a_catalogue_of_products_is_a_summary_and_all_of_it_where_asked(capsys: pytest.CaptureFixture[str]) -> None:
-    """27 systems, of which 15 are sold, 7 rented, one its owner's, 2 announced, and 2 no longer sold."""
+    """27 systems, of which 16 are sold, 7 rented, one its owner's, one announced, and 2 no longer sold."""
     assert catalog("products-2026") == 0
     rows = {cells[0]: cells for line in capsys.readouterr().out.splitlines() if (cells := line.split())}
-    assert rows["systems"][1:7] == ["27", "15", "7", "1", "2", "2"]
+    assert rows["systems"][1:7] == ["27", "16", "7", "1", "1", "2"]
     assert catalog("products-2026", whole=True) == 0
     out = capsys.readouterr().out
     assert all(name in out for group in GROUPS for name in getattr(PRODUCTS, group))
@@ -344,7 +345,7 @@ def test_products_are_one_object_of_json(capsys: pytest.CaptureFixture[str]) -> 
     assert catalog("products-2026", as_json=True) == 0
     found = json.loads(capsys.readouterr().out)["product_catalogs"]["products-2026"]
     assert found["systems"]["gb300-nvl72"]["price_usd"] == {
-        "low": 3_000_000, "value": 4_000_000, "high": 4_500_000, "basis": "public",
+        "low": 3_000_000, "value": 4_000_000, "high": 6_500_000, "basis": "public",
     }  # fmt: skip
     assert found["ocs"]["polatis-192"]["price_usd"]["high"] == 99840
     assert found["systems"]["mi325x-8"]["price_usd"] is None

@@ -60,8 +60,10 @@ SYSTEMS = [
     ("hgx-h800", "h800-80gb", 8, 200, 8, 63, None, 10.2, 8, False, "air"),
     # Eight cards at 9,000 USD and a host at 30,000 USD; 5.5 kW of ten less 2 x 0.35 kW.
     ("l40s-8", "l40s-48gb", 8, 31, 8, 63, 102_000, 4.8, 4, False, "air"),
-    # Eight cards at 8,565 USD and a host at 60,000 USD are 128,520 USD.
-    ("rtx-pro-6000-8", "rtx-pro-6000", 8, 63, 8, 63, 128_500, 7.0, 4, False, "air"),
+    # Eight cards at 16,000 USD and a host at 60,000 USD.
+    ("rtx-pro-6000-8", "rtx-pro-6000", 8, 63, 8, 63, 188_000, 7.0, 4, False, "air"),
+    # Racks ran at partners in August 2026 (NVIDIA's results); 7.8 million USD (Morgan Stanley, May 2026).
+    ("vr200-nvl72", "vr200", 72, 1800, 4, 252, 7_800_000, 230, 48, True, "liquid"),
     ("gaudi3-8", "gaudi3", 8, 525, 8, 75, 185_000, 11.8, 8, False, "air"),
     ("cloudmatrix-384", "ascend-910c", 384, 392, 8, 50, 8_200_000, 559, 48, True, "liquid"),
 ]
@@ -125,8 +127,7 @@ RENTED = (
 
 def test_systems_that_cannot_be_bought_say_so() -> None:
     orders = {name: it.order for name, it in PRODUCTS.systems.items() if it.order != "buy"}
-    announced = dict.fromkeys(("vr200-nvl72", "helios-mi455x"), "roadmap")
-    assert orders == {**announced, **dict.fromkeys(RENTED, "rent"), "maia-200-cluster": "own"}
+    assert orders == {"helios-mi455x": "roadmap", **dict.fromkeys(RENTED, "rent"), "maia-200-cluster": "own"}
     unpriced = {name for name, it in PRODUCTS.systems.items() if it.price_usd is None}
     assert unpriced == {"mi325x-8", "mi350x-8", "helios-mi455x", "hgx-h800", "maia-200-cluster", *RENTED}
     assert {name: it.until for name, it in PRODUCTS.systems.items() if it.until} == {
@@ -135,9 +136,15 @@ def test_systems_that_cannot_be_bought_say_so() -> None:
 
 
 def test_what_is_announced_is_in_an_order_where_a_buyer_asks_for_it() -> None:
+    order = read_order("16 helios-mi455x / 3 x 800G / sn6600 rail-optimised 1:1", PRODUCTS)
+    assert violations(order, PRODUCTS)[0].startswith("helios-mi455x has order: roadmap; limits.order allows buy")
+    (left,) = violations(order, PRODUCTS, Limits(order=("buy", "roadmap")))
+    assert left.startswith("sn6600 has no power_W")  # announced, too, and asked for
+
+
+def test_what_ships_with_a_price_is_bought() -> None:
     order = read_order("16 vr200-nvl72 / 2 x 800G / q3400-ra rail-optimised 1:1", PRODUCTS)
-    assert violations(order, PRODUCTS)[0].startswith("vr200-nvl72 has order: roadmap; limits.order allows buy")
-    assert violations(order, PRODUCTS, Limits(order=("buy", "roadmap")), priced=True) == []
+    assert violations(order, PRODUCTS, priced=True) == []
 
 
 @pytest.mark.parametrize("name", ENTRIES)

@@ -54,7 +54,36 @@ def falcon_omitted(hidden: int, layers: int) -> int:
 GLM_ENDS = 2 * 151552
 """Rows of the copies of embedding and head that the predicting layer of GLM-4.5 has, and that of GLM-4.6 has not."""
 
+
+
+def qwen_vision(hidden: int) -> int:
+    """Return the vision encoder of Qwen3.5: 27 layers of 1,152, patches of 2 x 16 x 16 x 3, 2,304 places, a merger."""
+    width, inner, merged = 1152, 4304, 4 * 1152
+    layer = 4 * width * width + 4 * width + 2 * width * inner + inner + width + 4 * width
+    merger = 2 * width + merged * merged + merged + merged * hidden + hidden
+    return 27 * layer + 2 * 16 * 16 * 3 * width + width + 2304 * width + merger
+
+
+def qwen_predictor(hidden: int, heads: int, kv_heads: int, feed_forward: int) -> int:
+    """Return the layer of Qwen3.5 that predicts a token: gated attention with heads of 256, a product of both inputs."""
+    attention = hidden * 256 * (3 * heads + 2 * kv_heads) + 2 * 256
+    return 2 * hidden * hidden + attention + feed_forward + 5 * hidden
+
+
+def qwen_experts(hidden: int, experts: int, width: int) -> int:
+    """Return a layer's experts of Qwen3.5, with the one that all tokens pass, its gate and the router."""
+    return 3 * hidden * width * (experts + 1) + hidden * (experts + 1)
+
+
 TOTALS = {
+    # The predicting layer of GLM-5 has 19,905,841,664 bytes in 16 bits, but for 256 numbers of 32 bits.
+    "glm-5": (753_864_139_008, (19_905_841_664 - 2 * 256) // 2 + 75 * 256),
+    # Norms of queries and keys, and gates of the expert that all tokens pass.
+    "qwen3.5-397b-a17b": (403_397_928_944, qwen_vision(4096) + 15 * 512 + 60 * 4096
+                          + qwen_predictor(4096, 32, 2, qwen_experts(4096, 512, 1024))),
+    "qwen3.5-35b-a3b": (35_951_822_704, qwen_vision(2048) + 10 * 512 + 40 * 2048
+                        + qwen_predictor(2048, 16, 2, qwen_experts(2048, 256, 512))),
+    "qwen3.5-27b": (27_781_427_952, qwen_vision(5120) + 16 * 512 + qwen_predictor(5120, 24, 4, 3 * 5120 * 17408)),
     "glm-4.5": (358_337_791_296, glm_omitted(92, 160, dense=3, head_norms=True)
                 + glm_predictor(5120, 160, 1536, head_norms=True) + GLM_ENDS * 5120),
     "glm-4.6": (356_785_898_816, glm_omitted(92, 160, dense=3, head_norms=True)
