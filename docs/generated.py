@@ -22,7 +22,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
-from generated_ages import ages, defaults, gaps, orders, states, unchecked
+from generated_ages import ages, defaults, gaps, missing, orders, states, unchecked
 from key_tables import key_tables
 from layout import either, table
 
@@ -564,6 +564,7 @@ GENERATORS: Mapping[str, Callable[..., str]] = {
         gaps,
         hosts,
         keys,
+        missing,
         models,
         objectives,
         orders,

@@ -8,6 +8,7 @@ from layout import table
 
 from evo_libra.network.catalog.accelerators import load_accelerators
 from evo_libra.ui.tables.ages import STATES, Entry, dated_entries, why_missing
+from evo_libra.ui.tables.missing import missing_entries
 
 
 def ages() -> str:
@@ -64,6 +65,12 @@ def gaps() -> str:
         if entry.missing
     ]
     return table(["entry", "kind", "without a source", "looked for in, or who has it"], rows)
+
+
+def missing(*subject: str) -> str:
+    """Return a table of what the catalogues do not have of one subject, with the reason."""
+    rows = [[name, str(entry.year), entry.why] for name, entry in missing_entries(" ".join(subject)).items()]
+    return table(["missing", "year", "why"], rows)
 
 
 def defaults() -> str:

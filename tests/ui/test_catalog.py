@@ -13,7 +13,7 @@ from evo_libra.network.catalog.accelerators import load_accelerators
 from evo_libra.network.orders.catalog import load_products
 from evo_libra.problem.file.training import trained_models
 from evo_libra.ui.commands.catalog import catalog
-from evo_libra.ui.tables.ages import STATES, dated_entries, newest_year, stale_entries
+from evo_libra.ui.tables.ages import STATES, dated_entries, newest_year, stale_entries, why_missing
 from evo_libra.ui.tables.catalogue_data import KINDS
 from evo_libra.ui.tables.products import GROUPS
 from evo_libra.workload.models.decoder import load_decoders
@@ -260,7 +260,7 @@ def test_stale_is_about_all_catalogues() -> None:
 
 
 def test_every_entry_has_a_year() -> None:
-    """But for shares of spare parts and a length of cable, which are estimates from nothing that has a year."""
+    """But for a length of cable, whose price is an estimate from nothing that has a year."""
     entries = dated_entries()
     assert {entry.name for entry in entries if not 1990 < entry.year <= 2100} == ESTIMATED
     assert all(entry.year == 0 for entry in entries if entry.name in ESTIMATED)
@@ -277,10 +277,23 @@ def test_an_estimate_is_no_source(capsys: pytest.CaptureFixture[str]) -> None:
     assert "estimate" in capsys.readouterr().out
 
 
-ESTIMATED = {
-    "spare-servers", "spare-switches", "spare-modules", "spare-cables", "management-switches", "management-cables",
-    "storage-network",
-}  # fmt: skip
+ESTIMATED = {"management-cables"}
+
+
+def test_a_price_in_that_of_systems_is_one_that_they_have() -> None:
+    """An MI325X is in servers whose price nobody publishes, and a GB300 in a rack with a price."""
+    reasons = {entry.name: why_missing(entry) for entry in dated_entries() if entry.kind == "accelerator"}
+    assert reasons["gb300"] == "in the price of gb300-nvl72"
+    for name in ("mi325x", "mi350x", "mi455x", "h800-80gb", "tpu7x", "trainium2", "trainium3"):
+        assert reasons[name].startswith("No public price"), name
+    assert reasons["maia-200"].startswith("It is not sold")
+    assert reasons["tpu-v5e"] == "it is rented alone"
+
+
+def test_a_slice_whose_rent_is_known_lacks_no_price() -> None:
+    missing = {entry.name: entry.missing for entry in dated_entries() if entry.kind == "system"}
+    assert missing["tpu-v4-slice"] == missing["tpu-v6e-slice"] == ("kW",)
+    assert missing["tpu7x-slice"] == ("price_usd", "kW")
 
 
 def test_the_years_of_a_source_are_no_numbers_of_papers() -> None:

@@ -143,18 +143,20 @@ def _accelerators() -> Iterator[Entry]:
 
 
 def _in_systems(npu: str, key: str) -> str:
-    """Return which products of the package have the price of an accelerator, or why its power is not public."""
+    """Return which systems of the package have the price of an accelerator, or why no source has its figure."""
     from evo_libra.network.orders.catalog import load_products, products_names
 
     catalogues = map(load_products, products_names())
     found = {name: one for each in catalogues for name, one in each.systems.items() if one.npu == npu}
+    if not found:
+        return "it is rented alone"
     if key != "price_usd":
         texts = [one.sources.get("kW", "") for one in found.values() if one.kW is None]
         return next((text for text in texts if text), "in the power of its systems, and not public alone")
-    if not found:
-        return "it is rented alone"
-    what = "rent" if all(one.order == "rent" for one in found.values()) else "price"
-    return f"in the {what} of {', '.join(found)}"
+    priced = [name for name, one in found.items() if (one.price_usd, one.usd_per_npu_hour) != (None, None)]
+    if not priced:
+        return next(one.sources.get("price_usd") or _searched(one.source) for one in found.values())
+    return f"in the {'rent' if found[priced[0]].order == 'rent' else 'price'} of {', '.join(priced)}"
 
 
 def _products() -> Iterator[Entry]:
@@ -219,7 +221,9 @@ def _state_of(product: BaseModel) -> str:
 def _dated(kind: str, name: str, spec: BaseModel, figures: tuple[str, ...] = (), *, state: str) -> Entry:
     """Return an entry whose file has the year of its figures, and maybe newer ones of single figures."""
     values: dict[str, Any] = dict(spec)
-    missing = tuple(key for key in figures if key in values and values[key] is None)
+    rented = values.get("usd_per_npu_hour") is not None
+    sought = [key for key in figures if not (rented and key == "price_usd")]
+    missing = tuple(key for key in sought if key in values and values[key] is None)
     texts = {key: (values.get("sources") or {}).get(key) or _searched(values["source"]) for key in missing}
     reasons = {key: text for key, text in texts.items() if text}
     return Entry(kind, name, year_of(values), state, missing, reasons=reasons)

@@ -59,6 +59,16 @@ PRINTED = {
     "turing-nlg-17b": (17e9, 0.5e9),
     "turing-nlg-530b": (530e9, 0.5e9),
     "msft-1t": (1.08e12, 0.01e12),  # "a trillion"; 12 x layers x width squared
+    # Their files of weights are in `test_published_totals.py`, to the last weight.
+    "glm-5": (744e9, 0.5e9),
+    "kimi-k2.5": (1e12, 0.05e12),
+    "qwen3.5-27b": (27e9, 0.5e9),
+    "qwen3.5-35b-a3b": (34.66e9, 0.005e9),  # 35B with the vision encoder
+    "qwen3.5-122b-a10b": (122e9, 0.5e9),
+    "qwen3.5-397b-a17b": (396.35e9, 0.005e9),  # 397B with the vision encoder
+    "qwen3.6-35b-a3b": (34.66e9, 0.005e9),
+    "qwen3.8-27b": (27e9, 0.5e9),
+    "qwen3.8-2.4t-a95b": (2.4e12, 0.05e12),
 }
 """Numbers of weights as papers print them, and half of their last digit."""
 
@@ -209,12 +219,14 @@ def test_weights_are_those_printed(name: str, printed: tuple[float, float]) -> N
         # Embedding and head are counted (Mistral, Meta, Alibaba, AI21).
         ("mixtral-8x7b", 12.9e9, 0.1e9, 2), ("mixtral-8x22b", 39e9, 1e9, 2), ("llama-4-scout", 17e9, 1e9, 2),
         ("llama-4-maverick", 17e9, 1e9, 2), ("qwen3-235b-a22b", 22e9, 1e9, 2), ("qwen3-coder-480b-a35b", 35e9, 1e9, 2),
-        ("jamba-1.5-large", 94e9, 1e9, 2),
+        ("jamba-1.5-large", 94e9, 1e9, 2), ("qwen3.5-397b-a17b", 17e9, 1e9, 2), ("qwen3.5-122b-a10b", 10e9, 1e9, 2),
+        ("qwen3.8-2.4t-a95b", 95e9, 1e9, 2),
         # The head is, the embedding is not (OpenAI's model card, DeepSeek's list of weights, Moonshot, MiniMax).
         ("gpt-oss-20b", 3.61e9, 0.01e9, 1), ("gpt-oss-120b", 5.13e9, 0.01e9, 1), ("deepseek-v3", 36.6e9, 0.1e9, 1),
         ("kimi-k2", 32e9, 1e9, 1), ("kimi-linear-48b-a3b", 3e9, 1e9, 1), ("minimax-m2", 10e9, 1e9, 1),
         # Neither is.
         ("glm-4.5", 32e9, 1e9, 0), ("glm-4.5-air", 12e9, 1e9, 0), ("qwen3-next-80b-a3b", 3e9, 1e9, 0),
+        ("glm-5", 40e9, 1e9, 0), ("qwen3.5-35b-a3b", 3e9, 1e9, 1),
     ],
 )  # fmt: skip
 def test_active_weights_are_those_printed(name: str, printed: float, last: float, tables: int) -> None:

@@ -81,6 +81,10 @@ TOTALS = {
     # Norms of queries and keys, and gates of the expert that all tokens pass.
     "qwen3.5-397b-a17b": (403_397_928_944, qwen_vision(4096) + 15 * 512 + 60 * 4096
                           + qwen_predictor(4096, 32, 2, qwen_experts(4096, 512, 1024))),
+    "qwen3.5-122b-a10b": (125_086_497_008, qwen_vision(3072) + 12 * 512 + 48 * 3072
+                          + qwen_predictor(3072, 32, 2, qwen_experts(3072, 256, 1024))),
+    "qwen3.8-2.4t-a95b": (2_446_182_725_504, 23 * 512 + 92 * 8192
+                          + qwen_predictor(8192, 64, 4, qwen_experts(8192, 512, 2048))),
     "qwen3.5-35b-a3b": (35_951_822_704, qwen_vision(2048) + 10 * 512 + 40 * 2048
                         + qwen_predictor(2048, 16, 2, qwen_experts(2048, 256, 512))),
     "qwen3.5-27b": (27_781_427_952, qwen_vision(5120) + 16 * 512 + qwen_predictor(5120, 24, 4, 3 * 5120 * 17408)),
