@@ -33,8 +33,8 @@ def roadmap_warnings(book: OrderBook, places: Sequence[int]) -> list[Warned]:
 def roadmap_sentence(names: Iterable[str]) -> str:
     """Return that products are announced.
 
-    >>> roadmap_sentence(["helios-mi455x"])
-    'helios-mi455x is a roadmap product: it is announced and cannot be ordered yet, so that figures and price may change'
+    >>> roadmap_sentence(["th6-128"])
+    'th6-128 is a roadmap product: it is announced and cannot be ordered yet, so that figures and price may change'
     """
     first, *others = names
     if others:

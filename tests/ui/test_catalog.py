@@ -197,7 +197,7 @@ def test_stale_entries_show_their_sources(capsys: pytest.CaptureFixture[str]) ->
     assert "newest source" not in out
     assert catalog(stale=2024, as_json=True) == 0
     years = {one["name"]: one["year"] for one in json.loads(capsys.readouterr().out)["stale"]}
-    assert years["spare-servers"] is None
+    assert years["management-cables"] is None
 
 
 def test_a_year_is_that_of_the_newest_source_in_every_table(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -187,8 +188,24 @@ def _refuse(name: str, allowed: Collection[str] | None = None, of: str | None = 
     near = suggestion(name, [*known, *KINDS, *NAMES, *alone, *others])
     raise InputError(
         f"unknown name '{name}'; allowed: {', '.join(known)}, the path of a .yaml file, {kinds}, or the name of "
-        f"an entry, as `evo-libra catalog --all` lists{near}"
+        f"an entry, as `evo-libra catalog --all` lists{near}{_named_in_sources(name)}"
     )
+
+
+def _named_in_sources(word: str) -> str:
+    """Return which entries have a word in their source, as the name of a chip in boxes of another name.
+
+    >>> _named_in_sources("quantum-2")
+    '; the source of qm9700, infiniband-ndr names it'
+    """
+    sought = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])", re.IGNORECASE)
+    entries = [pair for kind in _entries().values() for pair in kind.items()]
+    found = dict.fromkeys(name for name, entry in entries if sought.search(str(entry.get("source") or "")))
+    return f"; the source of {', '.join(found)} names it" if 0 < len(found) <= _FEW else ""
+
+
+_FEW = 8
+"""Most entries that a hint names; more have a word such as the name of a maker."""
 
 
 def listed(name: str) -> Data:

@@ -127,9 +127,9 @@ def _dated(reference: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _show_clusters(clusters: Mapping[str, Any], **_: bool) -> None:
-    rows = [(name, one["order"], _sizes(one["npus"]), *_dated(one)) for name, one in clusters.items()]
+    rows = [(name, one["order"], _ends_of(one["npus"]), *_dated(one)) for name, one in clusters.items()]
     columns = ("name", "order", "NPUs", "state", "year")
-    print_table("reference orders; N is the number of systems", columns, rows, left=columns[:2], fold=columns[1:3])
+    print_table("reference orders; N is the number of systems", columns, rows, left=columns[:2], fold=columns[1:2])
 
 
 def _reference_sources(name: str, one: Mapping[str, Any]) -> None:
@@ -167,6 +167,16 @@ def _sizes(npus: Any) -> str:  # noqa: ANN401 - JSON
     if isinstance(npus, list):
         return ", ".join(map(str, npus))
     return f"multiples of {npus['multiple_of']} up to {npus['at_most']}"
+
+
+def _ends_of(npus: Any) -> str:  # noqa: ANN401 - JSON
+    """Return the smallest and the largest size; the entry alone shows those between.
+
+    >>> _ends_of([16384, 24576]), _ends_of({"multiple_of": 576, "at_most": 9216}), _ends_of([2048])
+    ('16384-24576', '576-9216', '2048')
+    """
+    first, last = (npus[0], npus[-1]) if isinstance(npus, list) else (npus["multiple_of"], npus["at_most"])
+    return f"{first}-{last}" if last > first else str(first)
 
 
 def _show_accelerator(name: str, entry: Mapping[str, Any]) -> None:

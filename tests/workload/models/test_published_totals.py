@@ -55,7 +55,6 @@ GLM_ENDS = 2 * 151552
 """Rows of the copies of embedding and head that the predicting layer of GLM-4.5 has, and that of GLM-4.6 has not."""
 
 
-
 def qwen_vision(hidden: int) -> int:
     """Return the vision encoder of Qwen3.5: 27 layers of 1,152, patches of 2 x 16 x 16 x 3, 2,304 places, a merger."""
     width, inner, merged = 1152, 4304, 4 * 1152
@@ -65,7 +64,7 @@ def qwen_vision(hidden: int) -> int:
 
 
 def qwen_predictor(hidden: int, heads: int, kv_heads: int, feed_forward: int) -> int:
-    """Return the layer of Qwen3.5 that predicts a token: gated attention with heads of 256, a product of both inputs."""
+    """Return the layer of Qwen3.5 that predicts a token: gated attention of heads of 256, a product of both inputs."""
     attention = hidden * 256 * (3 * heads + 2 * kv_heads) + 2 * 256
     return 2 * hidden * hidden + attention + feed_forward + 5 * hidden
 
