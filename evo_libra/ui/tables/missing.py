@@ -1,4 +1,4 @@
-"""What the catalogues do not have, by subject and name, with the reason."""
+"""Entries that the catalogues lack, by subject and name, with the reason."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _Subjects(RootModel[dict[str, dict[str, Missing]]]):
 
 
 def missing_entries(subject: str) -> dict[str, Missing]:
-    """Return what the catalogues lack of one subject, by name.
+    """Return the entries of one subject that the catalogues lack, by name.
 
     >>> missing_entries("models")["kimi-k3"].year
     2026
