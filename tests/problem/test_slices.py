@@ -79,14 +79,7 @@ def test_only_rented_systems_have_rents() -> None:
         order_problem(**rented(rent={"hgx-b300": 2.0}))
 
 
-HOST_OFFLOAD = "MaxText's recipe moves activations to the hosts; in 32 GB these plans run all again: 22 % slower"
-OFFLOADED = "tpu-v6e.256.llama-3.1-70b.bf16"
-ROWS = [
-    pytest.param(step, marks=pytest.mark.xfail(reason=HOST_OFFLOAD) if step.name == OFFLOADED else ()) for step in STEPS
-]
-
-
-@pytest.mark.parametrize("step", ROWS, ids=lambda step: step.name)
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
 def test_published_steps_are_near(step: SliceStep) -> None:
     """No constant was fitted to them; the tables do not have MaxText's plans, and the best one counts here."""
     assert best_seconds(step) == pytest.approx(step.published, rel=0.2)
