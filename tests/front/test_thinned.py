@@ -95,8 +95,8 @@ def test_of_each_box_the_least_product_stays_and_the_ends_do() -> None:
 
 
 def test_of_what_people_read_no_row_is_as_good_as_another() -> None:
-    # Within a factor of 2: (3.5, 2.5) has the least product but for (9, 1), 8.75, and (1.5, 9) one of 13.5. (2.5, 3.5) is
-    # less than half of (3.5, 2.5) in nothing, nor are (2.1, 7.5) and (2.2, 7.1), and (1, 15.5) of (1.5, 9).
+    # Within a factor of 2: (3.5, 2.5) has the least product but for (9, 1), 8.75, and (1.5, 9) one of 13.5. (2.5, 3.5)
+    # is less than half of (3.5, 2.5) in nothing, nor are (2.1, 7.5) and (2.2, 7.1), and (1, 15.5) of (1.5, 9).
     every = np.array([(1.0, 15.5), (1.5, 9.0), (2.1, 7.5), (2.2, 7.1), (2.5, 3.5), (3.5, 2.5), (9.0, 1.0)]).T
     assert Archive(np.arange(7.0)[None], every).thinned(1.0).genes[0].tolist() == [1.0, 5.0, 6.0]
     # A row that is 0.1 % cheaper for 3 % more time is none.
