@@ -49,7 +49,7 @@ NOT_MODELLED = (
     "Context parallel groups of more than two that slow attention, but for those of PyTorch, from 131,072 tokens on.",
     "Groups of experts over several racks, whose all-to-alls no public step has.",
     "Routing of experts that differs in load, or is limited to some servers, and all-to-alls in 8 bits.",
-    "Kernels that rotate and round at random in training with NVFP4, and memory of routed models against a measured peak.",
+    "Kernels that rotate and round at random in training with NVFP4. Memory of routed models has no measured peak.",
     "Stragglers, unless a file states their share of a step (`jitter`).",
     "Checkpoints that are written, failures and restarts, but for the rows on failures.",
     "Loading of data.",
