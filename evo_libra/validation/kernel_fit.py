@@ -171,14 +171,23 @@ def _errors(npu: Accelerator, model: _Model, rows: Mapping[str, FloatArray], at:
     return np.asarray(np.log(model.seconds(model.changed(npu, at.tolist()), rows) / rows["seconds"]))
 
 
+_NEARER = 0.2
+"""Second start of all constants but the first over the first one: large sizes at which products split have no slope."""
+
+
 def _fit(npu: Accelerator, model: _Model, rows: Mapping[str, FloatArray]) -> FloatArray:
+    """Return the constants with the least error from either of two starts."""
     from scipy.optimize import least_squares  # noqa: PLC0415 - takes a third of a second
 
-    found = least_squares(
-        lambda at: _errors(npu, model, rows, at), model.start, loss="soft_l1", f_scale=_SCALE, x_scale=model.start,
-        bounds=([_LEAST_SHARE if upper == 1.0 else 1e-6 for upper in model.upper], model.upper),
-    )  # fmt: skip
-    return np.asarray(found.x)
+    first, *others = model.start
+    found = [
+        least_squares(
+            lambda at: _errors(npu, model, rows, at), start, loss="soft_l1", f_scale=_SCALE, x_scale=model.start,
+            bounds=([_LEAST_SHARE if upper == 1.0 else 1e-6 for upper in model.upper], model.upper),
+        )
+        for start in (model.start, [first, *(_NEARER * one for one in others)])
+    ]  # fmt: skip
+    return np.asarray(min(found, key=lambda one: one.cost).x)
 
 
 def _error_of_huge(npu: Accelerator, model: _Model, rows: Mapping[str, FloatArray]) -> float:

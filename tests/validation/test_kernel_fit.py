@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 import pytest
 from designs import design_file
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
@@ -86,6 +86,7 @@ def test_samples_have_the_rates_of_the_catalogue(npu: str) -> None:
     st.floats(0.3, 0.95), st.floats(1, 20), st.floats(0.4, 0.95), st.floats(0.3, 3), st.floats(1, 30),
     st.sampled_from(EXPONENTS), st.sampled_from(["bf16", "fp8"]),
 )  # fmt: skip
+@example(0.625, 1.5, 0.4375, 0.375, 1.0, 2.0, "bf16")
 @settings(max_examples=10)
 def test_products_made_of_constants_have_them(
     plateau: float, isolated: float, bandwidth: float, k_step: float, quantised: float, exponent: float, precision: str
