@@ -204,7 +204,7 @@ def _models(key: str) -> list[_Model]:
         seconds: Seconds = lambda one, rows: decode_seconds(one, rows["m"], rows["n"], rows["k"])  # noqa: E731
         return [_Model([0.8, 5.0], [1.0, 1e4], _with_decode, seconds)]
     if key == "kernels.attention":
-        return [_Model([0.6, 1000.0], [1.0, 1e6], _with_attention, _attention)]
+        return [_Model([0.6, 1000.0, 5.0, 10.0], [1.0, 1e6, 1e3, 1e3], _with_attention, _attention)]
     if key.startswith("bus."):
         return [_Model(
             [0.8, 20.0], [8.0, 1e5], lambda one, at: _with_bus(one, name, at),
@@ -246,7 +246,8 @@ def _with_products(npu: Accelerator, precision: str, exponent: float, at: Sequen
 def _with_attention(npu: Accelerator, at: Sequence[float]) -> Accelerator:
     backward = (npu.attention or _usual().attention_constants()).backward
     gemm = {"bf16": npu.gemm.get("bf16", _usual().gemm["bf16"])}
-    attention = AttentionConstants(plateau=at[0], half_tokens=at[1], backward=backward)
+    names = ("plateau", "half_tokens", "token_ns", "isolated_us")
+    attention = AttentionConstants(backward=backward, **dict(zip(names, at, strict=True)))
     return replace(npu, attention=attention, gemm={**npu.gemm, **gemm})
 
 

@@ -94,8 +94,8 @@ def attention_seconds(npu: Accelerator, batch: Array, tokens: Array, heads: Arra
     """Return the seconds of fused attention that is measured alone, on the FLOP of its causal half."""
     work = 2.0 * batch * tokens**2 * heads * width
     constants = npu.attention_constants()
-    rate = npu.peak_rate("bf16") * constants.share(np.asarray(tokens, dtype=np.float64)) * constants.of_width(width)
-    return np.asarray(work / rate + npu.gemm_constants("bf16").fixed)
+    alone = npu.gemm_constants("bf16").fixed if constants.isolated is None else constants.isolated
+    return constants.forward(work, npu.peak_rate("bf16"), np.asarray(tokens, dtype=np.float64), width) + alone
 
 
 def collective_seconds(npu: Accelerator, technology: str, size: Array) -> FloatArray:
@@ -199,6 +199,9 @@ _PRECISIONS = {
 _OF_ANY_SHAPE = ("a100-80gb", "h100-80gb", "b200", "gb200", "b300", "gb300")
 """Chips whose products of any shape are compared; caches of the other two of tables keep operands of small ones."""
 
+_WALKED = ("l40s-48gb", "rtx-pro-6000")
+"""Chips whose attention has a time of each token."""
+
 
 def _who(npu: str) -> str:
     return _TUNED if npu in _AITER else _MEASURED
@@ -227,7 +230,8 @@ KERNELS = tuple(
             note="with the kernel that quantises their input; the form was chosen with these rows in sight"),
 ) + tuple(
     _source("attention", npu, f"{npu}: fused attention of 1,024 and more tokens, {_who(npu)}",
-            partial(_attention, npu), basis=_basis(npu))
+            partial(_attention, npu), basis=_basis(npu),
+            note="the form was chosen with these rows in sight" if npu in _WALKED else "")
     for npu in _PRECISIONS
 ) + (
     _source("attention-64", "h100-80gb",

@@ -25,6 +25,7 @@ UNCHECKED = "No row that the fit has not seen"
 HEAD_WIDTH = 128
 """Width of a head of attention that the plateau is of."""
 Value = TypeVar("Value")
+Array = FloatArray | float
 
 
 class GemmConstants(Constants):
@@ -100,12 +101,25 @@ class DecodeConstants(Constants):
 
 
 class AttentionConstants(Constants):
-    """Speed of fused attention on the FLOP of its causal half."""
+    """Speed of fused attention on the FLOP of its causal half; `isolated` is as in products."""
 
     plateau: Share = Field(description="share of the 16-bit peak rate that long sequences reach forwards")
     half_tokens: Time = Field(description="tokens at which half of the plateau is reached")
+    token_ns: Time = Field(0.0, description="ns of each token of a sequence, through which one processor walks")
     backward: Share = Field(description="rate backwards over the rate forwards")
     narrow: Share = Field(1.0, description="rate with heads of 64 over that with heads of 128")
+    edge_tokens: Time = Field(0.0, description="tokens at the edges of tiles that a window costs beyond its own")
+    isolated_us: Time | None = Field(None, description="time of a kernel that is measured alone beyond its tokens")
+
+    @property
+    def token(self) -> float:
+        """S of each token of a sequence."""
+        return self.token_ns * NANO
+
+    @property
+    def isolated(self) -> float | None:
+        """S of a kernel that is measured alone beyond its tokens, or None."""
+        return None if self.isolated_us is None else self.isolated_us * MICRO
 
     def share(self, tokens: Size) -> Size:
         """Return the share of the 16-bit peak rate at a length of sequences, with heads of 128 and wider ones."""
@@ -114,6 +128,15 @@ class AttentionConstants(Constants):
     def of_width(self, width: float) -> float:
         """Return the rate with heads of a width over that with heads of 128; each half of the width costs as much."""
         return float(self.narrow ** max(math.log2(HEAD_WIDTH / width), 0.0))
+
+    def forward(self, work: Array, peak: float, attended: Array, width: float, *, windowed: bool = False) -> FloatArray:
+        """Return S of causal FLOP at a 16-bit peak rate, where a token attends to half of `attended` tokens.
+
+        Processors share the FLOP; one of them walks through all tokens. A window has tiles at its edges, too.
+        """
+        tiles = attended + self.half_tokens + (self.edge_tokens if windowed else 0.0)
+        computed = work / (peak * self.plateau * self.of_width(width)) * tiles / attended
+        return np.asarray(computed + self.token * attended)
 
 
 @dataclass(frozen=True)

@@ -104,20 +104,18 @@ class Kernels:
         """Return the time of element-wise kernels that read and write a number of bytes."""
         return np.asarray(moved / (self.accelerator.memory_bandwidth * self.memory_factor))
 
-    def fused_attention(self, work: Array, sequence: int, width: float = HEAD_WIDTH) -> tuple[FloatArray, FloatArray]:
+    def fused_attention(
+        self, work: Array, attended: float, width: float = HEAD_WIDTH, *, windowed: bool = False
+    ) -> tuple[FloatArray, FloatArray]:
         """Return forward and backward time of fused attention with heads of a width, causal forward FLOP given.
 
-        The backward pass computes the scores again: it has 2.5 times the FLOP.
+        A token attends to half of some tokens on average, those of a sequence or of a window. The backward pass
+        computes the scores again: it has 2.5 times the FLOP.
         """
-        constants = self.accelerator.attention_constants()
-        rate = (
-            self.attention_factor
-            * self.accelerator.peak_rate("bf16")
-            * constants.share(sequence)
-            * constants.of_width(width)
-        )
+        constants, peak = self.accelerator.attention_constants(), self.accelerator.peak_rate("bf16")
+        seconds = constants.forward(work, peak, attended, width, windowed=windowed) / self.attention_factor
         fixed = self.accelerator.gemm_constants("bf16").fixed
-        return np.asarray(work / rate + fixed), np.asarray(2.5 * work / (rate * constants.backward) + fixed)
+        return np.asarray(seconds + fixed), np.asarray(2.5 * seconds / constants.backward + fixed)
 
     def unfused_attention(self, work: Array, scores: Array) -> tuple[FloatArray, FloatArray]:
         """Return forward and backward time of attention kernel by kernel, full FLOP and scores given.

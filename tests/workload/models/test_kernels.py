@@ -99,6 +99,18 @@ def test_narrow_heads_are_slower() -> None:
     assert seconds == pytest.approx([1e-3 / 0.64 + 3e-6, 1e-3 / 0.8 + 3e-6, 1.003e-3, 1.003e-3], rel=1e-12)
 
 
+def test_attention_walks_through_the_tokens_of_a_head() -> None:
+    # 1 ms as above, and 3,000 tokens of 20 ns are 60 us; backwards 2.5 times 1.06 ms at half the rate. A kernel of half
+    # the rate takes 2.12 ms. A window that lets a token attend to 1,500 of its twice 3,000 tokens, with 500 at edges:
+    # 45e9 / 60e12 x (1500 + 1000 + 500) / 1500 = 1.5 ms, and 1,500 tokens of 20 ns.
+    own = NPU.attention_constants().model_copy(update={"token_ns": 20.0, "edge_tokens": 500.0})
+    kernels = replace(KERNELS, accelerator=replace(NPU, attention=own))
+    found = kernels.fused_attention(45e9, 3000.0)
+    slow = replace(kernels, attention_factor=0.5).fused_attention(45e9, 3000.0)[0]
+    within = kernels.fused_attention(45e9, 1500.0, windowed=True)[0]
+    assert [float(one) for one in (*found, slow, within)] == pytest.approx([1.063e-3, 5.303e-3, 2.123e-3, 1.533e-3])
+
+
 def test_unfused_attention_writes_its_scores() -> None:
     # Batched products run at 0.75 x 40e12 = 30e12; 30e9 FLOP take 1 ms, twice as long backwards. A million scores move
     # 9 bytes forwards (4 scaled, masked and normalised, 5 dropped out) and 11 backwards: 36 and 44 us.

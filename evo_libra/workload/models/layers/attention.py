@@ -77,8 +77,8 @@ class GroupedAttention(Sublayer):
     def cores(self, share: Share, sequence: int) -> tuple[Core, ...]:
         """Return the attention of its heads."""
         seen = attended(sequence, self.window, chunked=self.chunked)
-        length = sequence if self.window is None else min(sequence, self.window)
-        return (Attention(self.heads / share.tp, 2 * self.head_width, sequence, seen, length),)
+        slides = self.window is not None and self.window < sequence and not self.chunked
+        return (Attention(self.heads / share.tp, 2 * self.head_width, sequence, seen, slides),)
 
     def tensors(self, share: Share) -> tuple[Kept, ...]:
         """Return queries, keys and values, the gates of results, and results, which the way out keeps, too."""
@@ -169,7 +169,7 @@ class MultiheadLatentAttention(Sublayer):
     def cores(self, share: Share, sequence: int) -> tuple[Core, ...]:
         """Return the attention of its heads."""
         widths = self.key_width + self.value_width
-        return (Attention(self.heads / share.tp, widths, sequence, float(sequence), sequence),)
+        return (Attention(self.heads / share.tp, widths, sequence, float(sequence)),)
 
     def tensors(self, share: Share) -> tuple[Kept, ...]:
         """Return queries, keys, values and results of each head, and narrow layers before and after their norms."""
@@ -250,9 +250,9 @@ class SparseLatentAttention(MultiheadLatentAttention):
     def cores(self, share: Share, sequence: int) -> tuple[Core, ...]:
         """Return the attention to the best tokens, and the scores of all, of 4 bytes, written and read once."""
         widths = 2 * self.kv_rank + self.rope_width
-        seen, length = attended(sequence, self.top_k), min(sequence, self.top_k)
+        seen = attended(sequence, self.top_k)
         index = Scan(work=float(sequence) * self.index_heads * self.index_width, moved=4.0 * sequence)
-        return Attention(self.heads / share.tp, widths, sequence, seen, length), index
+        return Attention(self.heads / share.tp, widths, sequence, seen), index
 
     def tensors(self, share: Share) -> tuple[Kept, ...]:
         """Return those of latent attention, and queries and keys of the index."""

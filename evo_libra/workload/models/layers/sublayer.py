@@ -112,14 +112,14 @@ class Attention:
     widths : of a head of queries and of one of values together.
     sequence : tokens.
     attended : twice the tokens that one attends to, on average: `sequence` with causal attention to all before it.
-    length : tokens that a kernel sees at a time.
+    windowed : whether a window slides over the sequence, whose tiles have edges at its end, too.
     """
 
     heads: Array
     widths: int
     sequence: int
     attended: float
-    length: int
+    windowed: bool = False
 
     @property
     def work(self) -> Array:
@@ -129,7 +129,8 @@ class Attention:
     def seconds(self, kernels: Kernels, tokens: FloatArray, *, fused: bool) -> tuple[FloatArray, FloatArray]:
         """Return (n,) seconds of the passes; kernels that are not fused compute the scores of all pairs of tokens."""
         if fused:
-            return kernels.fused_attention(tokens * self.work, self.length, self.widths / 2.0)
+            work, width = tokens * self.work, self.widths / 2.0
+            return kernels.fused_attention(work, self.attended, width, windowed=self.windowed)
         scores = tokens * self.sequence * self.heads
         return kernels.unfused_attention(2.0 * scores * self.widths, scores)
 

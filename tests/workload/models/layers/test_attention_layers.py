@@ -37,7 +37,7 @@ def test_weights_of_grouped_attention() -> None:
 def test_work_among_tokens_of_grouped_attention() -> None:
     """Causal: a token attends to s/2 others: 2 products of 2 h d s/2 FLOP = 2 h d s = 2 x 8 x 16 x 100 = 25,600."""
     (core,) = GROUPED.cores(WHOLE, 100)
-    assert core == Attention(heads=8.0, widths=32, sequence=100, attended=100.0, length=100)
+    assert core == Attention(heads=8.0, widths=32, sequence=100, attended=100.0)
     assert core.work == 25_600
     # 4 bytes of a head for the sum of exponentials; 5 of a score where they are kept: 5 x 100 x 8.
     assert (core.kept(fused=True), core.kept(fused=False)) == (32, 4_000)

@@ -28,8 +28,8 @@ def test_a_window_of_4_leaves_32_of_50_pairs() -> None:
     assert attended(10, 4) == 6.4
     assert attended(10, 4, chunked=True) == 3.6
     assert attended(4, 4) == attended(4, None) == 4.0
-    assert WINDOW.cores(WHOLE, 10) == (Attention(8.0, 32, 10, 6.4, 4),)
-    assert CHUNKS.cores(WHOLE, 10) == (Attention(8.0, 32, 10, 3.6, 4),)
+    assert WINDOW.cores(WHOLE, 10) == (Attention(8.0, 32, 10, 6.4, windowed=True),)
+    assert CHUNKS.cores(WHOLE, 10) == (Attention(8.0, 32, 10, 3.6),)
 
 
 def test_a_window_keeps_and_reads_its_tokens_alone() -> None:
@@ -60,7 +60,7 @@ def test_products_and_weights_of_the_index() -> None:
 def test_work_of_sparse_attention() -> None:
     """Of 10 tokens: the best 4 by 4 heads of 2 x 16 + 4, 6.4 x 4 x 36, and an index of 10 x 2 x 6 for all."""
     best, index = SPARSE.cores(WHOLE, 10)
-    assert best == Attention(4.0, 36, 10, 6.4, 4)
+    assert best == Attention(4.0, 36, 10, 6.4)
     assert index == Scan(work=120.0, moved=40.0)
     assert SPARSE.kept(WHOLE) == 512 + 2 * 3 * 6
 
