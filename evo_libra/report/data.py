@@ -20,6 +20,7 @@ from evo_libra.front.front import Front
 from evo_libra.network.transport import approximation
 from evo_libra.pictures.networks.svg import network_svg
 from evo_libra.pictures.plots.axes import COLOURS
+from evo_libra.problem.designs import announced
 from evo_libra.report.columns import banded, columns_of, named_column, rounded
 from evo_libra.report.details import MOST, detailed_rows, details_of, price_ranges, rule_text
 from evo_libra.report.orders import COMMANDS as OF_ORDERS
@@ -31,9 +32,7 @@ from evo_libra.version import __version__
 if TYPE_CHECKING:
     from evo_libra.arrays import FloatArray
     from evo_libra.optimality.certificate import Certificate
-    from evo_libra.problem.designs import announced
-from evo_libra.problem.designs import announced
-from evo_libra.problem.problem import Problem
+    from evo_libra.problem.problem import Problem
 
 MAX_ROWS = 20_000
 """Designs of a report; of more, each front is thinned to even steps along it."""

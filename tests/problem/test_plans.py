@@ -261,6 +261,8 @@ def test_two_workloads_have_a_plan_each(tmp_path: Path) -> None:
         ({"global_batch": 5}, {"tp": "any"}, "no plan is possible"),
         ({"precision": ["bf16", "int8"]}, {}, "precision"),
         ({"precision": "mxfp6"}, {}, "training.precision: found 'mxfp6' (text); allowed: bf16, fp8, mxfp8, nvfp4"),
+        ({"head_precision": "nvfp4"}, {}, "training.head_precision: found 'nvfp4' (text); allowed: bf16, fp8, mxfp8"),
+        ({"head_precision": "mxfp8"}, {}, "head_precision: found mxfp8; h100-80gb has kernel constants for bf16"),
         ({"precision": "nvfp4"}, {}, "training.precision: found nvfp4; h100-80gb has kernel constants for bf16, fp8"),
         ({"precision": ["fp8", "nvfp4"]}, {}, "found nvfp4, which none of h100-80gb has kernel constants for"),
         (

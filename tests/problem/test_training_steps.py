@@ -609,6 +609,18 @@ def test_a_recommendation_model_is_trained_with_its_embeddings_spread_over_all_n
     assert not {"tokens_per_s", "energy_per_token_J"} & set(report)
 
 
+def test_a_recommendation_model_in_nvfp4_has_products_of_its_own_constants(tmp_path: Path) -> None:
+    fabric = {**data_of()["fabric"], "technologies": ["nvlink5", "optics-400g"]}
+
+    def compute(precision: str) -> float:
+        workload = recommender_of(training={"global_batch": 65536, "precision": precision})
+        problem = problem_of(tmp_path, data_of(npu="gb200", fabric=fabric, workloads=[workload]))
+        population = problem.read("SW(8)@nvlink5:900_SW(8)@optics-400g:50")
+        return float(explain(problem, population)["workloads"][0]["training"]["split_ms"]["compute"])
+
+    assert len({compute("nvfp4"), compute("fp8"), compute("bf16")}) == 3
+
+
 def test_evaluate_prints_what_a_sample_and_what_free_communication_would_take(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -285,6 +285,14 @@ def kernel_mistakes(npus: Sequence[Accelerator], precisions: Sequence[str]) -> I
             yield key, f"found {one}, which none of {', '.join(products)} has kernel constants for"
 
 
+def head_mistakes(npus: Sequence[Accelerator], head: str) -> Iterator[tuple[KeyPath, str]]:
+    """Yield which accelerators have no kernel constants for the output head's product."""
+    for npu in npus:
+        if not precisions_on(npu, (head,)):
+            known = ", ".join(npu.gemm)
+            yield ("training", "head_precision"), f"found {head}; {npu.product} has kernel constants for {known}"
+
+
 def layer_mistakes(model: Decoder, training: TrainingSpec) -> Iterator[tuple[KeyPath, str]]:
     """Yield layers in bf16 that the model has not, or that no precision asks for."""
     start, end = training.bf16_layers or (0, 0)

@@ -30,6 +30,7 @@ from evo_libra.problem.file.plans import (
     batches_of,
     choices_of,
     experts_mistakes,
+    head_mistakes,
     kernel_mistakes,
     layer_key_mistakes,
     layer_mistakes,
@@ -56,7 +57,7 @@ from evo_libra.workload.models.stacks import stack_of
 from evo_libra.workload.parallelism import complete_degrees
 from evo_libra.workload.plans.plan_rules import plan_mistakes
 from evo_libra.workload.training.recommender_step import RecommenderSetup
-from evo_libra.workload.training.training_setup import Setup
+from evo_libra.workload.training.training_setup import Setup, products_in
 from evo_libra.workload.training.training_step import TrainingStep, recommender_training_step, training_step
 from evo_libra.workload.training.training_table import TrainingTable
 
@@ -146,7 +147,9 @@ class TrainingLoader:
         self, path: KeyPath, spec: WorkloadSpec, model: Decoder, training: TrainingSpec, found: Gather
     ) -> TrainingStep | TrainingTable:
         name, choices = spec.name or spec.model or model.name, choices_of(spec, training)
-        lacks = [*kernel_mistakes(self.accelerators.npus, choices.precisions), *layer_mistakes(model, training)]
+        npus = self.accelerators.npus
+        lacks = [*kernel_mistakes(npus, choices.precisions), *head_mistakes(npus, training.head_precision)]
+        lacks += layer_mistakes(model, training)
         found.mistakes += [self._mistake(path, *one) for one in lacks]
         if training.sequence is None:
             message = "the key 'sequence' is required, the tokens of a sequence"
@@ -245,9 +248,9 @@ class TrainingLoader:
             found.mistakes.append(self._mistake(path, ("training", "global_batch"), message))
         found.check()
         setup = RecommenderSetup(
-            model=model, accelerator=npu, global_batch=training.stated_batch, precision=str(precision),
-            gradient_bytes=_BYTES[training.gradients], overlap_embedding=overlap.embedding,
-            overlap_dp=overlap.dp is True,
+            model=model, accelerator=npu, global_batch=training.stated_batch,
+            precision=products_in(str(precision)), gradient_bytes=_BYTES[training.gradients],
+            overlap_embedding=overlap.embedding, overlap_dp=overlap.dp is True,
         )  # fmt: skip
         return recommender_training_step(spec.name or spec.model or model.name, setup, self.spec.npus)
 
