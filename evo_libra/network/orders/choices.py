@@ -32,7 +32,7 @@ Listed = Annotated[tuple[T, ...], Field(min_length=1)]
 
 
 def _number_of(given: object) -> object:
-    """Return a ratio that is written as links down and up, `16:15`, as a number."""
+    """Return a ratio that is written as bandwidth down and up, `16:15`, as a number."""
     if not isinstance(given, str) or ":" not in given:
         return given
     try:
@@ -41,7 +41,7 @@ def _number_of(given: object) -> object:
         raise ValueError(str(error)) from None
 
 
-Ratio = Annotated[float, BeforeValidator(_number_of), Field(gt=0, le=MOST)]
+Ratio = Annotated[float, BeforeValidator(_number_of, json_schema_input_type=float | str), Field(gt=0, le=MOST)]
 Names = Name | Listed[Name]
 CATALOG = "products-2026"
 """The catalogue of products where none is named."""

@@ -88,7 +88,7 @@ def rate_text(rate: float) -> str:
 
 
 def ratio_text(ratio: float) -> str:
-    """Return links down over links up.
+    """Return bandwidth down over bandwidth up.
 
     >>> ratio_text(2.0), ratio_text(0.5), ratio_text(128 / 60)
     ('2:1', '0.5:1', '32:15')
@@ -230,7 +230,7 @@ def _read_rate(figure: str, unit: str) -> float:
 
 
 def read_ratio(text: str) -> float:
-    """Return links down over links up, as `ratio_text` writes them; an `InputError` where they are no numbers.
+    """Return bandwidth down over bandwidth up, as `ratio_text` writes them; an `InputError` where they are no numbers.
 
     >>> read_ratio("16:10")
     1.6

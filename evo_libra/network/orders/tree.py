@@ -83,7 +83,8 @@ class Tree:
 def tree_of(order: Order, products: ProductsSpec) -> Tree:
     """Return the network of an order; an InputError where its ports do not exist or three tiers are not enough.
 
-    Leaves hold whole systems where the ports of one fit, and have all uplinks of a full leaf, whatever is plugged in.
+    Leaves hold whole systems where the ports of one fit, and have all uplinks of a full leaf, whatever is plugged in;
+    some more where these divide among fewer spines, but `leaf_share` stays that of the ratio.
     Those of a fat tree that would hold one system or less are filled with NPUs of several: no path gets longer. Each
     leaf has equally many links to each spine of its plane or pod, and all ports of its NPUs in a plane.
     """

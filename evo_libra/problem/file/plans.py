@@ -10,8 +10,8 @@ import numpy as np
 
 from evo_libra.arrays import GIGA
 from evo_libra.files.mistakes import KeyPath
-from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.problem.file.offload import places_of
+from evo_libra.problem.file.precisions import precisions_on
 from evo_libra.problem.file.spec import WorkloadSpec
 from evo_libra.problem.file.training_spec import TrainingSpec
 from evo_libra.workload.models.decoder import Decoder
@@ -22,7 +22,7 @@ from evo_libra.workload.plans.recomputation import lacking_modules, recompute_of
 from evo_libra.workload.plans.schedules import overlaps_experts
 from evo_libra.workload.training.advice import fitting_option
 from evo_libra.workload.training.memory import memory_on_npu
-from evo_libra.workload.training.training_setup import Setup, products_in
+from evo_libra.workload.training.training_setup import Setup
 from evo_libra.workload.training.training_table import TrainingTable
 
 
@@ -263,34 +263,6 @@ def experts_mistakes(setup: Setup, plan: Plans) -> Iterator[tuple[KeyPath, str]]
     if plan.overlap_ep[0] and setup.decoder.expert_count > 1 and not overlaps_experts(plan)[0]:
         needed = "ep of 2 or more, no full recomputation, and pp 1, virtual stages or dualpipe"
         yield ("training", "overlap", "ep"), f"found true; all-to-alls of experts run alongside compute with {needed}"
-
-
-def precisions_on(npu: Accelerator, precisions: Sequence[str]) -> tuple[str, ...]:
-    """Return those of some precisions whose products an accelerator has kernel constants for."""
-    return tuple(one for one in precisions if products_in(one) in npu.gemm)
-
-
-def kernel_mistakes(npus: Sequence[Accelerator], precisions: Sequence[str]) -> Iterator[tuple[KeyPath, str]]:
-    """Yield what accelerators do not have for a training step: each runs those precisions of the file that it has."""
-    key = "training", "precision"
-    products = {npu.product: npu for npu in npus}
-    for name, npu in products.items():
-        if not precisions_on(npu, precisions):
-            known = ", ".join(npu.gemm) or "none"
-            yield key, f"found {', '.join(precisions)}; {name} has kernel constants for {known}"
-        elif npu.attention is None:
-            yield key, f"{name} has no peak rate in bf16, which attention needs"
-    for one in precisions:
-        if len(precisions) > 1 and not any(precisions_on(npu, (one,)) for npu in npus):
-            yield key, f"found {one}, which none of {', '.join(products)} has kernel constants for"
-
-
-def head_mistakes(npus: Sequence[Accelerator], head: str) -> Iterator[tuple[KeyPath, str]]:
-    """Yield which accelerators have no kernel constants for the output head's product."""
-    for npu in npus:
-        if not precisions_on(npu, (head,)):
-            known = ", ".join(npu.gemm)
-            yield ("training", "head_precision"), f"found {head}; {npu.product} has kernel constants for {known}"
 
 
 def layer_mistakes(model: Decoder, training: TrainingSpec) -> Iterator[tuple[KeyPath, str]]:

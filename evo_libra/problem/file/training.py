@@ -30,8 +30,6 @@ from evo_libra.problem.file.plans import (
     batches_of,
     choices_of,
     experts_mistakes,
-    head_mistakes,
-    kernel_mistakes,
     layer_key_mistakes,
     layer_mistakes,
     memory_mistakes,
@@ -44,6 +42,7 @@ from evo_libra.problem.file.plans import (
     why_none,
     with_precision,
 )
+from evo_libra.problem.file.precisions import head_mistakes, kernel_mistakes
 from evo_libra.problem.file.spec import WorkloadSpec
 from evo_libra.problem.file.time import time_spec
 from evo_libra.problem.file.training_spec import DecoderGeneratorSpec, RecommenderGeneratorSpec, TrainingSpec
