@@ -13,6 +13,7 @@ from evo_libra.problem.file.registry import load_problem
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchProblem, SearchSettings
 from evo_libra.searching.engine import Engine
+from evo_libra.searching.evaluation.parallel import known_of
 from evo_libra.searching.loop import NO_OPTIONS, MemeticStep, SearchLoop, SearchOptions, Snapshot
 from evo_libra.searching.registry import AUTO, ENGINES, choose, load_engine
 
@@ -189,4 +190,4 @@ def search(
         last = snapshot
         if on_generation is not None:
             on_generation(snapshot)
-    return front_of(problem, last.archive.thinned(settings.epsilon or 0.0))
+    return front_of(known_of(problem), last.archive.thinned(settings.epsilon or 0.0))

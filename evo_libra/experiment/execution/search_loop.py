@@ -24,7 +24,7 @@ from evo_libra.files.integrity import read_archive
 from evo_libra.front.front import Front, front_genes
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import Evaluation, SearchProblem
-from evo_libra.searching.evaluation.parallel import CACHE, ExpensiveProblem
+from evo_libra.searching.evaluation.parallel import CACHE, ExpensiveProblem, known_of
 from evo_libra.searching.generations import generations, memetic_step
 from evo_libra.searching.loop import Gap, SearchOptions, Snapshot, Stagnation, Stop, certified_gap
 from evo_libra.searching.registry import DETERMINISTIC, load_engine
@@ -261,7 +261,8 @@ def _refusal(message: str) -> InputError:
 def _of_path(problem: SearchProblem, path: Path) -> FloatArray:
     if not os.path.exists(path):  # noqa: PTH110 - false for what cannot be the name of a file
         raise _refusal(f"there is no {path}; the folder of a run or the file of a front is needed")
-    genes = _of_file(problem, path) if isinstance(problem, Problem) else _of_checkpoint(problem, path)
+    whole = known_of(problem)
+    genes = _of_file(whole, path) if isinstance(whole, Problem) else _of_checkpoint(problem, path)
     if not genes.shape[1]:
         raise _refusal(f"{path} has no design of '{problem.name}'")
     return genes

@@ -171,7 +171,7 @@ class _Journal:
             self._save()
             if stopped is None and self.record is not None:
                 self.record.flush()
-        figures, found = self._figures(archive, last, stopped), front_of(self.problem, archive)
+        figures, found = self._figures(archive, last, stopped), front_of(self.ready.problem, archive)
         if stopped is None and len(found):
             check_front(manifest, found, self.spec, self.ready.problem)
         if stopped != LOST:

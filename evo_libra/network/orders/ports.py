@@ -27,7 +27,7 @@ class Ports:
     down, up : ports in the mode of each, if it has no others; down_per_cage, up_per_cage : those of a cage.
     most : ports of mixed modes.
     rate : bandwidth of a port up over that of a port down.
-    ratio : links down over links up.
+    ratio : links down over links up, at the rates of both.
     """
 
     switch: str
@@ -54,10 +54,9 @@ class Ports:
         """Return the uplinks of some ports down."""
         return math.ceil(down / self.ratio)
 
-    def choices_up(self, down: int) -> Iterator[int]:
-        """Yield the numbers of uplinks that a leaf has room for next to some ports down, the least first."""
+    def more_up(self, down: int) -> Iterator[int]:
+        """Yield the numbers of uplinks beyond the ratio for which a leaf with some ports down has room, least first."""
         up = self.ups(down)
-        yield up
         while self._fits(down, up := up + 1):
             yield up
 

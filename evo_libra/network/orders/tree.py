@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -157,6 +158,11 @@ class _Upper:
     pod_groups: int
     pod_links: int
 
+    @property
+    def switches(self) -> int:
+        """Spines and cores."""
+        return self.spines + self.cores
+
 
 @lru_cache(maxsize=65536)
 def _tree(needs: _Needs) -> Tree:
@@ -180,9 +186,7 @@ def _one_tier(needs: _Needs, trees: int, sharing: int) -> Tree:
 def _tiers(needs: _Needs, trees: int) -> Tree:
     group = _group(needs)
     groups = -(-needs.count // group.systems)
-    ways = ((up, _upper(needs, group, groups, up)) for up in needs.leaf.choices_up(group.down))
-    # Some uplinks more may divide among fewer spines: 22 among 11, where 21 need 21.
-    up, upper = min(ways, key=lambda way: (way[1].spines + way[1].cores, way[0]))
+    up, upper = _fewest(needs, group, groups)
     leaf_systems = min(group.leaf_systems, needs.count)
     pod_systems = min(upper.pod_groups * group.systems, needs.count)
     # That of the uplinks of the ratio, as times are of what an order names.
@@ -199,6 +203,22 @@ def _tiers(needs: _Needs, trees: int) -> Tree:
         pod_share=min(pod_share, leaf_share) if upper.tiers > _TWO else leaf_share,
         uneven=bool(needs.count % leaf_systems or needs.count % pod_systems),
     )  # fmt: skip
+
+
+def _fewest(needs: _Needs, group: _Group, groups: int) -> tuple[int, _Upper]:
+    """Return the uplinks of a leaf whose tiers above have the fewest switches, and these; of equals the fewest uplinks.
+
+    Some uplinks more may divide among fewer spines: 22 among 11, where 21 need 21.
+    """
+    up = needs.leaf.ups(group.down)
+    best = up, _upper(needs, group, groups, up, _dividing)
+    for more in needs.leaf.more_up(group.down):
+        # What takes the links rises with them, so that no later number is better.
+        if _upper(needs, group, groups, more, _taking).switches >= best[1].switches:
+            break
+        upper = _upper(needs, group, groups, more, _dividing)
+        best = (more, upper) if upper.switches < best[1].switches else best
+    return best
 
 
 def _group(needs: _Needs) -> _Group:
@@ -243,11 +263,11 @@ def _filled(needs: _Needs, down: int) -> _Group:
     return _Group(systems, own, plugged, 1, Fraction(min(plugged, needs.active * systems * needs.ports)))
 
 
-def _upper(needs: _Needs, group: _Group, groups: int, up: int) -> _Upper:
+def _upper(needs: _Needs, group: _Group, groups: int, up: int, fewest: Callable[[int, int, int], int]) -> _Upper:
     leaves, ports = groups * group.leaves, needs.pod.up
     if leaves <= ports:
         return _Upper(
-            tiers=_TWO, spines=_dividing(leaves * up, ports, up), cores=0, pods=1, core_links=0, pod_groups=groups,
+            tiers=_TWO, spines=fewest(leaves * up, ports, up), cores=0, pods=1, core_links=0, pod_groups=groups,
             pod_links=0,
         )  # fmt: skip
     pod_groups = needs.pod.split // group.leaves
@@ -255,7 +275,7 @@ def _upper(needs: _Needs, group: _Group, groups: int, up: int) -> _Upper:
     if not pod_groups or pods > ports:
         raise _too_few(needs)
     rest = (groups - (pods - 1) * pod_groups) * group.leaves
-    spines = (pods - 1) * up + _dividing(rest * up, pod_groups * group.leaves, up)
+    spines = (pods - 1) * up + fewest(rest * up, pod_groups * group.leaves, up)
     links = needs.pod.ups(pod_groups * group.leaves)
     return _Upper(
         tiers=3, spines=spines, cores=-(-spines * links // ports), pods=pods, core_links=spines * links,
@@ -269,7 +289,12 @@ def _too_few(needs: _Needs) -> InputError:
 
 def _dividing(links: int, ports: int, up: int) -> int:
     """Return the fewest switches of some ports that take the links, where each leaf has equally many links to each."""
-    return next(spines for spines in range(-(-links // ports), up + 1) if up % spines == 0)
+    return next(spines for spines in range(_taking(links, ports, up), up + 1) if up % spines == 0)
+
+
+def _taking(links: int, ports: int, _: int) -> int:
+    """Return the fewest switches of some ports that take the links, equally many or not."""
+    return -(-links // ports)
 
 
 def _circuits(order: Order, products: ProductsSpec) -> Tree:

@@ -16,6 +16,7 @@ import numpy as np
 from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError
 from evo_libra.files.integrity import row_digest
+from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import (
     Evaluation,
     Genome,
@@ -180,7 +181,7 @@ class ExpensiveProblem:
         self.name, self.genome, self.objectives = problem.name, problem.genome, problem.objectives
         self.settings, self.describe, self.identity = problem.settings, problem.describe, problem.identity
         self.design_rows, self.step_topologies = design_rows_of(problem), topology_steps_of(problem)
-        self.workers = workers
+        self.workers, self.problem = workers, problem
         self._workers = Workers(partial(_evaluator, load or partial(_itself, problem)), workers, timeout)
         self._where, self._retry = None if cache is None else Path(cache), retry
         self._cache: Cache | None = None
@@ -258,6 +259,11 @@ class ExpensiveProblem:
         except (TypeError, ValueError, IndexError):
             return failed(count, genes, f"it returned {done.result!r:.100}, not {count} objectives and a violation")
         return usable(self, genes, as_arrays(self, genes, found))
+
+
+def known_of(problem: SearchProblem) -> SearchProblem:
+    """Return the problem of a file that worker processes evaluate, with all that is known of its designs."""
+    return problem.problem if isinstance(problem, ExpensiveProblem) and isinstance(problem.problem, Problem) else problem
 
 
 def _itself(problem: SearchProblem | SlowProblem) -> SearchProblem | SlowProblem:
