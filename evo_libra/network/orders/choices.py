@@ -135,7 +135,7 @@ def orders_of(choices: OrderChoices, products: ProductsSpec, *, priced: bool = F
 
     Raises
     ------
-    InputError : the file names products that the catalogue does not have.
+    InputError : the file names products that the catalogue does not have, or too many numbers of NPUs.
     """
     _refuse_unknown(choices, products)
     own = offered_products(choices, products)
@@ -163,6 +163,9 @@ def listed(values: T | tuple[T, ...]) -> tuple[T, ...]:
     """Return the values of a choice."""
     return values if isinstance(values, tuple) else (values,)
 
+
+_MOST_COUNTS = 500
+"""The most numbers of systems, each with all its networks, that are checked in a minute or two."""
 
 _MAPS = ("rent", "prices", "powers")
 
@@ -193,6 +196,10 @@ def _refuse_unknown(choices: OrderChoices, products: ProductsSpec) -> None:
     ]
     if mistakes:
         raise InputError(mistakes)
+    counts = sum(len(counts_of(products.systems[name], choices.npus)) for name in listed(choices.systems))
+    if counts > _MOST_COUNTS:
+        message = f"allows {counts:,} numbers of systems, and {_MOST_COUNTS} at most can be tried; allow fewer NPUs"
+        raise InputError(Mistake(message, key="npus"))
 
 
 def _candidates(choices: OrderChoices, products: ProductsSpec) -> Iterator[Order]:

@@ -242,20 +242,21 @@ def overlap_mistakes(training: TrainingSpec, setups: Sequence[Setup]) -> Iterato
             f"found true; {stack.name} has no kernels that overlap tensor parallelism; leave this key out, or name "
         )
         yield ("training", "overlap", "tp"), f"{message}another `stack`"
-    if True in values_of(training.overlap.ep) and not stack.hides_experts:
+    if True in values_of(training.overlap.ep) and setups[0].decoder.expert_count == 1:
+        yield ("training", "overlap", "ep"), f"found true; {setups[0].decoder.name} has no experts; leave this key out"
+    elif True in values_of(training.overlap.ep) and not stack.hides_experts:
         message = (
             f"found true; {stack.name} has no all-to-alls of experts alongside compute; leave this key out, or name "
         )
         yield ("training", "overlap", "ep"), f"{message}another `stack`"
-    if values_of(training.schedule) != ("1f1b",) and 0 < stack.year < ZERO_BUBBLE:
-        message = f"found {training.schedule}; {stack.name} is older than this schedule, of {ZERO_BUBBLE} and later"
-        yield ("training", "schedule"), f"{message}; 1f1b is left, or another `stack`"
-    if training.overlap.ep is True and setups[0].decoder.expert_count == 1:
-        yield ("training", "overlap", "ep"), f"found true; {setups[0].decoder.name} has no experts; leave this key out"
+    for schedule in values_of(training.schedule):
+        if 0 < stack.year < (since := SINCE[schedule]):
+            message = f"found {schedule}; {stack.name} is older than this schedule, of {since} and later"
+            yield ("training", "schedule"), f"{message}; 1f1b is left, or another `stack`"
 
 
-ZERO_BUBBLE = 2023
-"""Year of the first schedule that splits backward passes."""
+SINCE = {"1f1b": 2021, "zb-h1": 2024, "zb-h2": 2024, "dualpipe": 2025}
+"""Year of the first software of a schedule: Megatron-LM's 1F1B, Zero Bubble's own (ICLR 2024), and DeepSeek's code."""
 
 
 def experts_mistakes(setup: Setup, plan: Plans) -> Iterator[tuple[KeyPath, str]]:

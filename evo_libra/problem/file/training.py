@@ -13,7 +13,6 @@ from evo_libra.errors import InputError, Mistake, unknown
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.network.catalog.accelerators import load_accelerators
-from evo_libra.network.catalog.hosts import HostSpec
 from evo_libra.problem.figures import TrainingFigures
 from evo_libra.problem.file.accelerators import AcceleratorLoader
 from evo_libra.problem.file.mistakes import Gather, ProblemFile
@@ -22,8 +21,6 @@ from evo_libra.problem.file.offload import (
     hosted,
     named_hosts,
     offload_mistakes,
-    offload_of,
-    offloads_layers,
 )
 from evo_libra.problem.file.plans import (
     PlanChoices,
@@ -43,6 +40,7 @@ from evo_libra.problem.file.plans import (
     with_precision,
 )
 from evo_libra.problem.file.precisions import head_mistakes, kernel_mistakes
+from evo_libra.problem.file.setups import BYTES, setup_of
 from evo_libra.problem.file.spec import WorkloadSpec
 from evo_libra.problem.file.time import time_spec
 from evo_libra.problem.file.training_spec import DecoderGeneratorSpec, RecommenderGeneratorSpec, TrainingSpec
@@ -52,7 +50,6 @@ from evo_libra.workload.models.decoder import Decoder, decoder_of, load_decoders
 from evo_libra.workload.models.generic import generic_model
 from evo_libra.workload.models.hugging_face import Configuration, read_configuration
 from evo_libra.workload.models.recommender import Recommender, load_recommenders, recommender_of, trainable_recommenders
-from evo_libra.workload.models.stacks import stack_of
 from evo_libra.workload.parallelism import complete_degrees
 from evo_libra.workload.plans.plan_rules import plan_mistakes
 from evo_libra.workload.training.recommender_step import RecommenderSetup
@@ -62,8 +59,6 @@ from evo_libra.workload.training.training_table import TrainingTable
 
 if TYPE_CHECKING:
     from evo_libra.problem.file.orders import OrderLoader
-
-_BYTES = {"bf16": 2, "fp32": 4}
 
 
 class TrainingLoader:
@@ -189,7 +184,10 @@ class TrainingLoader:
     ) -> TrainingTable:
         known = {npu.name: row for npu, *row in self.accelerators.rows}
         counts, capacities = zip(*(known[setup.accelerator.name] for setup in setups), strict=True)
-        table = table_of(name, choices, setups, npus=counts, training_tokens=training.tokens, capacities=capacities)
+        try:
+            table = table_of(name, choices, setups, npus=counts, training_tokens=training.tokens, capacities=capacities)
+        except InputError as error:
+            raise self.fail((*path, "parallelism"), str(error)) from None
         if self.file.orders is not None:
             self._note_lacking(choices, setups, table, self.file.orders)
             return table
@@ -248,7 +246,7 @@ class TrainingLoader:
         found.check()
         setup = RecommenderSetup(
             model=model, accelerator=npu, global_batch=training.stated_batch,
-            precision=products_in(str(precision)), gradient_bytes=_BYTES[training.gradients],
+            precision=products_in(str(precision)), gradient_bytes=BYTES[training.gradients],
             overlap_embedding=overlap.embedding, overlap_dp=overlap.dp is True,
         )  # fmt: skip
         return recommender_training_step(spec.name or spec.model or model.name, setup, self.spec.npus)
@@ -289,7 +287,7 @@ class TrainingLoader:
             raise self.fail((*path, "moe"), str(error)) from None
 
     def _setup(self, model: Decoder, npu: Accelerator, training: TrainingSpec) -> Setup:
-        found = _setup(model, npu, training, hosted(self.spec.system))
+        found = setup_of(model, npu, training, hosted(self.spec.system))
         expansions = expansions_of_file(self.spec.memory.expansion)
         usable = (1.0 - self.accelerators.reserve) * npu.memory_capacity if expansions else math.inf
         domain = self.domains.get(npu.name) if self.file.orders is None else self.file.orders.domain_of(npu)
@@ -302,35 +300,6 @@ class TrainingLoader:
             return complete_degrees({name: one[0] for name, one in groups.items() if one}, self.spec.npus)["dp"]
         except InputError as error:
             raise self.fail((*path, "parallelism"), str(error)) from None
-
-
-def _setup(model: Decoder, npu: Accelerator, training: TrainingSpec, host: HostSpec | None) -> Setup:
-    # Under every time model: a link's latency is a small part of what NCCL takes for a small collective.
-    link = max(npu.bus, key=lambda name: npu.bus[name].half_message, default=None)
-    return Setup(
-        model,
-        npu,
-        training.sequence or 0,
-        training.stated_batch,
-        stated_batch=training.stated_batch,
-        gradient_bytes=_BYTES[training.gradients],
-        fused_attention=training.attention == "fused",
-        balanced=training.balanced,
-        account_for=training.account_for,
-        head_precision=training.head_precision,
-        activation_input=training.activation_input,
-        bf16_layers=training.bf16_layers,
-        expert_processors=training.overlap.ep_processors,
-        uneven=training.uneven,
-        stack=stack_of(training.stack, npu.generation),
-        tensor_anywhere=training.tp_domain == "any",
-        jitter=training.jitter,
-        dropout=training.dropout,
-        bus=None if link is None else npu.bus[link],
-        wire_rate=0.0 if link is None else npu.wire_rate(link),
-        offload=offload_of(training.optimizer, host, layers=offloads_layers(training)),
-        loss=training.loss,
-    )
 
 
 def trained_models() -> dict[str, Decoder | Recommender]:

@@ -87,6 +87,11 @@ class OverlapSpec(StrictModel):
         description="share of the processors that these all-to-alls take from compute; 20 of 132 of an H800 are "
         "DeepSeek's and Megatron's",
     )
+    tp_processors: Annotated[float, Field(ge=0, le=0.5)] | None = Field(
+        None,
+        description="share of the processors that collectives of tensor parallelism take from the products that they "
+        "overlap with; that of the software when left out",
+    )
     embedding: bool = Field(
         default=True, description="the exchange of embeddings of a recommendation model, alongside its bottom MLP"
     )
@@ -110,6 +115,11 @@ class OptimizerSpec(StrictModel):
         "which switches add gradients up (LuWu). nvme and network need zero 3, network one microbatch of each replica",
     )
     server: ServerSpec | None = Field(None, description="servers of the network; network needs them")
+    moments: Literal["fp32", "bf16", "fp8"] = Field(
+        "fp32",
+        description="precision of the two moments of a weight on the NPUs, next to a copy of 32 bits: bf16 is "
+        "DeepSeek-V3's; both are those of Megatron's precision-aware optimizer",
+    )
     checkpoints: Literal["npu", "host"] = Field(
         "npu", description="where inputs of layers wait that full recomputation keeps: host takes the host's link"
     )

@@ -263,7 +263,8 @@ class ExpensiveProblem:
 
 def known_of(problem: SearchProblem) -> SearchProblem:
     """Return the problem of a file that worker processes evaluate, with all that is known of its designs."""
-    return problem.problem if isinstance(problem, ExpensiveProblem) and isinstance(problem.problem, Problem) else problem
+    inner = problem.problem if isinstance(problem, ExpensiveProblem) else problem
+    return inner if isinstance(inner, Problem) else problem
 
 
 def _itself(problem: SearchProblem | SlowProblem) -> SearchProblem | SlowProblem:

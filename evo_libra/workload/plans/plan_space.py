@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
+from itertools import islice, product
 from typing import Any
 
 import numpy as np
 
+from evo_libra.errors import InputError
 from evo_libra.workload.parallelism import divisors
 from evo_libra.workload.plans.plan_rules import placement_allowed, replicate_allowed, virtual_stages
 from evo_libra.workload.plans.plan_table import lie_alike
@@ -52,6 +53,17 @@ class PlanSpace:
     options: Plans = field(default_factory=one_plan)
 
 
+_MOST = 1_500_000
+"""The most plans of a table, whose times take about 6 GB of memory."""
+
+
+def _too_many() -> InputError:
+    """Return what to do about a table that would not fit the memory of a workstation."""
+    return InputError(
+        f"more than {_MOST:,} plans are possible; list fewer options of parallelism or training, NPUs or batches"
+    )
+
+
 _COLUMNS = ("tp", "cp", "pp", "vp", "ep", "dp", "micro_batch", "zero", "recompute", "optimizer", "offloaded",
             "schedule", "replicate")  # fmt: skip
 
@@ -63,7 +75,10 @@ def every_plan(setup: Setup, space: PlanSpace) -> Plans:
     of a stage. Layers that the stages do not divide are a plan where the setup says that stages may be uneven. Hosts
     and servers hold what the optimizer moves to them.
     """
-    rows = [row for degrees in _degrees(setup, space) for row in _options(setup, space, degrees)]
+    every = (row for degrees in _degrees(setup, space) for row in _options(setup, space, degrees))
+    rows = list(islice(every, _MOST + 1))
+    if len(rows) > _MOST:
+        raise _too_many()
     columns = np.array(rows, dtype=np.int64).reshape(len(rows), len(_COLUMNS)).T
     chosen: dict[str, Any] = dict(zip(_COLUMNS, columns, strict=True))
     found = replace(space.options, **chosen)
@@ -156,39 +171,30 @@ def plan_table(
     """Return the table of all plans that divide what they must, whether they fit the memory or not.
 
     Of plans that differ in order alone, and whose groups of more than one NPU lie in the same order, it has the first.
+    An `InputError` says that there are more than a table may have.
     """
     names = list(open_plans.flags)
     alone = len(open_plans.flags.get("reshard", ())) < 2  # noqa: PLR2004 - a choice
     chosen = len(open_plans.flags.get("overlap_ep", ())) > 1
-    bases = [every_plan(setup, open_plans.space_of(place)) for place, setup in enumerate(open_plans.setups)]
-    parts = [
-        (index, order, _with_flags(base, dict(zip(names, values, strict=True)), alone=alone))
-        for index, base in enumerate(bases)
-        for order in range(len(open_plans.orders))
-        for values in product(*(open_plans.flags[flag] for flag in names))
-    ]
-    sequence = open_plans.setups[0].sequence
-    parts = [
-        (
-            index,
-            order,
-            _new(
-                _inside(open_plans.setups[index], _near_experts(_splitting(plans, sequence), chosen=chosen)),
-                open_plans.orders[: order + 1],
-            ),
-        )
-        for index, order, plans in parts
-    ]
-    counts = [len(plans.tp) for *_, plans in parts]
+    sequence, parts, counts = open_plans.setups[0].sequence, [], []
+    for index, setup in enumerate(open_plans.setups):
+        base = every_plan(setup, open_plans.space_of(index))
+        for order, values in product(range(len(open_plans.orders)), product(*(open_plans.flags[one] for one in names))):
+            plans = _with_flags(base, dict(zip(names, values, strict=True)), alone=alone)
+            inside = _inside(setup, _near_experts(_splitting(plans, sequence), chosen=chosen))
+            parts.append((index, order, _new(inside, open_plans.orders[: order + 1])))
+            counts.append(len(parts[-1][2].tp))
+            if sum(counts) > _MOST:
+                raise _too_many()
     columns = {
         field: np.concatenate(
             [np.broadcast_to(getattr(plans, field), count) for (*_, plans), count in zip(parts, counts, strict=True)]
         )
         for field in vars(parts[0][2])
     }
-    setup, order_ = (np.repeat([part[k] for part in parts], counts) for k in (0, 1))
+    setups, order_ = (np.repeat([part[k] for part in parts], counts) for k in (0, 1))
     return TrainingTable(
-        name=name, setups=open_plans.setups, plans=Plans(**columns), setup=setup, order=order_,
+        name=name, setups=open_plans.setups, plans=Plans(**columns), setup=setups, order=order_,
         orders=open_plans.orders, capacities=capacities, training_tokens=training_tokens,
     )  # fmt: skip
 

@@ -112,9 +112,9 @@ def held_parameters(setup: Setup, plans: Plans, parts: Sequence[Counted], tables
 def memory(setup: Setup, plans: Plans) -> dict[str, FloatArray]:
     """Return (n,) bytes of an accelerator of the fullest stage for each of `CLASSES`, wherever they lie.
 
-    States have 12 bytes of a weight, a gradient 2 or 4, and a weight as many as its precision needs; each is sharded
-    from ZeRO's stage 1, 2 and 3 on. States that are elsewhere take nothing, and weights that come layer by layer take
-    as much as a layer. The loss and a layer that runs again do not meet, so that the larger one counts.
+    States have at most 12 bytes of a weight, a gradient 2 or 4, and a weight as many as its precision needs; each is
+    sharded from ZeRO's stage 1, 2 and 3 on. States that are elsewhere take nothing, and weights that come layer by
+    layer take as much as a layer. The loss and a layer that runs again do not meet, so that the larger one counts.
     """
     every = memory_of_stages(setup, plans)
     shape = np.broadcast_shapes(*(bytes_.shape for bytes_ in every.values()))
@@ -141,7 +141,7 @@ def memory_of_stages(setup: Setup, plans: Plans) -> dict[str, FloatArray]:
             sharded, of(SHARDED_WEIGHTS, master, master), of(SHARDED_WEIGHTS, weight_bytes(setup, plans), WEIGHT)
         ),
         "gradients": of(SHARDED_GRADIENTS, gradients, gradients),
-        "states": of(1, STATES, STATES),
+        "states": of(1, setup.state_bytes, setup.state_bytes),
     }
     one = _layer_at_a_time(setup, plans)
     # Software that goes by layers has the next one whole, too.

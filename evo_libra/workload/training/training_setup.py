@@ -71,6 +71,7 @@ class Setup:
     uneven : stages may have a layer more than others; the longest ones set the pace.
     gemm_factor, memory_factor : the two fitted constants.
     weight_bytes : as for `Kernels`.
+    moment_bytes : of each of the two moments of a weight on the NPU.
     offload : what plans may move the optimizer to; None where all of them leave it on the NPUs.
     expansions : choices of expansion memory, the least first; empty where there is none.
     loss : kind of loss, of `losses.LOSSES`; None for that of the stack.
@@ -102,6 +103,7 @@ class Setup:
     gemm_factor: float = GEMM_OF_ISOLATED
     memory_factor: float = MEMORY_OF_PEAK
     weight_bytes: float | None = None
+    moment_bytes: float = 4.0
     offload: Offload | None = None
     expansions: tuple[Expansion, ...] = ()
     usable: float = math.inf
@@ -122,6 +124,16 @@ class Setup:
     def products(self) -> str:
         """Precision of products as accelerators name it."""
         return products_in(self.precision)
+
+    @property
+    def state_bytes(self) -> float:
+        """Bytes of a weight's states on the NPU: a copy of 32 bits, and the moments."""
+        return 4.0 + 2.0 * self.moment_bytes
+
+    @property
+    def update_bytes(self) -> float:
+        """Bytes that an update of a weight moves: its states both ways, the gradient and the weight."""
+        return 2.0 * self.state_bytes + 6.0
 
     @property
     def wide_layers(self) -> Ends:
