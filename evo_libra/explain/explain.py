@@ -103,15 +103,19 @@ def _alternatives(problem: Problem, population: Population, place: int | None) -
 
 
 def _training(problem: Problem, loop: WeightedLoop, population: Population) -> Training:
-    from evo_libra.explain.step_report import training_report  # noqa: PLC0415 - tables of layers do not need it
+    from evo_libra.explain.figure_bands import banded_training  # noqa: PLC0415 - tables of layers do not need it
+    from evo_libra.explain.step_report import training_report  # noqa: PLC0415 - the same
 
-    return training_report(problem, loop, cast("TrainingStep", loop.workload), population)
+    report = training_report(problem, loop, cast("TrainingStep", loop.workload), population)
+    return banded_training(report, problem, loop, population)
 
 
 def _serving(problem: Problem, loop: WeightedLoop, population: Population) -> Serving:
+    from evo_libra.explain.figure_bands import banded_serving  # noqa: PLC0415 - few problems serve
     from evo_libra.explain.step_report import serving_report  # noqa: PLC0415 - it simulates requests, few do
 
-    return serving_report(problem, loop, cast("ServingStep", loop.workload), population)
+    report = serving_report(problem, loop, cast("ServingStep", loop.workload), population)
+    return banded_serving(report, problem, loop, population)
 
 
 _REPORTS: Mapping[str, Callable[[Problem, WeightedLoop, Population], Any]] = {

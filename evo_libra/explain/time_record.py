@@ -71,6 +71,7 @@ class Training:
     Attributes
     ----------
     stated_batch : sequences that objectives are of, where those of the step are others.
+    between : ends of the bands of figures, by their keys; empty where nothing alike was measured.
     """
 
     npu: str
@@ -90,6 +91,7 @@ class Training:
     energy_per_sample_J: float | None = None
     energy_per_token_J: float | None = None
     training_energy_MWh: float | None = None
+    between: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +115,7 @@ class Serving:
     prefill_parallelism : of replicas that only process prompts, where it differs.
     prefill_ms : of a prompt; `decode_ms` : of a step that gives each user of a replica a token.
     simulated : what a simulation says; `not_simulated` : why there is none.
+    between : ends of the bands of figures, by their keys; empty where nothing alike was measured.
     """
 
     npu: str
@@ -137,6 +140,7 @@ class Serving:
     simulated: Simulated | None = None
     not_simulated: str = ""
     memory: Memory = field(metadata=INLINE)
+    between: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -83,22 +83,34 @@ def training_parts(training: Training, powered: str = _NPUS_AND_NETWORK, batch: 
     yield from memory_parts(training.memory)
     yield from _throughput(training)
     if training.training_days is not None:
-        yield f"{cell(training.training_tokens or 0.0)} tokens take {number(training.training_days)} days"
-    for what, joules in (("token", training.energy_per_token_J), ("sample", training.energy_per_sample_J)):
-        if joules is not None and training.power_MW is not None:
+        yield f"{cell(training.training_tokens or 0.0)} tokens take {_figure(training, 'training_days', 'days')}"
+    for what in ("token", "sample"):
+        if getattr(training, f"energy_per_{what}_J") is not None and training.power_MW is not None:
+            joules = _figure(training, f"energy_per_{what}_J", f"J per {what}")
             energy = training.training_energy_MWh
-            whole = "" if energy is None else f", {number(energy)} MWh for all of them"
-            yield f"{number(training.power_MW)} MW of {powered}, {number(joules)} J per {what}{whole}"
+            whole = "" if energy is None else f", {_figure(training, 'training_energy_MWh', 'MWh')} for all of them"
+            yield f"{number(training.power_MW)} MW of {powered}, {joules}{whole}"
+
+
+def _figure(report: Training | Serving, key: str, unit: str) -> str:
+    """Return a figure of a report with its unit, and the ends of its band where it has one."""
+    text = f"{number(getattr(report, key))} {unit}"
+    if key not in report.between:
+        return text
+    low, high = report.between[key]
+    return f"{text} ({number(low)} to {number(high)})"
 
 
 def _throughput(training: Training) -> Iterator[str]:
     if training.tokens_per_s is None or training.tokens_per_s_per_npu is None:
-        rate, each = number(training.samples_per_s), number(training.samples_per_s_per_npu)
-        yield f"{rate} samples/s, {each} on each {training.npu}"
+        rate, each = _figure(training, "samples_per_s", "samples/s"), number(training.samples_per_s_per_npu)
+        yield f"{rate}, {each} on each {training.npu}"
         return
-    rate, each = number(training.tokens_per_s), number(training.tokens_per_s_per_npu)
-    used = f"model FLOP utilisation {100 * (training.model_flop_utilisation or 0.0):.1f} % of the peak in bf16"
-    yield f"{rate} tokens/s, {each} on each {training.npu}; {used}"
+    rate, each = _figure(training, "tokens_per_s", "tokens/s"), number(training.tokens_per_s_per_npu)
+    low, high = training.between.get("model_flop_utilisation", (None, None))
+    ends = "" if low is None or high is None else f" ({100 * low:.1f} to {100 * high:.1f})"
+    used = f"model FLOP utilisation {100 * (training.model_flop_utilisation or 0.0):.1f} %{ends} of the peak in bf16"
+    yield f"{rate}, {each} on each {training.npu}; {used}"
 
 
 def streams_table(streams: Sequence[OptimizerStream], workload: str = "") -> Table:
@@ -156,15 +168,26 @@ def _users(serving: Serving, powered: str) -> Iterator[str]:
     first = f"first token after {alone}" + ("" if alone == upper else f" (alone) to {upper} (all at once)")
     further, last = time_text(serving.tpot_ms), time_text(serving.request_ms)
     yield f"{first}, a further one each {further}, the last one after {last}"
-    yield f"{number(serving.tokens_per_s)} tokens/s, {number(serving.tokens_per_s_per_npu)} on each {serving.npu}"
+    yield from _times_between(serving)
+    rate, each = _figure(serving, "tokens_per_s", "tokens/s"), number(serving.tokens_per_s_per_npu)
+    yield f"{rate}, {each} on each {serving.npu}"
     if serving.simulated is not None:
         yield from _simulated(serving.simulated)
     if serving.not_simulated:
         yield f"not simulated request by request: {serving.not_simulated}"
     if serving.energy_per_token_J is not None:
         dollars = serving.usd_per_Mtoken
-        money = "" if dollars is None else f", {number(dollars)} USD per million tokens"
-        yield f"{number(serving.energy_per_token_J)} J per token of {powered}{money}"
+        money = "" if dollars is None else f", {_figure(serving, 'usd_per_Mtoken', 'USD per million tokens')}"
+        yield f"{_figure(serving, 'energy_per_token_J', 'J per token')} of {powered}{money}"
+
+
+def _times_between(serving: Serving) -> Iterator[str]:
+    """Yield the bands of the times that users see; nothing where none is known."""
+    named = (("the first token", "ttft_ms"), ("a further one", "tpot_ms"), ("the last one", "request_ms"))
+    ends = [(name, *serving.between[key]) for name, key in named if key in serving.between]
+    if ends:
+        texts = (f"{name} {time_text(low)} to {time_text(high)}" for name, low, high in ends)
+        yield f"within their bands: {', '.join(texts)}"
 
 
 def _simulated(found: Simulated) -> Iterator[str]:

@@ -90,6 +90,18 @@ def classes_of(problem: Problem, designs: Population) -> list[tuple[StepClass, .
     ]
 
 
+def step_factors(problem: Problem, designs: Population, loop: WeightedLoop) -> dict[str, tuple[float, float]]:
+    """Return the factors of the band of a workload's own time, and of its first token, on the first design.
+
+    A figure of which nothing alike was measured is not among them.
+    """
+    found = _class_of(loop, designs, 0)
+    if found is None or not any(isinstance(one, ClassBands) for one in problem.band_sources):
+        return {}
+    known = {figure: _known((found.on(npus_of(problem, designs)[0]),), figure) for figure in (TIMES, FIRST_TOKEN)}
+    return {figure: one.ends for figure, one in known.items() if one is not None}
+
+
 def _class_of(loop: WeightedLoop, designs: Population, n: int) -> StepClass | None:
     place = loop.open_place
     return loop.workload.step_class(0 if place is None else int(designs.plans[place, n]))

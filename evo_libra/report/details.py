@@ -119,7 +119,7 @@ def _slots(design: str, problem: Problem) -> dict[str, str]:
 
 
 def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
+    return f"{text[:1].upper()}{text[1:].removesuffix('.')}."
 
 
 def _bottlenecks(found: Breakdown) -> Iterator[str]:

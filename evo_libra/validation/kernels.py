@@ -129,6 +129,14 @@ def _any_shape(name: str, precision: str) -> Iterator[PublishedRow]:
         yield from _compared(measured, lambda m, n, k: min(m, n, k) > 0, partial(product_seconds, npu, precision))
 
 
+def _few_in_fp8(name: str) -> Iterator[PublishedRow]:
+    """Yield rows of products of few rows: of samples of these, or those of random samples of whole tables."""
+    npu, drawn = accelerator(name), _sets("gemm-any", name, "fp8")
+    yield from _products(name, "fp8", _few)
+    for measured in drawn:
+        yield from _compared(measured, _few, partial(product_seconds, npu, "fp8"))
+
+
 def _decode_products(name: str) -> Iterator[PublishedRow]:
     for measured in _sets("gemm", name, "bf16"):
         yield from _compared(measured, _few, partial(decode_seconds, accelerator(name)))
@@ -224,10 +232,11 @@ KERNELS = tuple(
     _source("decode-products", npu, f"{npu}: products of up to 64 rows, {_who(npu)}",
             partial(_decode_products, npu), basis=_basis(npu))
     for npu, precisions in _PRECISIONS.items() if "bf16" in precisions
-) + (
-    _source("decode-products-fp8", "h100-80gb", f"h100-80gb, fp8: products of up to 64 rows, {_MEASURED}",
-            partial(_products, "h100-80gb", "fp8", _few),
-            note="with the kernel that quantises their input; the form was chosen with these rows in sight"),
+) + tuple(
+    _source("decode-products-fp8", npu, f"{npu}, fp8: products of up to 64 rows, {_MEASURED}",
+            partial(_few_in_fp8, npu), group="fp8 decode",
+            note="with the kernel that quantises their input; the form was chosen with such rows in sight")
+    for npu in _OF_ANY_SHAPE if "fp8" in _PRECISIONS[npu]
 ) + tuple(
     _source("attention", npu, f"{npu}: fused attention of 1,024 and more tokens, {_who(npu)}",
             partial(_attention, npu), basis=_basis(npu),

@@ -35,14 +35,14 @@ def _rows(*starts: str) -> Iterator[PublishedRow]:
 TRAINING_MEMORY = (
     PublishedSource(
         name="training-memory-megatron",
-        group="footprints",
+        group="measured memory",
         title="MLPerf 5.0, 2025: allocated peak of a pipeline of 405B",
         rows=lambda: _rows("mlperf"),
         note="taken as GiB; of the fullest stage, the second one, where the first one has 63.6 GB",
     ),
     PublishedSource(
         name="training-memory-torch",
-        group="footprints",
+        group="measured memory",
         title="torchtitan, 2024: reserved peak of 8B with FSDP",
         rows=lambda: _rows("titan"),
         note="reserved memory is more than what is allocated",

@@ -126,7 +126,8 @@ def experts(overlap: dict[str, Any], degrees: dict[str, Any], **training: Any) -
         ({"ep": True}, {"pp": 4, "ep": 8}, {}, "all-to-alls of experts run alongside compute with ep of 2 or more"),
         ({"ep": True}, {"pp": 4, "vp": 2, "ep": 8}, {"stack": "torchtitan-2025"}, "torchtitan-2025 has no all-to-alls"),
         ({"ep": True}, {"pp": 4, "vp": 2}, {}, "with ep of 2 or more"),
-        ({}, {"pp": 4, "ep": 8}, {"schedule": "zb-h1", "stack": "megatron-2021"}, "older than this schedule"),
+        ({}, {"pp": 4, "ep": 8}, {"schedule": "zb-h1", "stack": "megatron-2021"}, "older than this schedule, of 2024"),
+        ({}, {"pp": 4}, {"schedule": ["1f1b", "dualpipe"], "stack": "llama-3"}, "dualpipe; llama-3 is older .* 2025"),
         ({}, {"pp": 4, "ep": 8}, {"schedule": "dualpipe", "zero": 2}, "takes zero 0 or 1"),
         ({}, {"pp": 1}, {"schedule": "zb-h1"}, "pp is 1"),
         ({}, {"pp": 4, "ep": 8}, {"schedule": "dualpipe", "global_batch": 96}, r"2 x pp 4 = 8 at least"),
@@ -150,6 +151,27 @@ def test_a_search_chooses_schedules_and_overlap() -> None:
         "pp4 zb-h1 ep8 dp32 mb1 zero1",
     ]  # fmt: skip
     assert seconds(problem, f"{SERVERS} | pp4 zb-h1 ep8 dp32 mb1 zero1") < plain
+
+
+@pytest.mark.parametrize("given", [True, [False, True]])
+def test_a_dense_model_has_no_experts_to_overlap(given: Any) -> None:
+    with pytest.raises(InputError, match=r"overlap\.ep: found true; .* has no experts; leave this key out$"):
+        small(overlap={"ep": given}, stack="llama-3")
+
+
+def test_collectives_next_to_products_take_the_processors_that_the_file_says() -> None:
+    own, none, half = (
+        large(8, overlap={"tp": True, **more}) for more in ({}, {"tp_processors": 0.0}, {"tp_processors": 0.5})
+    )
+    assert seconds(none, SERVERS) < seconds(own, SERVERS) < seconds(half, SERVERS)
+
+
+def test_moments_of_fewer_bits_take_less_memory_and_time() -> None:
+    # A copy of 4 bytes and two moments: 12, 8 and 6 bytes of each weight of a shard.
+    usual, *shorter = (small(optimizer={"moments": one}).time.loops[0].workload for one in ("fp32", "bf16", "fp8"))
+    states = usual.memory["states"]
+    assert [one.memory["states"] / states for one in shorter] == pytest.approx([8 / 12, 6 / 12])
+    assert shorter[1].compute < usual.compute
 
 
 def test_one_tensor_parallel_degree_that_may_lie_anywhere_is_one_plan() -> None:

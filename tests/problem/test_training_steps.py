@@ -492,6 +492,10 @@ def test_an_npu_of_ones_own_replaces_figures_and_is_part_of_the_problem(tmp_path
         ({"workloads": workload_of({"recompute": "full+mlp"})}, "'full' stands alone; modules are joined: layernorm"),
         ({"workloads": workload_of({"reshard": False})}, "reshard: found false; only zero 3 shards weights"),
         ({"workloads": workload_of({"offload_layers": 4})}, "offload_layers: layers wait in a host: the key"),
+        (
+            {"workloads": workload_of({"offload_layers": 4}), "system": {"host": {"link_GBps": 64, "memory_GB": 900}}},
+            "offload_layers: layers wait in a host, and `system.host` has no memory_GBps, GFLOPS",
+        ),
         ({"workloads": workload_of({"loss": "fuzed"})}, "loss: "),
         ({"workloads": workload_of({"order": ["tp", "cp", "dp", "dp"]})}, "each of tp, cp, dp and pp is needed once"),
         (

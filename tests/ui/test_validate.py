@@ -65,7 +65,7 @@ def test_a_plot_has_a_mark_for_each_group_and_no_colour(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "60")
     plot = output(capsys).partition("error of what is computed")[0]
-    assert all(f" {group}" in plot for group in ("equal", "training", "ratios", "kernels"))
+    assert all(f" {group}" in plot for group in ("equal", "training", "kernels"))
     assert max(map(len, plot.splitlines())) <= 60
     assert "\x1b" not in plot
 
@@ -108,7 +108,7 @@ def test_a_fit_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
 def test_an_unknown_group_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["validate", "--group", "trainig"]) == 2
     error = capsys.readouterr().err
-    assert "--group: unknown group or source 'trainig'; allowed: training, ratios, serving, footprints" in error
+    assert "--group: unknown group or source 'trainig'; allowed: training, ratios, scaling slopes, serving" in error
     assert error.endswith("did you mean 'training'?\n")
     assert len(error.splitlines()) == 1
 

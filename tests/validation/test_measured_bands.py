@@ -17,7 +17,9 @@ from evo_libra.workload.plans.step_class import StepClass
 
 @cache
 def computed() -> dict[PublishedSource, tuple[PublishedRow, ...]]:
-    return {source: tuple(source.rows()) for source in SOURCES if source.group in {"training", "serving", "footprints"}}
+    return {
+        source: tuple(source.rows()) for source in SOURCES if source.group in {"training", "serving", "measured memory"}
+    }
 
 
 def members() -> Members:

@@ -74,17 +74,22 @@ def named_hosts(spec: TrainingSpec, system: SystemSpec | None) -> Iterator[tuple
             yield given, load_hosts()[given].model_dump(mode="json", exclude={"source", "sources"}, exclude_none=True)
 
 
-def offload_mistakes(training: TrainingSpec, system: SystemSpec | None, time: str) -> Iterator[tuple[KeyPath, str]]:
-    """Yield what the places of an optimizer and of activations lack: the key within a workload, and a sentence."""
+def offload_mistakes(
+    training: TrainingSpec, system: SystemSpec | None, time: str, *, bought: bool = False
+) -> Iterator[tuple[KeyPath, str]]:
+    """Yield what the places of an optimizer and of activations lack: the key within a workload, and a sentence.
+
+    Systems that are `bought` have no link to the memory of their hosts in the catalogue.
+    """
+    where = ", which `question: design` has" if bought else ""
     spec, places = training.optimizer, places_of(training.optimizer)
-    if offloads_layers(training) and (hosted(system) is None or _host(hosted(system)) is None):
-        needed = ", ".join(NEEDED["host"])
-        yield ("training", "offload_layers"), f"layers wait in a host: the key `system.host` is needed, with {needed}"
+    if offloads_layers(training):
+        yield from _without_host(system, where)
     around = [place for place in places if place in ("host", "nvme")]
     if spec.checkpoints == "host" and not around:
         around = ["host"]
     if around and (system is None or system.host is None):
-        message = f"the optimizer in {around[-1]} needs the key `system.host`, {' or '.join(load_hosts())} or figures"
+        message = f"the optimizer in {around[-1]} needs the key `system.host`{where}, {' or '.join(load_hosts())} or figures"
         yield (*_KEY, "placement" if "host" in places or "nvme" in places else "checkpoints"), message
     elif (host := hosted(system)) is not None:
         yield from _lacking("placement", "`system.host`", host, around)
@@ -98,6 +103,15 @@ def offload_mistakes(training: TrainingSpec, system: SystemSpec | None, time: st
     if "network" in places and not time_kind(time).servers:
         message = f"servers of the network are timed under LIBRA's time; `time: {time}` has no switches that add up"
         yield (*_KEY, "placement"), message
+
+
+def _without_host(system: SystemSpec | None, where: str) -> Iterator[tuple[KeyPath, str]]:
+    """Yield what a host lacks for the activations of layers."""
+    key, host = ("training", "offload_layers"), hosted(system)
+    if system is None or system.host is None:
+        yield key, f"layers wait in a host: the key `system.host` is needed{where}, with {', '.join(NEEDED['host'])}"
+    elif host is not None and (lacking := [one for one in NEEDED["host"] if getattr(host, one) is None]):
+        yield key, f"layers wait in a host, and `system.host` has no {', '.join(lacking)}"
 
 
 def _lacking(key: str, what: str, host: HostSpec, places: Sequence[str]) -> Iterator[tuple[KeyPath, str]]:

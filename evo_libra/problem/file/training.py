@@ -152,7 +152,8 @@ class TrainingLoader:
             message = "a language model sends nothing of this kind; leave this key out"
             found.mistakes.append(self._mistake(path, ("training", "overlap", "embedding"), message))
         found.mistakes += [self._mistake(path, *one) for one in memory_mistakes(model, choices)]
-        lacking = list(offload_mistakes(training, self.spec.system, time_spec(self.spec).model))
+        bought, time = self.file.orders is not None, time_spec(self.spec).model
+        lacking = list(offload_mistakes(training, self.spec.system, time, bought=bought))
         found.mistakes += [self._mistake(path, *one) for one in lacking]
         if lacking:
             raise InputError(found.mistakes)

@@ -226,3 +226,13 @@ def test_mistakes_of_a_file(text: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         _choices(text)
     assert str(caught.value).partition(": ")[2] == message
+
+
+def test_a_file_has_at_most_five_hundred_numbers_of_systems() -> None:
+    fitting = "{systems: [hgx-h100], npus: {about: 100001, within: 0.019}}"
+    assert len(counts_of(SOLD.systems["hgx-h100"], _choices(fitting).npus)) == 475
+    with pytest.raises(InputError) as caught:
+        orders_of(_choices("{systems: [hgx-h100, hgx-h200], npus: {about: 100001, within: 0.019}}"), SOLD)
+    (mistake,) = caught.value.mistakes
+    assert mistake.key == "npus"
+    assert mistake.message == "allows 950 numbers of systems, and 500 at most can be tried; allow fewer NPUs"

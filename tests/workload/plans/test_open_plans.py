@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from evo_libra.collective import Collective, SizedByPlan
+from evo_libra.errors import InputError
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.workload.models.decoder import decoder_of
 from evo_libra.workload.models.decoder_spec import DecoderSpec
+from evo_libra.workload.plans import plan_space
 from evo_libra.workload.plans.plan_space import OpenPlans, PlanSpace, plan_table
 from evo_libra.workload.plans.plan_table import lie_alike, order_text
 from evo_libra.workload.plans.plans import one_plan
@@ -129,3 +131,15 @@ def test_the_smallest_shard_of_all_gathers() -> None:
     assert list(found.all_gathers([("dp", load), ("tp", other)])) == [
         (f"the group dp under the plan {found.texts[0]}", 3.0)
     ]
+
+
+def test_a_table_has_as_many_plans_as_memory_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    space, flags = PlanSpace(4, vp=(1,), micro_batch=(1,)), {"overlap_dp": (False, True)}
+    monkeypatch.setattr(plan_space, "_MOST", 12)
+    assert len(table(space, flags)) == 12
+    monkeypatch.setattr(plan_space, "_MOST", 11)
+    with pytest.raises(InputError, match="more than 11 plans are possible; list fewer options"):
+        table(space, flags)
+    monkeypatch.setattr(plan_space, "_MOST", 5)
+    with pytest.raises(InputError, match="more than 5 plans"):
+        table(space)
