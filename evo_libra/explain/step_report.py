@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from evo_libra.arrays import GIGA, FloatArray, Population
@@ -72,7 +74,7 @@ def memory_of(problem: Problem, step: TrainingStep | ServingStep, first: Populat
     )
 
 
-def _throughput(step: TrainingStep, seconds: float, npus: float) -> dict[str, float]:
+def _throughput(step: TrainingStep, seconds: float, npus: float) -> dict[str, Any]:
     """Return what is only known of language models: tokens, days, and the share of the peak rate in 16 bits."""
     if step.tokens is None or step.flop is None:
         return {}
@@ -85,7 +87,7 @@ def _throughput(step: TrainingStep, seconds: float, npus: float) -> dict[str, fl
     }
 
 
-def _energy(problem: Problem, step: TrainingStep, population: Population, seconds: float) -> dict[str, float]:
+def _energy(problem: Problem, step: TrainingStep, population: Population, seconds: float) -> dict[str, Any]:
     if step.accelerator.power is None or not problem.pricing.kits or problem.sources.system.lacking("watts"):
         return {}
     watts = float(system_watts(problem.measure(population, timed=False))[0])
@@ -218,7 +220,7 @@ def _split(phase: StepTime, seconds_of: SecondsOf) -> dict[str, float]:
     return {part: time for part, time in split.items() if time}
 
 
-def _costs(problem: Problem, first: Population) -> dict[str, float]:
+def _costs(problem: Problem, first: Population) -> dict[str, Any]:
     """Return what a token of all workloads together costs, as far as it is known."""
     figures = problem.measure(first)
     counted = figures.training is not None and figures.training.tokens is not None

@@ -89,8 +89,9 @@ def offload_mistakes(
     if spec.checkpoints == "host" and not around:
         around = ["host"]
     if around and (system is None or system.host is None):
-        message = f"the optimizer in {around[-1]} needs the key `system.host`{where}, {' or '.join(load_hosts())} or figures"
-        yield (*_KEY, "placement" if "host" in places or "nvme" in places else "checkpoints"), message
+        needed = f"the key `system.host`{where}, {' or '.join(load_hosts())} or figures"
+        key = "placement" if "host" in places or "nvme" in places else "checkpoints"
+        yield (*_KEY, key), f"the optimizer in {around[-1]} needs {needed}"
     elif (host := hosted(system)) is not None:
         yield from _lacking("placement", "`system.host`", host, around)
     if "network" in places and spec.server is None:

@@ -205,7 +205,8 @@ class TrainingSpec(StrictModel):
     stack: StackName = Field(
         "newest",
         description="training software, whose measured figures of the NPU's generation count; newest is megatron-2025 "
-        "where it has rows of the generation, else a mean of what was measured; any hides and computes as well as the plan allows",
+        "where it has rows of the generation, else a mean of what was measured; any hides and computes as well as the "
+        "plan allows",
     )
     overlap: OverlapSpec = Field(OverlapSpec(), description="which communication runs alongside compute")
     balanced: bool = Field(
