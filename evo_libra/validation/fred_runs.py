@@ -13,12 +13,8 @@ from functools import cache
 from itertools import permutations, product
 from math import ceil
 
-import numpy as np
-
-from evo_libra.arrays import FloatArray
 from evo_libra.problem.file.registry import load_problem
 from evo_libra.problem.problem import Problem
-from evo_libra.workload.training.training_step import TrainingStep
 
 MESH, TREE_C, TREE_D = "mesh-2d", "fred-c", "fred-d"
 DESIGNS = {
@@ -211,16 +207,9 @@ def _strategies(sweep: FredSweep) -> tuple[Strategy, ...]:
 def _strategy(sweep: FredSweep, degrees: tuple[int, int, int]) -> Strategy:
     problem = _problem(sweep.problem, tuple(sweep.changes(degrees)))
     (loop,) = problem.time.loops
-    step = loop.pinned([0]).workload
     plans = [table.text(n) for table in problem.time.tables for n in range(len(table))]
     mesh = [f"{DESIGNS[MESH]} | {plan}" for plan in plans] or [DESIGNS[MESH]]
     tree = [DESIGNS[TREE_D] + mesh[0].removeprefix(DESIGNS[MESH])]
     times = problem.evaluate([*mesh, *tree]).objectives[0] / (BATCH * degrees[1])
-    assert isinstance(step, TrainingStep), "a language model is trained"  # noqa: S101 - internal error
-    compute = float(step.time(_free)[0]) / (BATCH * degrees[1])
+    compute = loop.workload.compute / (BATCH * degrees[1])
     return Strategy(degrees, (float(times[:-1].min()), float(times[-1])), compute)
-
-
-def _free(_: object) -> FloatArray:
-    """Return the seconds of traffic on a network that costs no time."""
-    return np.zeros(1)
