@@ -173,12 +173,14 @@ class FredSweep:
 
 SWEEPS = (
     FredSweep(
-        "Transformer-17B", "wafer-transformer-17b", {1: 1, 2: 10, 4: 20, 5: 20, 10: 20, 20: 40}, 1.63, 4.22,
-        "MP20-DP1-PP1", layers=78, streams=False,
+        name="Transformer-17B", problem="wafer-transformer-17b",
+        microbatches={1: 1, 2: 10, 4: 20, 5: 20, 10: 20, 20: 40},
+        speedup=1.63, exposed=4.22, best="MP20-DP1-PP1", layers=78, streams=False,
     ),
     FredSweep(
-        "Transformer-1T", "wafer-transformer-1t", dict(zip(DEGREES, DEGREES, strict=True)), 1.44, 3.92, "MP5-DP1-PP4",
-        layers=128, streams=True,
+        name="Transformer-1T", problem="wafer-transformer-1t",
+        microbatches=dict(zip(DEGREES, DEGREES, strict=True)),
+        speedup=1.44, exposed=3.92, best="MP5-DP1-PP4", layers=128, streams=True,
     ),
 )  # fmt: skip
 

@@ -44,7 +44,7 @@ class Mesh(Torus):
         return np.maximum(found, _put(rings[kind], odd))
 
     def _ring(self, extent: int, stride: int, npus: int) -> float:
-        """Return the share of logical rings, each link of which is a part of an NPU's bandwidth."""
+        """Return the share of logical rings: a link, which is a part of an NPU's bandwidth, over its messages."""
         width, height = sides(np.array(npus), self.axes).tolist()
         return 1 / (2 * self.axes * max(ring_load(extent, stride, (width, height)), 1))
 
