@@ -132,6 +132,8 @@ def _speedups() -> Iterator[PublishedRow]:
     for run in RUNS:
         for tree, figure, ours in zip("CD", run.published, run.speedups(), strict=True):
             yield PublishedRow(f"{run.name} {run.strategy}, tree {tree}", figure, ours, "x")
+    gpt = next(run for run in RUNS if run.name == "GPT-3")
+    yield PublishedRow("GPT-3, MP and PP communication, tree D", value("fred.gpt3.comm"), gpt.exposed_gain(), "x")
 
 
 def _strategies() -> Iterator[PublishedRow]:

@@ -62,6 +62,12 @@ class FredRun:
         seconds = self.seconds(faster)
         return seconds[MESH] / seconds[TREE_C], seconds[MESH] / seconds[TREE_D]
 
+    def exposed_gain(self) -> float:
+        """Return the exposed communication on the mesh over that on tree D."""
+        seconds = self.seconds()
+        (loop,) = _problem(self.problem, tuple(self._faster(1.0))).time.loops
+        return (seconds[MESH] - loop.workload.compute) / (seconds[TREE_D] - loop.workload.compute)
+
     def missing_speed(self) -> float:
         """Return how many times as fast NPUs have to compute for the published speed-up of tree D, within 1 %.
 

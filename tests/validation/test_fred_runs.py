@@ -74,6 +74,11 @@ def test_runs_that_do_not_stream_are_within_a_tenth(name: str) -> None:
     assert run.speedups() == pytest.approx(run.published, rel=0.1)
 
 
+def test_communication_of_gpt_3_is_what_its_links_are_faster() -> None:
+    # Streams hide; all groups have 750 GB/s on the mesh, PP pairs 375, and 3,000 on tree D.
+    assert BY_NAME["GPT-3"].exposed_gain() == pytest.approx(4.1, rel=0.02)
+
+
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name)
 def test_faster_npus_give_the_published_speedup(run: FredRun) -> None:
     factor = run.missing_speed()
