@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 from generated_ages import ages, defaults, gaps, missing, orders, states, unchecked
+from generated_fred import fred_runs, fred_strategies
 from key_tables import key_tables
 from layout import either, table
 
@@ -561,6 +562,8 @@ GENERATORS: Mapping[str, Callable[..., str]] = {
         engines,
         failures,
         formats,
+        fred_runs,
+        fred_strategies,
         gaps,
         hosts,
         keys,

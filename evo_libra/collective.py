@@ -69,6 +69,14 @@ class PushPull:
     """
 
 
+@dataclass(frozen=True, slots=True)
+class Streamed:
+    """Weights that come in at the edge of a network and go to all NPUs, while gradients leave there, summed up (FRED).
+
+    Both ways run at the same time, full duplex, as of `PushPull`.
+    """
+
+
 @dataclass(frozen=True, eq=False)
 class SizedByPlan:
     """Collectives of a kind, or messages to the next stage, of as many bytes as a parallelisation plan says.
@@ -101,7 +109,9 @@ def pattern_of(collective: Collective) -> Pattern:
     return Pattern.ALL_TO_ALL if collective is Collective.ALL_TO_ALL else Pattern.SHRINKING
 
 
-def unit_traffic(pattern: Pattern | NextStage | Dispatch | PushPull, extent: IntArray | FloatArray) -> FloatArray:
+def unit_traffic(
+    pattern: Pattern | NextStage | Dispatch | PushPull | Streamed, extent: IntArray | FloatArray
+) -> FloatArray:
     """Return the (d, n) bytes sent per NPU and dimension, per byte of the pattern; 0 where the extent is 1.
 
     (d, n) extents say how many NPUs of each dimension belong to one process group; 1 where the group has no part. A
@@ -114,7 +124,7 @@ def unit_traffic(pattern: Pattern | NextStage | Dispatch | PushPull, extent: Int
         return np.asarray(extent > 1, dtype=np.float64) * pattern.size
     if isinstance(pattern, Dispatch):
         return _dispatched(extent, pattern.experts_per_token)
-    if isinstance(pattern, PushPull):
+    if isinstance(pattern, PushPull | Streamed):
         return np.asarray((extent > 1) * extent / np.cumprod(extent, axis=0))
     divisor = extent if pattern is Pattern.ALL_TO_ALL else np.cumprod(extent, axis=0)
     return np.asarray((extent - 1.0) / divisor)

@@ -34,6 +34,9 @@ Layout = tuple[tuple[str, int], ...]
 HoldsGroups = Callable[[Mapping[str, Layout], bool], bool]
 """Whether a network holds groups by their layouts; with True, the tensor parallel one inside a scale-up domain."""
 
+IDLE = "idle"
+"""Name at the end of a layout of the NPUs that are in no group, the last ones of a network of one dimension."""
+
 MEMBER, BETWEEN = "member", "between"
 """Names in the layouts of communicator groups: what belongs to a group, and what lies between its members."""
 
@@ -66,6 +69,20 @@ def lay_groups(npus: IntArray, degrees: IntArray) -> tuple[IntArray, BoolArray]:
             left_of_dimension[d] //= extent[g, d]
         fits &= left_of_group == 1
     return extent, fits
+
+
+def lay_layout(npus: IntArray, layout: Layout) -> tuple[IntArray, BoolArray]:
+    """Return (g, d, n) how many of (d, n) NPUs belong to each group of a layout, and (n,) whether all found theirs.
+
+    NPUs are left idle at the end of a network of one dimension; no other network has them at its end.
+    """
+    idle = dict(layout).get(IDLE, 0) if layout else 0
+    degrees = np.array([degree for name, degree in layout if name != IDLE], dtype=np.int64)
+    if not idle:
+        return lay_groups(npus, degrees)
+    used = np.where(npus > 1, npus - idle, 1)
+    laid, fits = lay_groups(np.maximum(used, 1), degrees)
+    return laid, fits & ((npus > 1).sum(axis=0) == 1)
 
 
 def members_of(npus: IntArray, extent: IntArray, *groups: int) -> IntArray:

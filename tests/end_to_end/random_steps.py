@@ -13,7 +13,7 @@ from evo_libra.workload.plans.plans import Plans
 from evo_libra.workload.training.races import Traffic
 from evo_libra.workload.training.training_setup import Setup
 
-GROUPS = ("tp", "cp", "ep", "pp", "cp+dp", "edp")
+GROUPS = ("tp", "cp", "ep", "pp", "cp+dp", "edp", "all")
 
 
 class Seconds(dict[str, FloatArray]):

@@ -3,24 +3,22 @@
 from typing import Any
 
 import pytest
-from fred import communication_of_resnet_at_h100_speed
 
 from evo_libra.validation.fabrics import figures
 from evo_libra.validation.fred import (
     GROUPS,
     NETWORKS,
-    WORKLOADS,
-    FredWorkload,
     Group,
     alone,
     effective,
+    hottest_link,
     saved,
-    streaming_factor,
 )
+from evo_libra.validation.fred_runs import RUNS, SWEEPS
 
 NUMBER = {"MP20": "MP of 20", "MP": "MP of 2", "DP": "DP of 5", "PP": "PP of 2"}
 MICRO = [row for row in figures() if row["id"].startswith("fred.micro.")]
-RUNS = [row for row in figures() if row["id"].startswith("fred.e2e.")]
+SPEEDUPS = [row for row in figures() if row["id"].startswith("fred.e2e.")]
 
 
 @pytest.mark.parametrize("row", MICRO, ids=lambda row: row["id"])
@@ -33,10 +31,18 @@ def test_bandwidths_are_those_of_the_file(row: dict[str, Any]) -> None:
     assert set(found) == {row["value"]}
 
 
-@pytest.mark.parametrize("row", RUNS, ids=lambda row: row["id"])
+@pytest.mark.parametrize("row", SPEEDUPS, ids=lambda row: row["id"])
 def test_speedups_are_those_of_the_file(row: dict[str, Any]) -> None:
-    published = next(one.published for one in WORKLOADS if one.name == row["inputs"]["workload"])
+    published = next(one.published for one in RUNS if one.name == row["inputs"]["workload"])
     assert published["CD".index(row["id"].split(".")[-1][0])] == row["value"]
+
+
+def test_averages_are_those_of_the_file() -> None:
+    values = {row["id"]: row["value"] for row in figures()}
+    for sweep, name in zip(SWEEPS, ("T17B", "T1T"), strict=True):
+        assert sweep.speedup == values[f"fred.speedup.{name}.avg"]
+        assert sweep.exposed == values[f"fred.exposed.{name}.avg"]
+        assert sweep.best == values[f"fred.best.{name}"]
 
 
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.name)
@@ -58,15 +64,4 @@ def test_what_switches_save() -> None:
 
 
 def test_io_of_the_mesh() -> None:
-    assert streaming_factor() == 750 / 1152
-
-
-@pytest.mark.parametrize("workload", WORKLOADS, ids=lambda workload: workload.name)
-def test_tree_d_follows_from_tree_c(workload: FredWorkload) -> None:
-    assert 0 < workload.communication() < 1
-    assert workload.speedup() == pytest.approx(workload.published[1], rel=0.01)
-    assert workload.speedup() < workload.limit()
-
-
-def test_what_is_readable_does_not_explain_resnet() -> None:
-    assert communication_of_resnet_at_h100_speed() < WORKLOADS[0].communication() / 4
+    assert hottest_link() == pytest.approx(1152)

@@ -406,6 +406,22 @@ def test_an_npu_of_ones_own_replaces_figures_and_is_part_of_the_problem(tmp_path
             "pp 2 does not divide the 1 NPU that tp 16 x cp 4 leaves; 1 does",
         ),
         ({"workloads": workload_of(parallelism={"tp": 32})}, "tp: found 32; it must divide the 16 heads: 1, 2, 4, 8"),
+        (
+            {"workloads": workload_of({"idle": 4}, parallelism={"tp": 3, "pp": 4, "dp": 5})},
+            "tp: found 3; it must divide the 16 heads: 1, 2, 4, 8, 16; `uneven_heads: true` splits heads",
+        ),
+        (
+            {"workloads": workload_of({"idle": 64}, parallelism={"tp": 4})},
+            "training.idle: found 64; it must be less than the 64 NPUs",
+        ),
+        (
+            {"workloads": workload_of({"idle": 4}, parallelism={"tp": [1, 2]})},
+            "training.idle: found 4; NPUs are left idle by a single plan, and this file leaves some open",
+        ),
+        (
+            {"workloads": workload_of({"idle": 2}, parallelism={"tp": 4})},
+            "tp 4 does not divide the 62 NPUs; 2 and 31 do",
+        ),
         ({"workloads": workload_of(parallelism={"pp": 16})}, "pp: found 16; the 8 layers make 8 stages at most"),
         (
             {"workloads": workload_of({"uneven": True}, parallelism={"pp": 16})},

@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 
 from evo_libra.errors import InputError
 from evo_libra.workload.parallelism import (
+    IDLE,
     complete_degrees,
     divisors,
     lay_groups,
+    lay_layout,
     members_of,
     nearest_divisors,
     offsets,
@@ -109,3 +111,12 @@ def test_parts_of_groups() -> None:
     assert parts_of("ep+dp") == ("ep", "dp")
     assert [divisors(number) for number in (1, 12, 16)] == [[1], [1, 2, 3, 4, 6, 12], [1, 2, 4, 8, 16]]
     assert nearest_divisors(12, 5) == "4 and 6 do"
+
+
+def test_idle_npus_are_the_last_ones_of_a_network_of_one_dimension() -> None:
+    # 18 of 20 NPUs: groups of 3, of 2 and of 3; of 5 x 4 NPUs no dimension has two to spare.
+    layout = (("tp", 3), ("pp", 2), ("dp", 3), (IDLE, 2))
+    laid, fits = lay_layout(np.array([[20, 1, 5], [1, 20, 4]]), layout)
+    assert fits.tolist() == [True, True, False]
+    assert laid[:, :, :2].prod(axis=1).T.tolist() == [[3, 2, 3], [3, 2, 3]]
+    assert lay_layout(np.array([[20]]), layout[:3])[1].tolist() == [False]

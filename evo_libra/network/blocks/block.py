@@ -163,6 +163,13 @@ class Block(ABC):
         """Return the share of messages of each NPU of a group to the next one; as of `share`."""
         return self.share(Pattern.SHRINKING, extent, stride, npus)
 
+    def stream_share(self, npus: IntArray) -> FloatArray:
+        """Return the rate at which what comes in at its edge reaches all NPUs, over an NPU's bandwidth.
+
+        Unless a block knows better, that of a chain through all NPUs.
+        """
+        return self.share(Pattern.SHRINKING, npus, np.ones_like(npus), npus)
+
     def inner(self, extent: IntArray, stride: IntArray, npus: IntArray) -> Inner:
         """Return the inner dimensions of (n,) groups."""
         raise NotImplementedError(f"{self.name} is not divided")

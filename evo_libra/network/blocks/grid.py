@@ -12,7 +12,7 @@ with the share of each axis there:
 
 Any other group is routed by way of all NPUs: every message is spread evenly over the whole dimension first and goes to
 its target from there (Valiant 1982). Both halves are all-to-alls of the whole dimension, so a group has half of its
-share, whatever its pattern.
+share, whatever its pattern. On a mesh, a group whose messages shrink runs as a logical ring where that gives it more.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, cases
 from evo_libra.collective import Collective, Pattern
-from evo_libra.network.blocks.block import Block, Counts, Inner, assemble, ring_steps
+from evo_libra.network.blocks.block import Block, Inner, ring_steps
 from evo_libra.network.blocks.kit import Kit
 
 AxisShare: TypeAlias = Callable[[Pattern, IntArray, IntArray, IntArray], FloatArray]
@@ -260,36 +260,4 @@ class Torus(Block):
         return np.asarray(ring_steps(collective, sides(extent, self.axes)).sum(axis=0))
 
 
-class Mesh(Torus):
-    """A torus without the links from one end of an axis to the other; ports at the edges end nowhere.
-
-    The whole mesh has half of its bandwidth in shrinking patterns, two chunks at a time in different orders, since an
-    NPU in a corner has two of four links; a group along one axis has a quarter, one link (as in FRED, arXiv 2406.19580:
-    1500 and 750 of 3000 GB/s).
-    """
-
-    timed_as = "line"
-
-    @staticmethod
-    def axis_share(pattern: Pattern, extent: IntArray, stride: IntArray, length: IntArray) -> FloatArray:  # noqa: ARG004 - rings differ
-        """Return the share of groups on one axis."""
-        return line_share(pattern, extent, stride)
-
-    def cut(self, npus: IntArray) -> FloatArray:
-        """Return the links of a straight cut, or one with a step."""
-        return super().cut(npus) / 2
-
-    def steps(self, collective: Collective, extent: IntArray) -> FloatArray:
-        """Return the steps of logical rings along one axis after the other; an all-to-all goes from end to end."""
-        if collective is Collective.ALL_TO_ALL:
-            return np.asarray((sides(extent, self.axes) - 1.0).sum(axis=0))
-        return super().steps(collective, extent)
-
-    def counts(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Counts:
-        """Return the links between neighbours: along an axis, one less than NPUs in each line."""
-        npus = np.asarray(npus, dtype=np.int64)
-        pairs = sum(npus - npus // length for length in sides(npus, self.axes))
-        return assemble(npus, kit, links=np.asarray(pairs) / (2 * self.axes))
-
-
-BLOCKS = (Ring(), Torus("TO", "torus-2d", 2), Torus("TC", "torus-3d", 3), Mesh("ME", "mesh-2d", 2))
+BLOCKS = (Ring(), Torus("TO", "torus-2d", 2), Torus("TC", "torus-3d", 3))

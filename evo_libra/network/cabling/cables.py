@@ -14,7 +14,8 @@ from evo_libra.network.blocks import ITEMS, Block, Kit
 from evo_libra.network.blocks.direct import FullyConnected, Hypercube
 from evo_libra.network.blocks.fat_tree import FatTree
 from evo_libra.network.blocks.fred import FredTree
-from evo_libra.network.blocks.grid import Mesh, Ring, Torus
+from evo_libra.network.blocks.grid import Ring, Torus
+from evo_libra.network.blocks.mesh import Mesh
 from evo_libra.network.blocks.ocs_rail import OcsRail
 from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.network.blocks.routers import Dragonfly, HyperX

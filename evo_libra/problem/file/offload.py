@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any
@@ -94,16 +95,35 @@ def offload_mistakes(
         yield (*_KEY, key), f"the optimizer in {around[-1]} needs {needed}"
     elif (host := hosted(system)) is not None:
         yield from _lacking("placement", "`system.host`", host, around)
-    if "network" in places and spec.server is None:
-        yield (*_KEY, "server"), "the optimizer in network needs this key, servers that hold weights and states"
-    elif "network" in places and spec.server is not None:
+    yield from _server_mistakes(spec, places)
+    if (away := [place for place in _SERVED if place in places]) and not time_kind(time).servers:
+        message = f"the optimizer in {away[0]} is timed under LIBRA's time; `time: {time}` has no networks that add up"
+        yield (*_KEY, "placement"), message
+
+
+_SERVED = {
+    "network": "servers that hold weights and states",
+    "io": "the I/O channels that weights stream through: `{count: 18, link_GBps: 128}`",
+}
+"""Places that need the key `server`, with what it is there."""
+
+
+def _server_mistakes(spec: OptimizerSpec, places: Sequence[str]) -> Iterator[tuple[KeyPath, str]]:
+    """Yield what servers or I/O channels lack."""
+    server = spec.server
+    if server is None:
+        yield from (
+            ((*_KEY, "server"), f"the optimizer in {place} needs this key, {what}")
+            for place, what in _SERVED.items()
+            if place in places
+        )
+    elif "network" in places and server.host is None:
+        yield (*_KEY, "server", "host"), "the optimizer in network needs this key, what each server is"
+    elif "network" in places and server.host is not None:
         try:
-            yield from _lacking("server", "its host", host_of(spec.server.host), ["network"])
+            yield from _lacking("server", "its host", host_of(server.host), ["network"])
         except InputError as error:
             yield (*_KEY, "server", "host"), str(error)
-    if "network" in places and not time_kind(time).servers:
-        message = f"servers of the network are timed under LIBRA's time; `time: {time}` has no switches that add up"
-        yield (*_KEY, "placement"), message
 
 
 def _without_host(system: SystemSpec | None, where: str) -> Iterator[tuple[KeyPath, str]]:
@@ -132,7 +152,7 @@ def offload_of(spec: OptimizerSpec, host: HostSpec | None, *, layers: bool = Fal
     """
     if places_of(spec) == ("npu",) and spec.checkpoints == "npu" and not layers:
         return None
-    server = spec.server if "network" in places_of(spec) else None
+    server = spec.server if _SERVED.keys() & set(places_of(spec)) else None
     return Offload(_host(host), None if server is None else _server(server), spec.checkpoints == "host")
 
 
@@ -148,6 +168,8 @@ def _host(spec: HostSpec | None) -> OffloadHost | None:
 
 
 def _server(spec: ServerSpec) -> ParameterServer:
+    if spec.host is None:
+        return ParameterServer(spec.count * GIGA * spec.link_GBps, *([math.inf] * 3))
     host = host_of(spec.host)
     rates = (spec.link_GBps, host.memory_GBps, host.GFLOPS, host.ssd_rate)
     return ParameterServer(*(spec.count * GIGA * (rate or 0.0) for rate in rates))

@@ -35,6 +35,7 @@ def setup_of(model: Decoder, npu: Accelerator, training: TrainingSpec, host: Hos
         bf16_layers=training.bf16_layers,
         expert_processors=training.overlap.ep_processors,
         uneven=training.uneven,
+        uneven_heads=training.uneven_heads,
         stack=_stack(training, npu),
         tensor_anywhere=training.tp_domain == "any",
         jitter=training.jitter,

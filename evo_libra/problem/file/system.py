@@ -102,8 +102,9 @@ class SystemLoader:
                     name="SSDs of hosts", unit="SSD", price=price, watts=0.0, key="system.host", source=source,
                     count=host.ssds, needed=place == NVME, table=table, host_npus=host.npus,
                 )  # fmt: skip
-            if (server := spec.training.optimizer.server) is not None and (place == NETWORK).any():
-                yield from self._servers(index, server, place == NETWORK, table, kits)
+            server = spec.training.optimizer.server
+            if server is not None and server.host is not None and (place == NETWORK).any():
+                yield from self._servers(index, server, server.host, needed=place == NETWORK, table=table, kits=kits)
 
     def _expansion(self, loops: Sequence[WeightedLoop]) -> Iterator[SystemRow]:
         """Yield the expansion memory of NPUs."""
@@ -124,12 +125,13 @@ class SystemLoader:
         )  # fmt: skip
 
     def _servers(
-        self, index: int, server: ServerSpec, needed: BoolArray, table: int | None, kits: Sequence[Kit]
-    ) -> Iterator[SystemRow]:
+        self, index: int, server: ServerSpec, given: str | HostSpec, *, needed: BoolArray, table: int | None,
+        kits: Sequence[Kit],
+    ) -> Iterator[SystemRow]:  # fmt: skip
         path: KeyPath = ("workloads", index, "training", "optimizer", "server", "host")
-        host, key = host_of(server.host), format_key(path)
-        self._check_sources(path, server.host if isinstance(server.host, HostSpec) else host)
-        name = " ".join(filter(None, ("servers", server.host if isinstance(server.host, str) else server.host.base)))
+        host, key = host_of(given), format_key(path)
+        self._check_sources(path, given if isinstance(given, HostSpec) else host)
+        name = " ".join(filter(None, ("servers", given if isinstance(given, str) else given.base)))
         price = price_range(host.price_usd)
         yield OfPlans(
             name=name, unit="server", price=price, watts=host.power_W, key=key, source=_sources(host),

@@ -165,9 +165,12 @@ class TrainingLoader:
         ]
         found.mistakes += [self._mistake(path, *one) for one in overlap_mistakes(training, setups)]
         if choices.open or len(self.accelerators.npus) > 1 or len(setups[0].expansions) > 1:
+            if training.idle:
+                message = f"found {training.idle}; NPUs are left idle by a single plan, and this file leaves some open"
+                found.mistakes.append(self._mistake(path, ("training", "idle"), message))
             found.check()
             return self._table(path, name, choices, tuple(setups), training)
-        dp = found.attempt(lambda: self._replicas(path, choices))
+        dp = found.attempt(lambda: self._replicas(path, choices, training.idle))
         if dp is not None and training.sequence is not None:
             mistakes = plan_mistakes(setups[0], choices.plan(dp))
             lost = experts_mistakes(setups[0], choices.plan(dp))
@@ -177,7 +180,7 @@ class TrainingLoader:
         return training_step(
             name, setups[0], choices.plan(dp or 1), choices.orders[0],
             training_tokens=training.tokens,
-            auto=training.sequence_parallel == "auto",
+            auto=training.sequence_parallel == "auto", idle=training.idle,
         )  # fmt: skip
 
     def _table(
@@ -294,11 +297,14 @@ class TrainingLoader:
         domain = self.domains.get(npu.name) if self.file.orders is None else self.file.orders.domain_of(npu)
         return replace(found, expansions=expansions, usable=usable, domain=domain)
 
-    def _replicas(self, path: KeyPath, choices: PlanChoices) -> int:
-        """Return the replicas of a plan that leaves nothing open."""
+    def _replicas(self, path: KeyPath, choices: PlanChoices, idle: int) -> int:
+        """Return the replicas of a plan that leaves nothing open, and some NPUs idle."""
         groups = {name: choices.degrees[name] for name in ("tp", "cp", "pp")} | {"dp": choices.dp}
+        if idle >= self.spec.npus:
+            message = f"found {idle}; it must be less than the {self.spec.npus:,} NPUs"
+            raise self.fail((*path, "training", "idle"), message)
         try:
-            return complete_degrees({name: one[0] for name, one in groups.items() if one}, self.spec.npus)["dp"]
+            return complete_degrees({name: one[0] for name, one in groups.items() if one}, self.spec.npus - idle)["dp"]
         except InputError as error:
             raise self.fail((*path, "parallelism"), str(error)) from None
 

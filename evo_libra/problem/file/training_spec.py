@@ -98,10 +98,15 @@ class OverlapSpec(StrictModel):
 
 
 class ServerSpec(StrictModel):
-    """Servers of the network that hold weights and optimizer states."""
+    """Servers of the network that hold weights and optimizer states, or I/O channels to a memory that does."""
 
-    host: str | HostSpec = Field(description="what each of them is: a name (see `evo-libra catalog`), or figures")
-    count: PositiveInt = Field(1, description="how many there are; each has its part of the weights")
+    host: str | HostSpec | None = Field(
+        None,
+        description="what each of them is: a name (see `evo-libra catalog`), or figures; network needs it, io does not",
+    )
+    count: PositiveInt = Field(
+        1, description="how many servers or channels there are; each has its part of the weights"
+    )
     link_GBps: Positive = Field(description="GB/s of each of them to the network in each direction")
 
 
@@ -112,9 +117,13 @@ class OptimizerSpec(StrictModel):
         "npu",
         description="npu; host: states in the memory of the hosts of `system`, whose processors update the weights "
         "(ZeRO-Offload); nvme: states and weights on the hosts' SSDs (ZeRO-Infinity); network: both in servers, for "
-        "which switches add gradients up (LuWu). nvme and network need zero 3, network one microbatch of each replica",
+        "which switches add gradients up (LuWu); io: both in memory behind I/O channels at the edge of the network, "
+        "which weights stream through for each pass, and gradients back (weight streaming). nvme, network and io need "
+        "zero 3, network one microbatch of each replica",
     )
-    server: ServerSpec | None = Field(None, description="servers of the network; network needs them")
+    server: ServerSpec | None = Field(
+        None, description="servers of the network, or I/O channels; network and io need them"
+    )
     moments: Literal["fp32", "bf16", "fp8"] = Field(
         "fp32",
         description="precision of the two moments of a weight on the NPUs, next to a copy of 32 bits: bf16 is "
@@ -222,6 +231,16 @@ class TrainingSpec(StrictModel):
     uneven: bool = Field(
         default=False,
         description="whether pp need not divide the layers; the longest stage sets the pace, and vp divides its layers",
+    )
+    uneven_heads: bool = Field(
+        default=False,
+        description="whether a stated tp need not divide the heads, which are then cut evenly, as if each could be "
+        "split: no NPU has more of them than another",
+    )
+    idle: Count = Field(
+        0,
+        description="NPUs that the step leaves unused, the last ones of a network of one dimension, such as 2 of 20 "
+        "where tp 3, pp 2 and dp 3 take 18; of a single plan",
     )
     jitter: Annotated[float, Field(ge=0, le=0.1)] = Field(
         0.0,

@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population, columns
-from evo_libra.collective import Collective, Dispatch, NextStage, Pattern, PushPull, SizedByPlan
+from evo_libra.collective import Collective, Dispatch, NextStage, Pattern, PushPull, SizedByPlan, Streamed
 from evo_libra.network.blocks.block import Block
 from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.problem.time_models.libra import ROUTING
@@ -169,7 +169,7 @@ class AstraTime(TimeModel):
         return replace(self, collectives=replace(self.collectives, kits=tuple(kits)))
 
     def seconds(self, what: Operation, size: FloatArray | float, placed: Placement, designs: Population) -> FloatArray:
-        assert not isinstance(what, PushPull), "the loader refuses servers under this time"  # noqa: S101 - internal error
+        assert not isinstance(what, PushPull | Streamed), "the loader refuses servers under this time"  # noqa: S101 - internal error
         run = Collective.ALL_TO_ALL if isinstance(what, Dispatch) else what
         return self._seconds({run: slice(0, len(designs))}, size, placed, designs)
 

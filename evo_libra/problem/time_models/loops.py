@@ -163,7 +163,7 @@ def weighted_step(step: PlannedStep, weight: float, *, merging: Merging) -> Weig
 
 def weighted_plans(table: PlanTable, weight: float, place: int, *, merging: Merging) -> OpenLoop:
     """Compile the training steps of all plans of a table; it is the n-th one of its problem, by `place`."""
-    layouts: dict[str, Layout] = dict.fromkeys((*table.degrees, ALL), ((OPEN, place),))
+    layouts: dict[str, Layout] = {**dict.fromkeys(table.degrees, ((OPEN, place),)), ALL: ()}
     parts = table.time_parts(merging)
     served = None if parts is None else Served(*parts)
     time = table.time(merging)

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, columns
-from evo_libra.collective import Collective, Dispatch, NextStage, Pattern, PushPull, pattern_of
+from evo_libra.collective import Collective, Dispatch, NextStage, Pattern, PushPull, Streamed, pattern_of
 from evo_libra.network.bill import inner_npus
 from evo_libra.network.blocks import Kit, PricedBlock
 from evo_libra.network.blocks.block import Block
 from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.problem.time_models.loops import OPEN, Channel
-from evo_libra.workload.parallelism import ALL, BEYOND, MEMBER, Layout, lay_groups, parts_of
+from evo_libra.workload.parallelism import ALL, BEYOND, MEMBER, Layout, lay_layout, parts_of
 
 if TYPE_CHECKING:
     from evo_libra.workload.plans.placement import Placed
     from evo_libra.workload.plans.plan_table import PlanTable
 
 
-Operation = Collective | Dispatch | NextStage | PushPull
+Operation = Collective | Dispatch | NextStage | PushPull | Streamed
 """Traffic of process groups: a collective, or a step's other traffic."""
 
 
@@ -100,6 +100,8 @@ def relative_figure(load: Pattern | Operation) -> Figure:
         factor = _factor(block, load, pattern, extent)
         if isinstance(load, NextStage):
             return np.asarray(factor / block.next_share(extent, stride, size))
+        if isinstance(load, Streamed):
+            return np.asarray(factor / block.stream_share(size))
         return np.asarray(factor / block.share(pattern, extent, stride, size))
 
     return relative
@@ -115,7 +117,7 @@ def _pattern(load: Pattern | Operation) -> Pattern:
 
 def _factor(block: Block, load: Pattern | Operation, pattern: Pattern, extent: IntArray) -> FloatArray:
     """Return the bytes of a group over those where only NPUs reduce; other traffic than collectives reduces nothing."""
-    if isinstance(load, NextStage | Dispatch | PushPull):
+    if isinstance(load, NextStage | Dispatch | PushPull | Streamed):
         return np.ones(np.shape(extent))
     return block.traffic_factor(pattern, extent, load if isinstance(load, Collective) else Collective.ALL_REDUCE)
 
@@ -160,7 +162,7 @@ def placed_channels(
             placed = Placement(*of_plans[layout][group])
         else:
             if layout not in laid:
-                laid[layout] = lay_groups(npus, np.array([degree for _, degree in layout]))[0]
+                laid[layout] = lay_layout(npus, layout)[0]
             placed = _joined(layout, group, laid[layout])
         found[layout, name] = placed if name == group or outside is None else placed.beyond(outside)
     return found

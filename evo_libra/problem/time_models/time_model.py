@@ -38,7 +38,7 @@ from evo_libra.problem.time_models.placement import (
 from evo_libra.timing.quirks import Warned
 from evo_libra.timing.schedule_choices import NoSchedules, Schedules
 from evo_libra.workload.layers.iteration_time import Message
-from evo_libra.workload.parallelism import TENSOR_GROUP, Layout, lay_groups, offsets
+from evo_libra.workload.parallelism import TENSOR_GROUP, Layout, lay_layout, offsets
 
 if TYPE_CHECKING:
     from evo_libra.timing.fidelity import Fidelity
@@ -268,7 +268,7 @@ class TimeModel(ABC):
         ----------
         inside : whether the tensor parallel group, if it is among them, must stay inside a scale-up domain.
         """
-        laid, held = lay_groups(npus, np.array([degree for _, degree in layout], dtype=np.int64))
+        laid, held = lay_layout(npus, layout)
         groups = [group for group, _ in layout]
         if not inside or TENSOR_GROUP not in groups:
             return held

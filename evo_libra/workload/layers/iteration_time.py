@@ -19,6 +19,7 @@ from evo_libra.collective import (
     PushPull,
     SizedByPlan,
     SizedCollective,
+    Streamed,
     bytes_of_pattern,
     pattern_of,
 )
@@ -34,7 +35,7 @@ class Message:
     size: int
 
 
-Load = Pattern | Collective | SizedCollective | SizedByPlan | Message | NextStage | Dispatch | PushPull
+Load = Pattern | Collective | SizedCollective | SizedByPlan | Message | NextStage | Dispatch | PushPull | Streamed
 """Traffic of a network: bytes of a pattern or of a kind of collectives, or single operations and messages."""
 
 Stream = tuple[str, Load]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray
-from evo_libra.collective import Collective, Dispatch, NextStage, PushPull, SizedCollective
+from evo_libra.collective import Collective, Dispatch, NextStage, PushPull, SizedCollective, Streamed
 from evo_libra.workload.parallelism import ALL, HoldsGroups, holds_groups
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Sent:
     """A collective or message of a process group: the phase that runs it, and its bytes."""
 
     phase: str
-    what: Collective | Dispatch | NextStage | PushPull
+    what: Collective | Dispatch | NextStage | PushPull | Streamed
     group: str
     size: float
 
@@ -91,6 +91,8 @@ class Sent:
             return self.what.value
         if isinstance(self.what, PushPull):
             return "push and pull"
+        if isinstance(self.what, Streamed):
+            return "stream"
         return Collective.ALL_TO_ALL.value if isinstance(self.what, Dispatch) else "send"
 
 

@@ -159,8 +159,9 @@ def plan_text(plan: Plans) -> str:
 def plan_mistakes(setup: Setup, plan: Plans) -> Iterator[tuple[str, str]]:
     """Yield what the first plan does not divide: the option, and a sentence with what would be allowed."""
     value, model = plan_values(plan), setup.decoder
-    if model.heads % value["tp"]:
-        yield "tp", f"found {value['tp']}; it must divide the {model.heads} heads: {_listed(model.heads)}"
+    if model.heads % value["tp"] and not setup.uneven_heads:
+        ways = "`uneven_heads: true` splits heads"
+        yield "tp", f"found {value['tp']}; it must divide the {model.heads} heads: {_listed(model.heads)}; {ways}"
     elif setup.domain is not None and value["tp"] > setup.domain and keeps_inside(plan, _anywhere(setup))[0]:
         yield "tp", f"found {value['tp']}; no scale-up domain, of {setup.domain} NPUs at most, {HOLDS_TENSOR}"
     if setup.sequence % value["cp"]:

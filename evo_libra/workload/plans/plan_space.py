@@ -104,11 +104,11 @@ def _expanded(setup: Setup, plans: Plans) -> Plans:
 
 def _degrees(setup: Setup, space: PlanSpace) -> list[tuple[int, int, int, int]]:
     """Return the degrees of tensor, context, pipeline and data parallelism."""
-    model, found = setup.decoder, []
-    layers = model.layers + sum(setup.ends)
+    found = []
+    layers = setup.decoder.layers + sum(setup.ends)
     stages = range(1, layers + 1) if setup.uneven else divisors(layers)
     for tp, cp, pp in product(
-        _chosen(space.tp, model.heads), _chosen(space.cp, setup.sequence),
+        _chosen_groups(setup, space.tp), _chosen(space.cp, setup.sequence),
         [d for d in (stages if space.pp is None else space.pp) if d in stages],
     ):  # fmt: skip
         rest, left = divmod(space.npus, tp * cp * pp)
@@ -135,6 +135,11 @@ def _options(setup: Setup, space: PlanSpace, degrees: tuple[int, int, int, int])
         (tp, cp, pp, vp, ep, dp, micro_batch, *kinds)
         for (vp, ep, micro_batch), *kinds in product(whole, *kinds_of_space)
     ]
+
+
+def _chosen_groups(setup: Setup, given: Degrees) -> list[int]:
+    """Return the degrees of tensor parallelism; those of a list need not divide the heads where these may be split."""
+    return list(given) if setup.uneven_heads and given is not None else _chosen(given, setup.decoder.heads)
 
 
 def _chosen(given: Degrees, whole: int) -> list[int]:

@@ -18,7 +18,7 @@ from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.workload.layers.iteration_time import Merging, Stream
 from evo_libra.workload.layers.workload import IterationSize, WorkloadKind
 from evo_libra.workload.models.decoder import Decoder
-from evo_libra.workload.parallelism import BEYOND
+from evo_libra.workload.parallelism import ALL, BEYOND
 from evo_libra.workload.plans.placement import ORDER
 from evo_libra.workload.plans.plans import Plans
 from evo_libra.workload.plans.tabulated import TabulatedTime
@@ -186,6 +186,7 @@ class PlanTable(WorkloadKind, ABC):
             **dict.fromkeys((DATA, DATA_BEYOND), plans.cp * plans.dp),
             **dict.fromkeys((EXPERT_DATA, EXPERT_DATA_BEYOND), copies),
             **(self._replicated if "replicate" in self.placed_degrees else {}),
+            ALL: plans.tp * plans.cp * plans.dp * plans.pp,
         }  # fmt: skip
 
     @property

@@ -12,11 +12,11 @@ from evo_libra.arrays import BoolArray, FloatArray, IntArray
 DEGREES = ("tp", "cp", "pp", "vp", "ep", "dp")
 """NPUs of process groups, and the virtual stages of a pipeline."""
 
-PLACEMENTS = ("npu", "host", "nvme", "network")
-"""Place of the optimizer and its states: on the NPUs, in the memory of their hosts, on the SSDs of their hosts, or in
-servers of the network."""
+PLACEMENTS = ("npu", "host", "nvme", "network", "io")
+"""Place of the optimizer and its states: on the NPUs, in the memory of their hosts, on the SSDs of their hosts, in
+servers of the network, or in memory behind I/O channels at the edge of the network, which weights stream through."""
 
-NPU, HOST, NVME, NETWORK = range(4)
+NPU, HOST, NVME, NETWORK, IO = range(5)
 
 SCHEDULES = ("1f1b", "zb-h1", "zb-h2", "dualpipe")
 """Schedules of pipelines: 1F1B, interleaved where there are virtual stages; zero bubble (Qi et al., ICLR 2024);
@@ -88,8 +88,16 @@ class Plans:
         Of an interleaved pipeline as many microbatches as there are stages pass a virtual stage one after the other. It
         adds up their gradients first.
         """
-        rounds = self.microbatches(global_batch) / np.where(self.vp > 1, self.pp, 1)
+        rounds = self.microbatches(global_batch) / self.per_stream
         return np.where(self.zero >= SHARDED_GRADIENTS, np.maximum(rounds, 1.0), 1.0)
+
+    @property
+    def per_stream(self) -> IntArray:
+        """(n,) microbatches that pass weights while these are on the NPUs: one, or a round of an interleaved pipeline.
+
+        A round has as many microbatches as there are stages, and passes a virtual stage before the next one comes.
+        """
+        return np.where(self.vp > 1, self.pp, 1)
 
     @property
     def gathers_again(self) -> BoolArray:

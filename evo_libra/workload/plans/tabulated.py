@@ -9,7 +9,7 @@ from functools import cached_property, reduce
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray, columns
-from evo_libra.collective import Collective, Dispatch, NextStage, PushPull, SizedByPlan
+from evo_libra.collective import Collective, Dispatch, NextStage, PushPull, SizedByPlan, Streamed
 from evo_libra.workload.layers.iteration_time import Linear, Merging, Stream
 from evo_libra.workload.training.planned_step import shard_or_whole
 from evo_libra.workload.training.races import StepOverlap, StepSequence, StepTime, Traffic
@@ -187,7 +187,7 @@ def _sized(
     places = {}
     for traffic in everything:
         what = Collective.ALL_TO_ALL if isinstance(traffic.operation, Dispatch) else traffic.operation
-        assert not isinstance(what, PushPull), "the loader refuses servers under this time"  # noqa: S101 - internal error
+        assert not isinstance(what, PushPull | Streamed), "the loader refuses servers under this time"  # noqa: S101 - internal error
         bytes_ = shard_or_whole(what, traffic.size, degrees[traffic.group].astype(np.float64))
         size = np.where(units[id(traffic)] != 0, np.rint(bytes_), _NOT_SENT)
         sizes = known.setdefault((traffic.group, what), [])

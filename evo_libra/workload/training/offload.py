@@ -1,4 +1,4 @@
-"""Place of the optimizer and its states: on the NPUs, in their hosts, on their SSDs, or in a server of the network.
+"""Place of the optimizer and its states: on the NPUs, in hosts, on SSDs, in a server of the network, or behind its I/O.
 
 Bytes and FLOP of a weight under Adam (DisDP, formerly LuWu, arXiv 2409.00918, section III.D and table III;
 ZeRO-Offload, arXiv 2101.06840; ZeRO-Infinity, arXiv 2104.07857): states have 12 bytes, a weight and a gradient 2 each.
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray
-from evo_libra.workload.plans.plans import HOST, NETWORK, NPU, NVME, Plans
+from evo_libra.workload.plans.plans import HOST, IO, NETWORK, NPU, NVME, Plans
 
 WEIGHT, GRADIENT, STATES = 2.0, 2.0, 12.0
 """Bytes of a weight in 16 bits, of its gradient, and of its optimizer states: master copy and two moments."""
@@ -61,11 +61,11 @@ class OffloadHost:
 
 @dataclass(frozen=True)
 class ParameterServer:
-    """Servers that hold weights and states, all of them together.
+    """Servers that hold weights and states, or I/O channels to a memory that does, all of them together.
 
     Attributes
     ----------
-    link : B/s to the network in each direction.
+    link : B/s to the network in each direction; a channel has no other limit.
     memory_bandwidth, flop_rate, ssd_rate : as of `OffloadHost`.
     """
 
@@ -119,7 +119,7 @@ class OffloadStreams:
 
 def in_window(plans: Plans) -> BoolArray:
     """Return (n,) whether NPUs hold the weights and gradients of a layer only, and the rest is elsewhere."""
-    return np.asarray((plans.optimizer == NVME) | (plans.optimizer == NETWORK))
+    return np.isin(plans.optimizer, (NVME, NETWORK, IO))
 
 
 def offload_streams(
@@ -130,7 +130,7 @@ def offload_streams(
     Parameters
     ----------
     owned : (n,) weights of an NPU that its host updates.
-    served : (n,) weights that all servers together send and update.
+    served : (n,) weights that all servers or channels together send and update.
     activations : (n,) bytes of a microbatch that go to the host and come back.
     """
     found = OffloadStreams()
@@ -139,13 +139,14 @@ def offload_streams(
     if offload.server is None:
         return found
     server, mine = offload.server, np.where(plans.optimizer == NETWORK, served, 0.0)
+    through = np.where(plans.optimizer == IO, served, mine)
     forward = (
-        Stream("server link", WEIGHT * mine / server.link),
+        Stream("server link", WEIGHT * through / server.link),
         Stream("server SSD", WEIGHT * mine / server.ssd_rate),
         Stream("server memory", READ_MEMORY * mine / server.memory_bandwidth),
     )
     backward = (
-        Stream("server link", WEIGHT * mine / server.link),
+        Stream("server link", WEIGHT * through / server.link),
         Stream("server SSD", SSD_UPDATE * mine / server.ssd_rate),
         Stream("server memory", (READ_MEMORY + NVME_MEMORY) * mine / server.memory_bandwidth),
         Stream("server compute", ADAM_FLOP * mine / server.flop_rate),

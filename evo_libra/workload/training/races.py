@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from evo_libra.arrays import FloatArray
-from evo_libra.collective import Collective, Dispatch, NextStage, Pattern, PushPull, pattern_of
+from evo_libra.collective import Collective, Dispatch, NextStage, Pattern, PushPull, Streamed, pattern_of
 from evo_libra.workload.parallelism import BEYOND, TENSOR_GROUP
 
 TENSOR, CONTEXT, EXPERT, PIPELINE, DATA, EXPERT_DATA = TENSOR_GROUP, "cp", "ep", "pp", "cp+dp", "edp"
@@ -54,12 +54,12 @@ class Traffic:
 
     part: str
     group: str
-    operation: Collective | NextStage | Dispatch | PushPull
+    operation: Collective | NextStage | Dispatch | PushPull | Streamed
     size: FloatArray
     operations: FloatArray
 
     @property
-    def pattern(self) -> Pattern | NextStage | Dispatch | PushPull:
+    def pattern(self) -> Pattern | NextStage | Dispatch | PushPull | Streamed:
         """Spread of the bytes over the dimensions."""
         return pattern_of(self.operation) if isinstance(self.operation, Collective) else self.operation
 
@@ -81,7 +81,7 @@ SecondsOf: TypeAlias = Callable[[Traffic], FloatArray]
 class PerByte:
     """Seconds of traffic where it costs the same per byte: (n,) of each group, by the pattern of its bytes."""
 
-    seconds_per_byte: Mapping[tuple[str, Pattern | NextStage | Dispatch | PushPull], FloatArray]
+    seconds_per_byte: Mapping[tuple[str, Pattern | NextStage | Dispatch | PushPull | Streamed], FloatArray]
 
     def __call__(self, traffic: Traffic) -> FloatArray:
         """Return (n,) seconds of one operation."""

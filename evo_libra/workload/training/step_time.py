@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from evo_libra.arrays import FloatArray
-from evo_libra.collective import Collective, PushPull
-from evo_libra.workload.parallelism import BEYOND
-from evo_libra.workload.plans.plans import DUALPIPE, NETWORK, Plans
+from evo_libra.collective import Collective, PushPull, Streamed
+from evo_libra.workload.parallelism import ALL, BEYOND
+from evo_libra.workload.plans.plans import DUALPIPE, IO, NETWORK, Plans
 from evo_libra.workload.plans.recomputation import FULL
 from evo_libra.workload.plans.schedules import Idle, copies_of_weights, idle_of
 from evo_libra.workload.training.expansion import Accesses, expansions_of, seconds_of
@@ -102,14 +102,19 @@ def owned_weights(plans: Plans, held: Parameters) -> FloatArray:
 def streams_of(setup: Setup, plans: Plans, held: Parameters) -> OffloadStreams:
     """Return the streams of hosts and servers alongside the passes; none where the optimizer is on the NPUs.
 
-    Servers have the weights of every stage, each as large as the first one.
+    Servers have the weights of every stage, each as large as the first one. Through I/O channels these stream once for
+    all microbatches that pass them meanwhile.
     """
     if setup.offload is None:
         return OffloadStreams()
-    npus = plans.tp * plans.cp * plans.dp * plans.pp
-    served = held.dense * (npus / held.dense_copies) + held.experts * (npus / held.expert_copies)
-    activations = offloaded_activations(setup, plans)
+    served, activations = _served_weights(plans, held), offloaded_activations(setup, plans)
     return offload_streams(setup.offload, plans, owned_weights(plans, held), served, activations)
+
+
+def _served_weights(plans: Plans, held: Parameters) -> FloatArray:
+    """Return (n,) weights that all servers or channels together send to the pass of a microbatch."""
+    npus = plans.tp * plans.cp * plans.dp * plans.pp / np.where(plans.optimizer == IO, plans.per_stream, 1)
+    return np.asarray(held.dense * (npus / held.dense_copies) + held.experts * (npus / held.expert_copies))
 
 
 def expansion_streams(setup: Setup, plans: Plans) -> OffloadStreams:
@@ -204,7 +209,7 @@ def data_traffic(setup: Setup, plans: Plans, held: Parameters, stage: Stage, *, 
         groups = [(DATA, np.where(whole, 0.0, held.dense)), (SHARDS, np.where(whole, held.dense, 0.0)), *groups[1:]]
     if setup.offload is not None:
         # Servers send and receive what NPUs would exchange.
-        groups = [(group, np.where(plans.optimizer == NETWORK, 0.0, of)) for group, of in groups]
+        groups = [(group, np.where(np.isin(plans.optimizer, (NETWORK, IO)), 0.0, of)) for group, of in groups]
     micro = plans.microbatches(setup.global_batch)
     counts = np.where(plans.gathers_each, micro, _ONE), plans.scatters(setup.global_batch)
     before = ((Collective.ALL_GATHER, np.where(plans.zero >= 1, 2.0, 0.0)),)
@@ -245,14 +250,17 @@ def _copied(held: Parameters) -> list[tuple[str, FloatArray]]:
 
 
 def _served(setup: Setup, plans: Plans, held: Parameters) -> tuple[StepSequence, ...]:
-    """Return the weights that come from servers with a pass, while gradients go there in the backward pass."""
+    """Return the weights that come from servers with a pass, while gradients go there in the backward pass.
+
+    Those that stream through I/O channels come to all NPUs together.
+    """
     if setup.offload is None or setup.offload.server is None:
         return ()
-    sent = tuple(
-        Traffic("data", group, PushPull(), WEIGHT * of, np.where(plans.optimizer == NETWORK, 1.0, 0.0))
-        for group, of in _copied(held)
-    )
-    return (StepSequence(_NONE, sent),)
+    network, channels = (np.where(plans.optimizer == place, 1.0, 0.0) for place in (NETWORK, IO))
+    sent = [Traffic("data", group, PushPull(), WEIGHT * of, network) for group, of in _copied(held)]
+    if channels.any():
+        sent.append(Traffic("data", ALL, Streamed(), WEIGHT * _served_weights(plans, held), channels))
+    return (StepSequence(_NONE, tuple(sent)),)
 
 
 def _passes(
@@ -275,16 +283,9 @@ def _passes(
     found = list[StepOverlap]()
     for name, run, chains, of_data, of_pass, fill, sent in (
         ("forward", stage.forward, tensor.forward, data.of_pass(0), streams.forward, idle.forward, experts.forward),
-        (
-            "backward",
-            stage.backward,
-            tensor.backward,
-            data.of_pass(1),
-            streams.backward,
-            idle.backward,
-            experts.backward,
-        ),
-    ):
+        ("backward", stage.backward, tensor.backward, data.of_pass(1), streams.backward, idle.backward,
+         experts.backward),
+    ):  # fmt: skip
         streamed = (*data.served, *_beside(of_pass))
         one = PassOverlap(name, (StepSequence(run.compute), *chains), streamed, messages, 1.0 - setup.stack.hides_data)
         ahead, hiding, paired = bool(messages or streamed or sent), of_data[1], experts.paired

@@ -69,6 +69,7 @@ class Setup:
     balanced : stages at the ends have a layer less, so that embedding and head do not slow the pipeline.
     account_for : which of `COUNTED` the stages have a layer less for; both where they are balanced.
     uneven : stages may have a layer more than others; the longest ones set the pace.
+    uneven_heads : the tensor parallel group need not divide the heads, which are then cut as if each could be split.
     gemm_factor, memory_factor : the two fitted constants.
     weight_bytes : as for `Kernels`.
     moment_bytes : of each of the two moments of a weight on the NPU.
@@ -96,6 +97,7 @@ class Setup:
     balanced: bool = False
     account_for: tuple[str, ...] = ()
     uneven: bool = False
+    uneven_heads: bool = False
     stack: Stack = STACKS["any"]
     dropout: bool = False
     bus: BusConstants | None = None

@@ -14,7 +14,7 @@ from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.workload.layers.workload import IterationSize
 from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.models.layers.sublayer import WHOLE
-from evo_libra.workload.parallelism import ALL, BEYOND, HoldsGroups, Layout
+from evo_libra.workload.parallelism import ALL, BEYOND, IDLE, HoldsGroups, Layout
 from evo_libra.workload.plans.placement import ORDER
 from evo_libra.workload.plans.plan_rules import plan_text, plan_values
 from evo_libra.workload.plans.plans import DEGREES, PLACEMENTS, Plans, keeps_inside
@@ -105,6 +105,8 @@ class TrainingStep(PlannedStep):
                 "training loops and the steps of language models"
             )
         setup, plan = self.planned
+        if any(name == IDLE for layout in self.layouts.values() for name, _ in layout):
+            return f"'{self.name}' leaves NPUs idle; what is exported uses all of them"
         if plan.schedule[0] or overlaps_experts(plan)[0]:
             return (
                 f"the plan '{self.plan}' of '{self.name}' runs passes of two microbatches at a time, or parts of them; "
@@ -129,12 +131,14 @@ def training_step(
     *,
     training_tokens: float | None = None,
     auto: bool = False,
+    idle: int = 0,
 ) -> TrainingStep:
     """Return the step of a language model under a single plan that keeps all rules of division.
 
     Parameters
     ----------
     order : of the groups on the network, the innermost first.
+    idle : NPUs of the network in no group.
     training_tokens : of the whole training.
     auto : whether sequence parallelism follows the tensor parallel group; advice about memory then does.
     """
@@ -145,22 +149,24 @@ def training_step(
     each = setup.global_batch // value["dp"]
     return TrainingStep(
         name=name, time=step_time(setup, plan), memory=_first(used), degrees=group_degrees(value),
-        layouts=layouts_of(value, order),
+        layouts=with_idle(layouts_of(value, order), idle),
         parallelism={group: value[group] for group in DEGREES}, plan=plan_text(plan),
         size=IterationSize(setup.decoder.layers, setup.sequence, each, value["dp"], micro), samples=setup.global_batch,
         tokens=float(setup.global_batch) * setup.sequence, training_tokens=training_tokens,
         flop=model_flop(setup.decoder, setup.sequence) * setup.global_batch * setup.sequence,
-        accelerator=setup.accelerator, planned=(setup, plan), advise=partial(_advise, setup, plan, order, auto=auto),
-        expanded=_first(away),
+        accelerator=setup.accelerator, planned=(setup, plan), expanded=_first(away),
+        advise=partial(_advise, setup, plan, order, auto=auto, idle=idle),
     )  # fmt: skip
 
 
-def _advise(setup: Setup, plan: Plans, order: Sequence[str], *, auto: bool, capacity: float, holds: HoldsGroups) -> str:
+def _advise(
+    setup: Setup, plan: Plans, order: Sequence[str], *, auto: bool, idle: int, capacity: float, holds: HoldsGroups
+) -> str:
     """Return the nearest plan that fits a number of bytes, of those whose groups a network holds in an order."""
 
     def held(other: Plans) -> bool:
         inside = keeps_inside(other, np.array([setup.tensor_anywhere]))
-        return holds(layouts_of(plan_values(other), order), bool(inside[0]))
+        return holds(with_idle(layouts_of(plan_values(other), order), idle), bool(inside[0]))
 
     return fitting_option(setup, plan, auto=auto, capacity=capacity, holds=held)
 
@@ -221,6 +227,11 @@ def layouts_of(degrees: Mapping[str, int], order: Sequence[str]) -> dict[str, La
     found = dict.fromkeys((*ORDER, DATA, DATA_BEYOND), dense)
     found |= dict.fromkeys((SHARDS, SHARDS + BEYOND, COPIES, COPIES + BEYOND), shared)
     return {**found, **dict.fromkeys((EXPERT, EXPERT_DATA, EXPERT_DATA_BEYOND), routed), ALL: ()}
+
+
+def with_idle(layouts: Mapping[str, Layout], idle: int) -> dict[str, Layout]:
+    """Return layouts with some NPUs at their end that are in no group."""
+    return {group: (*layout, (IDLE, idle)) if layout and idle else layout for group, layout in layouts.items()}
 
 
 def model_flop(model: Decoder, sequence: int) -> float:

@@ -61,7 +61,7 @@ def test_experts_are_shared_out_among_the_npus_of_a_stage() -> None:
     assert plans(found, "tp", "pp", "dp", "ep") == [(2, 2, 1, 1), (2, 2, 1, 2)]
     assert {name: degree.tolist() for name, degree in found.degrees.items()} == {
         "tp": [2, 2], "cp": [1, 1], "pp": [2, 2], "ep": [1, 2], "dp": [1, 1], "cp+dp": [1, 1], "edp": [2, 1],
-        "cp+dp beyond": [1, 1], "edp beyond": [2, 1],
+        "cp+dp beyond": [1, 1], "edp beyond": [2, 1], "all": [4, 4],
     }  # fmt: skip
 
 

@@ -38,7 +38,7 @@ def test_plans_that_divide(setup: Setup, plan: dict[str, int]) -> None:
 
 
 @pytest.mark.parametrize(("setup", "plan", "key", "text"), [
-    (SETUP, {"tp": 3}, "tp", "found 3; it must divide the 8 heads: 1, 2, 4, 8"),
+    (SETUP, {"tp": 3}, "tp", "found 3; it must divide the 8 heads: 1, 2, 4, 8; `uneven_heads: true` splits heads"),
     (SETUP, {"cp": 5}, "cp", "found 5; it must divide the sequence of 96 tokens; 4 and 6 do"),
     (SETUP, {"tp": 8, "cp": 8, "sequence_parallel": True}, "sequence",
      "found 96; sequence parallelism needs a multiple of tp 8 x cp 8 = 64; `sequence_parallel: false` does without"),

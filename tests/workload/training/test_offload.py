@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from random_steps import random_plans, seconds_of, setup_of
 
 from evo_libra.arrays import FloatArray
-from evo_libra.collective import PushPull, unit_traffic
+from evo_libra.collective import PushPull, Streamed, unit_traffic
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.workload.models.decoder import decoder
 from evo_libra.workload.plans.plan_rules import placement_allowed, placement_mistakes, plan_text
-from evo_libra.workload.plans.plans import HOST, NETWORK, NPU, NVME, PLACEMENTS, Plans, one_plan
+from evo_libra.workload.plans.plans import HOST, IO, NETWORK, NPU, NVME, PLACEMENTS, Plans, one_plan
 from evo_libra.workload.plans.recomputation import FULL
 from evo_libra.workload.training.memory import largest_layer, memory, parameters
 from evo_libra.workload.training.offload import Offload, OffloadHost, ParameterServer
@@ -61,6 +61,37 @@ def test_an_iteration_is_the_longest_stream_of_each_pass() -> None:
     assert float(found(seconds)[0]) == pytest.approx(expected, rel=1e-12)
 
 
+CHANNELS = Offload(server=ParameterServer(18 * 128e9, np.inf, np.inf, np.inf))
+"""The I/O channels of FRED's wafer, 2,304 GB/s together."""
+
+
+def test_weights_stream_once_for_a_round_of_microbatches() -> None:
+    # GPT-3 on FRED's wafer, MP2-DP5-PP2, 48 virtual stages, 2 microbatches: all weights of 2 B come in for the forward
+    # pass and again for the backward one, by way of two links of 750 GB/s at each corner of the mesh.
+    setup = Setup(decoder("gpt-3-175b"), accelerator("h100-80gb"), 1024, 80, gradient_bytes=2, offload=CHANNELS)
+    plan = one_plan(tp=2, pp=2, vp=48, dp=5, micro_batch=8, zero=3, optimizer=IO)
+    weights = float(parameters(setup, plan).all[0]) * 4
+
+    def seconds(traffic: Traffic) -> FloatArray:
+        return np.asarray(traffic.size / 1500e9 if isinstance(traffic.operation, Streamed) else 0.0 * traffic.size)
+
+    degrees = {"all": 20, "tp": 2, "pp": 2, "cp+dp": 5, "cp": 1, "ep": 1, "dp": 5, "edp": 5}
+    sent = [(one, count) for one, count in step_time(setup, plan).sent_by(degrees) if one.group in ("all", "cp+dp")]
+    assert {type(one.operation) for one, count in sent if count and float(np.ravel(one.size)[0])} == {Streamed}
+    assert sum(count * float(one.size[0]) for one, count in sent if one.group == "all") == pytest.approx(4 * weights)
+    forward = next(race for race in step_time(setup, plan).races if race.name == "forward" and race.count.any())
+    # Beside compute the mesh takes S at 1,500 GB/s and the channels at 2,304, half of it with each microbatch.
+    streamed = next(chain for chain in forward.chains if chain.traffic)
+    assert float(streamed.seconds(seconds)[0]) == pytest.approx(2 * weights / 2 / 1500e9)
+    channels = next(chain for chain in forward.chains if chain.name == "server link")
+    assert float(channels.compute[0]) == pytest.approx(2 * weights / 2 / 2304e9)
+
+
+def test_what_streams_loads_each_dimension_once() -> None:
+    extent = np.array([[20, 4], [1, 5]])
+    np.testing.assert_allclose(unit_traffic(Streamed(), extent), [[1, 1], [0, 1 / 4]])
+
+
 @given(SEEDS)
 @settings(max_examples=40)
 def test_faster_hosts_and_servers_are_never_slower(seed: int) -> None:
@@ -96,7 +127,7 @@ def test_states_that_leave_free_memory(seed: int) -> None:
     offload = random_offload(random)
     setup, plans = setup_of(random, offload=offload), random_plans(random)
     before = used(setup, plans)
-    for place in (HOST, NVME, NETWORK):
+    for place in (HOST, NVME, NETWORK, IO):
         moved = replace(plans, optimizer=np.full(1, place))
         assert (memory(setup, moved)["states"] == 0).all()
         # Weights that come layer by layer need the room of a layer, which ZeRO does not count.
@@ -151,6 +182,8 @@ def test_what_goes_to_a_server_shrinks_with_what_switches_added_up() -> None:
         ({"optimizer": HOST}, "optimizer", "GB of the host's memory"),
         ({"optimizer": NETWORK}, None, ""),
         ({"optimizer": NVME}, None, ""),
+        ({"zero": 2, "optimizer": IO}, "zero", "the optimizer in io needs zero 3"),
+        ({"dp": 1, "micro_batch": 1, "optimizer": IO}, None, ""),
     ],
 )
 def test_what_a_place_needs_of_a_plan(changes: dict[str, int], key: str | None, words: str) -> None:
