@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import product
+from math import inf
 from typing import Any
 
 from evo_libra.arrays import GIGA
@@ -11,10 +13,11 @@ from evo_libra.errors import InputError
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.network.catalog.hosts import HostSpec, host_of, load_hosts
 from evo_libra.problem.file.hardware_spec import ExpansionSpec, SystemSpec
-from evo_libra.problem.file.training_spec import OptimizerSpec, ServerSpec, TrainingSpec
+from evo_libra.problem.file.training_spec import OptimizerSpec, ServerSpec, SoftwareSpec, TrainingSpec
 from evo_libra.problem.time_models.registry import time_kind
+from evo_libra.workload.models.stacks import Stack
 from evo_libra.workload.training.expansion import NO_EXPANSION, Expansion
-from evo_libra.workload.training.offload import Offload, OffloadHost, ParameterServer
+from evo_libra.workload.training.offload import HostUpdate, Offload, OffloadHost, ParameterServer
 
 
 def expansions_of_file(spec: ExpansionSpec | None) -> tuple[Expansion, ...]:
@@ -40,6 +43,7 @@ NEEDED = {
 }
 """Figures of a host, or of a server, that a place of the optimizer needs."""
 
+_PLAIN = SoftwareSpec.model_validate({})
 _KEY: KeyPath = ("training", "optimizer")
 
 
@@ -77,6 +81,8 @@ def named_hosts(spec: TrainingSpec, system: SystemSpec | None) -> Iterator[tuple
 def offload_mistakes(training: TrainingSpec, system: SystemSpec | None, time: str) -> Iterator[tuple[KeyPath, str]]:
     """Yield what the places of an optimizer and of activations lack: the key within a workload, and a sentence."""
     spec, places = training.optimizer, places_of(training.optimizer)
+    for key, text in spec.software.mistakes():
+        yield (*_KEY, "software", *key.split(".")), text
     if offloads_layers(training) and (hosted(system) is None or _host(hosted(system)) is None):
         needed = ", ".join(NEEDED["host"])
         yield ("training", "offload_layers"), f"layers wait in a host: the key `system.host` is needed, with {needed}"
@@ -118,10 +124,20 @@ def offload_of(spec: OptimizerSpec, host: HostSpec | None, *, layers: bool = Fal
     if places_of(spec) == ("npu",) and spec.checkpoints == "npu" and not layers:
         return None
     server = spec.server if "network" in places_of(spec) else None
-    return Offload(_host(host), None if server is None else _server(server), spec.checkpoints == "host")
+    return Offload(_host(host, spec.software), None if server is None else _server(server), spec.checkpoints == "host")
 
 
-def _host(spec: HostSpec | None) -> OffloadHost | None:
+def software_of(stack: Stack, spec: SoftwareSpec) -> Stack:
+    """Return training software with what a file says of its data parallel traffic."""
+    return replace(
+        stack,
+        data_rate=stack.data_rate if spec.beside_products is None else spec.beside_products,
+        data_processors=stack.data_processors if spec.processors is None else spec.processors,
+        exposes_data=stack.exposes_data if spec.exposed is None else spec.exposed,
+    )
+
+
+def _host(spec: HostSpec | None, software: SoftwareSpec = _PLAIN) -> OffloadHost | None:
     if spec is None or None in (spec.link_GBps, spec.memory_GB, spec.memory_GBps, spec.GFLOPS):
         return None
     npus = spec.npus or 1
@@ -129,7 +145,9 @@ def _host(spec: HostSpec | None) -> OffloadHost | None:
     link, capacity, memory, flop = (
         GIGA * (value or 0.0) for value in (spec.link_GBps, spec.memory_GB, spec.memory_GBps, spec.GFLOPS)
     )
-    return OffloadHost(link, capacity / npus, memory / npus, flop / npus, ssd)
+    rate = inf if software.adam_Gweights is None else software.adam_Gweights * GIGA / npus
+    update = HostUpdate(rate, software.ssd_update == "serial", float(software.ssd_gradient_bytes or 0))
+    return OffloadHost(link, capacity / npus, memory / npus, flop / npus, ssd, update)
 
 
 def _server(spec: ServerSpec) -> ParameterServer:

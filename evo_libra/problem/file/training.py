@@ -24,6 +24,7 @@ from evo_libra.problem.file.offload import (
     offload_mistakes,
     offload_of,
     offloads_layers,
+    software_of,
 )
 from evo_libra.problem.file.plans import (
     PlanChoices,
@@ -322,7 +323,7 @@ def _setup(model: Decoder, npu: Accelerator, training: TrainingSpec, host: HostS
         bf16_layers=training.bf16_layers,
         expert_processors=training.overlap.ep_processors,
         uneven=training.uneven,
-        stack=stack_of(training.stack, npu.generation),
+        stack=software_of(stack_of(training.stack, npu.generation), training.optimizer.software),
         tensor_anywhere=training.tp_domain == "any",
         jitter=training.jitter,
         dropout=training.dropout,
