@@ -111,7 +111,8 @@ class Options(StrictModel):
     )
     samples: str | None = Field(
         None,
-        description="path of an .npz file of inputs, held_out_inputs and held_out_labels; needed next to .onnx and .safetensors",
+        description="path of an .npz file with inputs, held_out_inputs and held_out_labels, for weights of an .onnx or "
+        ".safetensors file",
     )
     workers: Annotated[int, Field(ge=1, le=1024)] | Annotated[tuple[Share, ...], Field(min_length=1)] = Field(
         4, description="number of workers, or the relative speed of each"
