@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
 import repurpose_accuracy
-from repurpose_accuracy import NETWORKS, least, problem_of, without_moving
+from repurpose_accuracy import ALLOWED, NETWORKS, least, problem_of, without_moving
 from repurpose_weights import SIZES, train
 
 from evo_libra.plugins.repurpose.assignment import contiguous
+
+PAGE = Path(__file__).parents[2] / "docs" / "studies" / "repurpose.md"
 
 
 def test_the_public_network_takes_9_of_500_digits_for_another_one() -> None:
@@ -32,6 +35,14 @@ def test_partitions_send_less_the_more_may_be_lost(monkeypatch: pytest.MonkeyPat
     )
     assert (all_sent, fewer) == (1896, 1388)
     assert rate <= worse
+
+
+def test_the_page_has_what_partitions_without_moving_send() -> None:
+    lines = PAGE.read_text().partition("## At equal accuracy")[2].splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| UCI")]
+    problem = problem_of(NETWORKS["UCI digits"], 0)
+    sent = without_moving(problem, contiguous(problem.network, problem.family.inputs, problem.family.shares))
+    assert [float(row[3]) for row in rows] == [least(sent, 0.018 + more) for more in ALLOWED]
 
 
 def test_separate_parts_have_no_weights_between_them() -> None:
