@@ -148,8 +148,8 @@ COMET = (
     ),
     PublishedSource(
         "comet-clusters", "comet", "COMET (arXiv 2211.16648), abstract: how far clusters are apart at most", _clusters,
-        note="an up-to figure of its abstract next to the largest ratio of experiments/comet.yaml. Which clusters the "
-        "paper has was not available; assumed are boxes of 8 A100 or H100, 12.5 to 100 GB/s between them, and up "
+        note="an up-to figure of its abstract next to the largest ratio of experiments/comet.yaml. The paper's "
+        "clusters were not available; assumed are boxes of 8 A100 or H100, 12.5 to 100 GB/s between them, and up "
         "to 512 GB next to each",
     ),
 )  # fmt: skip

@@ -41,7 +41,7 @@ TERMS = {
     "hosts update 6.25e9 weights a second": ("rate",),
     "SSDs are read and written in turn, with gradients of 32 bits": ("serial", "gradient"),
 }
-"""What the paper and its software say of the baselines, as fields of `Stack` and `HostUpdate`."""
+"""Terms that the paper and its software state of the baselines, as fields of `Stack` and `HostUpdate`."""
 
 _PLAIN: dict[str, Any] = {"data_rate": 1.0, "data_processors": 0.0, "exposes_data": 0.0}
 

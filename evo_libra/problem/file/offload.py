@@ -147,7 +147,7 @@ def _host(spec: HostSpec | None, software: SoftwareSpec = _PLAIN) -> OffloadHost
     )
     rate = inf if software.adam_Gweights is None else software.adam_Gweights * GIGA / npus
     update = HostUpdate(rate, software.ssd_update == "serial", float(software.ssd_gradient_bytes or 0))
-    return OffloadHost(link, capacity / npus, memory / npus, flop / npus, ssd, update)
+    return OffloadHost(link, capacity / npus, memory / npus, flop / npus, ssd_rate=ssd, update=update)
 
 
 def _server(spec: ServerSpec) -> ParameterServer:

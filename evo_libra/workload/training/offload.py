@@ -176,7 +176,7 @@ def _of_host(host: OffloadHost, plans: Plans, owned: FloatArray, activations: Fl
 
     Weights on SSDs come up with each pass, and their gradients go down with the backward pass. If NPUs hold weights
     and gradients, these go down and come up with the update. The update is a pipeline: its slowest stream counts.
-    Where it is serial, SSDs have as many bytes a second whether they read, write or do both (assumed).
+    If it is serial, SSDs have as many bytes a second whether they read, write or do both (assumed).
     """
     paged = np.where(plans.optimizer == NVME, owned, 0.0)
     updated = np.where(plans.optimizer == HOST, owned, paged)

@@ -189,7 +189,7 @@ def data_traffic(setup: Setup, plans: Plans, held: Parameters, stage: Stage, *, 
     Stage 3 gathers weights with each microbatch, and again for the backward pass if they do not stay whole. That pass
     hides the reduce-scatter and what it gathers, the forward pass its own all-gather, but for one layer's share.
     Software leaves a share of what lies beyond scale-up domains exposed, if that is more than what passes do not hide.
-    What it hides there may be slower alongside products, and slow them: they have fewer processors while it runs.
+    The rest may be slower there alongside products, and slow them: they have fewer processors while it runs.
     """
     groups, whole = _copied(held), plans.replicate > 1
     if whole.any():
