@@ -169,6 +169,8 @@ def _statements() -> Iterator[PublishedRow]:
     yield PublishedRow("175B, ZeRO-Infinity over itself if nothing blocks", figures["unblocked"], hidden / blocked, "x")
     seconds = 16 * SEQUENCE * figures["175B.speedup"] / figures["175B.tok"]
     yield PublishedRow("175B, step of ZeRO-Infinity", seconds, 16 * SEQUENCE / blocked, "s")
+    for name, one in systems().items():
+        yield PublishedRow(f"175B, {name} on 32 GPUs", luwu()["systems"][name]["tokens"], one.tokens, "tokens/s")
 
 
 _PAPER = "DisDP, formerly LuWu (arXiv 2409.00918v2)"
@@ -178,7 +180,7 @@ LUWU_BASELINES = (
            note="terms that the paper states of the baselines, none fitted; of the steps of ZeRO-Infinity and ZeRO-3 a "
            "factor of 1.9 to 2.2 has no stated term. 15.1 is of rings with delays that are not stated, and is not "
            "per dollar"),
-    PublishedSource("luwu-statements", "luwu", f"{_PAPER}, sections II.A and IV.D: what slows ZeRO-Infinity",
+    PublishedSource("luwu-statements", "luwu", f"{_PAPER}, sections II.A, IV.D and IV.H: what slows ZeRO-Infinity",
            _statements, note="the step is derived from 134 tokens/s and 3.98 times; the paper does not say with how "
            "many sequences collectives take 4.5 times the compute, and 4 are assumed"),
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """Weights of perceptrons from files of other programs: ONNX and safetensors; nothing in them is executed.
 
-Sources: the fields of ONNX's messages (onnx.proto, ONNX 1.16, 2024) and the layout of safetensors (Hugging Face, 2022).
+Sources: the fields of ONNX's messages (onnx.proto, ONNX 1.23, 2026) and the layout of safetensors (Hugging Face, 2022).
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ _HEADER = 8
 """Bytes of the length of a header of safetensors."""
 _NUMBERS = {1: np.float32, 10: np.float16, 11: np.float64}
 """Types of ONNX's tensors by their numbers."""
-_PASSED = ("Flatten", "Identity", "Dropout", "Reshape")
+_PASSED = ("Flatten", "Identity", "Dropout", "Reshape", "Cast")
 _AT_THE_END = ("Softmax", "LogSoftmax", "ArgMax")
+_LABELLING = {*_AT_THE_END, "Identity", "Reshape", "Cast", "ArrayFeatureExtractor", "ZipMap"}
+"""Nodes that may follow those at the end, as scikit-learn's converter writes them."""
 _READ = "Gemm, MatMul, Add and Relu"
 
 
@@ -176,6 +178,8 @@ class _Chain:
         if not node.output:
             raise self._refusal(place, node, "it has no output")
         inputs = [name for name in node.input if name not in self._tensors]
+        if self._ended and node.op_type in _LABELLING:
+            return
         if node.op_type not in self._steps or self._ended:
             raise self._refusal(place, node, f"networks of {_READ}, in one chain, are read")
         if self.arrays and self._value not in inputs:

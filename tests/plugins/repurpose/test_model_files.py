@@ -1,4 +1,4 @@
-"""Networks of other programs: files that onnx 1.16 and safetensors 0.5 wrote, and what they may not have.
+"""Networks of other programs: files that onnx 1.23 and safetensors 0.8 wrote, and what they may not have.
 
 `gemm.onnx` has the nodes that PyTorch writes for a Sequential, `matmul.onnx` those of Keras: Flatten, MatMul and Add of
 64 bits, a Constant, a Softmax. All files have the same weights.
@@ -37,6 +37,21 @@ WEIGHTS = {
 )
 def test_files_of_other_programs_have_the_same_layers(read: Callable[[Path], Arrays], name: str) -> None:
     assert {key: array.tolist() for key, array in read(DATA / name).items()} == WEIGHTS
+
+
+def test_the_labels_of_a_converted_classifier_are_left_out() -> None:
+    # skl2onnx 1.20 wrote it: Cast, MatMul, Add, Relu, MatMul, Add, Softmax, then ArgMax and the names of classes.
+    found = arrays_of_onnx(DATA / "sklearn.onnx")
+    assert {key: found[key].tolist() for key in ("W1", "b1")} == {key: WEIGHTS[key] for key in ("W1", "b1")}
+    assert found["W2"].tolist() == [*WEIGHTS["W2"], [1.5, 0.25, -2.0]]
+    assert found["b2"].tolist() == [*WEIGHTS["b2"], 0.5]
+
+
+def test_a_product_behind_a_softmax_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    path.write_bytes(model(lambda graph: setattr(graph.node[1], "op_type", "Softmax")))
+    with pytest.raises(InputError, match=r"node\[2\]: found Gemm"):
+        arrays_of_onnx(path)
 
 
 def test_a_problem_takes_weights_and_samples_from_two_files(tmp_path: Path) -> None:
