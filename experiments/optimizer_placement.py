@@ -1,7 +1,8 @@
 """Where the optimizer of a 175B model pays: on the GPUs, in hosts, on SSDs, or in a server of the network (LuWu).
 
 Each place has its own problem on 8 to 256 GPUs, 16 sequences on each, and its exact front of time and system cost.
-Then the server's SSDs vary, and collectives of GPUs run alongside compute or not.
+Then the server's SSDs vary, and collectives of GPUs run alongside compute or not. Last, the baselines of LuWu: which of
+its ratios each stated term of their software brings, and how much no stated term explains.
 """
 
 from __future__ import annotations
@@ -17,12 +18,15 @@ from evo_libra import Problem, load_problem, search
 from evo_libra.errors import InputError
 from evo_libra.explain.explain import explain
 from evo_libra.pictures.plots.axes import COLOURS
-from evo_libra.workload.plans.plans import PLACEMENTS
+from evo_libra.validation.luwu_baselines import BASELINES, TERMS, ring_delay, simulated, with_terms
+from evo_libra.workload.plans.plans import NETWORK, NVME, PLACEMENTS
 
 NAME = "opt-175b-offload"
 GPUS = (8, 16, 32, 64, 128, 256)
 SEQUENCES, TOKENS = 16, 1024
 KEY = "workloads[0].training"
+MEASURED = BASELINES[:3]
+"""ZeRO-Infinity and ZeRO-3."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,14 @@ def without_overlap() -> Iterator[Sequence[str]]:
             yield [str(gpus), place, *("" if one is None else f"{one.rate:.1f}" for one in rates)]
 
 
+def by_term() -> Iterator[Sequence[str]]:
+    """Yield a row for each term that the paper states of its baselines, then what is published and the rest."""
+    for count, name in enumerate(("all overlaps, nothing interferes", *TERMS)):
+        yield [name, *(f"{one.ratio(with_terms(count)):.2f}" for one in MEASURED)]
+    yield ["published", *(f"{one.published:.2f}" for one in MEASURED)]
+    yield ["published over computed", *(f"{one.published / one.ratio():.2f}" for one in MEASURED)]
+
+
 def draw() -> None:
     """Draw throughput, and throughput for the money, over the number of GPUs; dotted without overlap."""
     with picture("optimizer_placement", 2.8) as figure:
@@ -128,4 +140,14 @@ if __name__ == "__main__":
     print(markdown(("SSDs", "token/s/GPU", "system [kUSD]", "token/s/kUSD", "what binds"), list(of_the_server())))
     print()
     print(markdown(("GPUs", "optimizer", "overlapped", "one after the other"), list(without_overlap())))
+    print()
+    print(
+        markdown(
+            ("term, with all above it", "175B, ZeRO-Infinity", "1.3B, ZeRO-Infinity", "1.3B, ZeRO-3"), list(by_term())
+        )
+    )
+    print(
+        f"\nDP 256: {simulated(NVME) / simulated(NETWORK):.2f} times without delays of rings; "
+        f"15.1 times with {1e3 * ring_delay():.0f} ms for each of their steps"
+    )
     draw()

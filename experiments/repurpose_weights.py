@@ -7,13 +7,14 @@ kept, and the script says how it was made.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.plugins.repurpose.perceptron import Labelled, Layer, Perceptron
 
 FILE = Path(__file__).parents[1] / "evo_libra" / "plugins" / "repurpose" / "problem.npz"
@@ -42,9 +43,18 @@ def digits(random: np.random.Generator, count: int) -> tuple[FloatArray, IntArra
     return np.rint(noisy).clip(0, LEVELS).reshape(count, -1), labels
 
 
-def train(images: FloatArray, labels: IntArray, random: np.random.Generator) -> list[Layer]:
-    """Return layers that Adam has trained on images from 0 to 1, with weight decay."""
-    weights = [random.normal(0.0, np.sqrt(2.0 / a), (b, a)) for a, b in pairwise(SIZES)]
+def train(
+    images: FloatArray, labels: IntArray, random: np.random.Generator, masks: Sequence[BoolArray] | None = None
+) -> list[Layer]:
+    """Return layers that Adam has trained on images from 0 to 1, with weight decay.
+
+    Parameters
+    ----------
+    masks : (outputs, inputs) which weights of each layer there are; all of them when left out.
+    """
+    shapes = [(b, a) for a, b in pairwise(SIZES)]
+    there = [np.ones(shape, dtype=np.bool_) for shape in shapes] if masks is None else masks
+    weights = [mask * random.normal(0.0, np.sqrt(2.0 / a), (b, a)) for (b, a), mask in zip(shapes, there, strict=True)]
     values = [*weights, *(np.zeros(size) for size in SIZES[1:])]
     means, squares = ([np.zeros_like(value) for value in values] for _ in range(2))
     half, step = len(weights), 0
@@ -57,7 +67,8 @@ def train(images: FloatArray, labels: IntArray, random: np.random.Generator) -> 
             for place, (mean, square) in enumerate(zip(means, squares, strict=True)):
                 change = mean / (1 - 0.9**step) / (np.sqrt(square / (1 - 0.999**step)) + 1e-8)
                 decay = 0.05 * values[place] if place < half else 0.0
-                values[place] = values[place] - 1e-3 * (change + decay)
+                kept = there[place] if place < half else 1.0
+                values[place] = kept * (values[place] - 1e-3 * (change + decay))
     return [Layer(w, b) for w, b in zip(values[:half], values[half:], strict=True)]
 
 

@@ -7,9 +7,11 @@ network, with expansion memory of several bandwidths and without.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.problem.file.registry import load_problem
@@ -17,12 +19,8 @@ from evo_libra.problem.problem import Problem
 from evo_libra.validation.source import PublishedRow, PublishedSource
 from evo_libra.workload.training.training_step import TrainingStep
 
-NPUS, FABRIC, NPU = 1024, "SW(8)@node:300_SW(128)@pod:31.25", "a100-80gb"
-MODEL = {
-    "kind": "decoder", "layers": 128, "hidden": 25600, "heads": 128, "feed_forward": 102400, "gated": False,
-    "vocabulary": 51200, "source": "a transformer of a trillion weights, as of Narayanan et al. (SC21), with 128 heads",
-}  # fmt: skip
-"""128 heads, so that the degrees of the sweep divide them."""
+NPU, NPUS, FABRIC = "a100-80gb", 1024, "SW(8)@node:300_SW(128)@pod:31.25"
+"""Those of the shipped problem `comet-1t`."""
 LARGE_GB = 4096
 """GB of expansion memory of an NPU that any plan of the sweep fits."""
 BANDWIDTHS = (250, 500, 1000, 2000)
@@ -31,6 +29,12 @@ DEGREES = (8, 16, 32, 64, 128)
 """Tensor parallel degrees; the data parallel group takes the rest."""
 GAIN, AT = 1.4, 1000
 """Largest gain of memory expansion in the abstract, and GB/s of the expansion in its row here."""
+DIFFERENCE = 7.7
+"""Largest difference between configurations of clusters in the abstract."""
+BOXES = {"a100-80gb": 300, "h100-80gb": 450}
+"""GB/s inside boxes of 8 of each accelerator of the clusters (data sheets, 2020 and 2022)."""
+INTER_GBPS, CAPACITIES, EXPANSION_GBPS = (12.5, 31.25, 50, 100), (0, 64, 128, 256, 512), 1000
+"""GB/s between boxes, GB of memory next to each NPU, and its GB/s, of the sweep of `experiments/comet.yaml`."""
 _GIGA = 1e9
 
 
@@ -68,27 +72,48 @@ def gain(bandwidth: int, *, serial: bool = False) -> float:
 
 
 def problem_of(tp: int, bandwidth: float, memory_bandwidth: float | None = None) -> Problem:
-    """Return the problem of one plan: ZeRO's stage 2, one sequence in a microbatch, 2,048 in a step.
+    """Return the shipped problem with one plan: one sequence in a microbatch.
 
     Parameters
     ----------
     bandwidth : GB/s of the expansion memory.
     memory_bandwidth : GB/s of the NPU's own memory; that of its data sheet when left out.
     """
-    own = {"base": NPU, "memory": {"bandwidth_GBps": memory_bandwidth}, "source": "COMET's effective bandwidth, 2022"}
-    found = load_problem({
-        "version": 1, "name": "comet", "npus": NPUS, "npu": NPU if memory_bandwidth is None else own,
-        "objectives": ["time"],
-        "memory": {"expansion": {"capacity_GB": LARGE_GB, "bandwidth_GBps": bandwidth}},
-        "fabric": {"catalog": "libra", "shape": "SW(8)@node_SW(128)@pod"},
-        "workloads": [{
-            "name": "transformer-1t", "generator": MODEL, "parallelism": {"tp": tp},
-            # The paper's groups leave their servers.
-            "training": {"sequence": 2048, "global_batch": 2048, "zero": 2, "stack": "any", "tp_domain": "any"},
-        }],
-    })  # fmt: skip
+    changes = [
+        f"memory.expansion.capacity_GB={LARGE_GB}", f"memory.expansion.bandwidth_GBps={bandwidth}",
+        f"workloads[0].parallelism.tp={tp}", "workloads[0].training.micro_batch=1",
+    ]  # fmt: skip
+    if memory_bandwidth is not None:
+        own = {"base": NPU, "memory": {"bandwidth_GBps": memory_bandwidth}}
+        changes += [f"npu={json.dumps({**own, 'source': 'COMET, effective bandwidth, 2022'})}"]
+    return _problem(changes)
+
+
+def _problem(changes: Sequence[str]) -> Problem:
+    found = load_problem("comet-1t", list(changes))
     assert isinstance(found, Problem)  # noqa: S101 - of a file
     return found
+
+
+@cache
+def fastest(npu: str = NPU, between: float = 31.25, capacity: float = 0) -> float:
+    """Return the seconds of the fastest step on a cluster, over the tensor parallel groups and microbatches."""
+    shape = f"SW(8)@node:{BOXES[npu]}_SW(128)@pod:{between:g}"
+    problem = _problem([f"npu={npu}", f"memory.expansion.capacity_GB={capacity}", f"fabric.shape={shape}"])
+    table = problem.time.tables[0]
+    designs = [f"{shape} | {table.text(plan)}" for plan in range(len(table))]
+    found = problem.evaluate(designs)
+    return float(found.objectives[0, found.violation <= 0.0].min())
+
+
+def difference() -> float:
+    """Return how much faster the fastest cluster of the sweep is than the slowest one.
+
+    More memory never slows the fastest plan, so that only the ends of its capacities count.
+    """
+    clusters = product(BOXES, INTER_GBPS, (CAPACITIES[0], CAPACITIES[-1]))
+    seconds = [fastest(*cluster) for cluster in clusters]
+    return max(seconds) / min(seconds)
 
 
 def _point(tp: int, bandwidth: int) -> Point:
@@ -103,16 +128,29 @@ def _point(tp: int, bandwidth: int) -> Point:
     return Point(tp, bandwidth, seconds, serial, (step.total_memory + away) / _GIGA, fits=not away)
 
 
-def _rows() -> Iterator[PublishedRow]:
+def _gains() -> Iterator[PublishedRow]:
     yield PublishedRow(f"largest gain at {AT:,} GB/s, each class over its own tier", GAIN, gain(AT), "x")
     yield PublishedRow(f"largest gain at {AT:,} GB/s, one effective bandwidth", GAIN, gain(AT, serial=True), "x")
+    several = fastest() / fastest(capacity=CAPACITIES[-1])
+    yield PublishedRow(f"largest gain at {AT:,} GB/s, up to 8 sequences in a microbatch", GAIN, several, "x")
+
+
+def _clusters() -> Iterator[PublishedRow]:
+    yield PublishedRow("largest difference between clusters", DIFFERENCE, difference(), "x")
 
 
 COMET = (
     PublishedSource(
-        "comet-expansion", "comet", "COMET (arXiv 2211.16648), abstract: what memory expansion gains at most", _rows,
+        "comet-expansion", "comet", "COMET (arXiv 2211.16648), abstract: what memory expansion gains at most", _gains,
         note="an up-to figure of its abstract next to the largest of a sweep of this program; its figures and tables "
-        "were not available. Stage 2 scatters gradients with each microbatch here; once a step, the sweep gives 1.41",
+        "were not available. Stage 2 scatters gradients with each microbatch here, so that 1.4 lies between one "
+        "sequence in it and up to 8; scattered once a step, one sequence gives 1.41",
+    ),
+    PublishedSource(
+        "comet-clusters", "comet", "COMET (arXiv 2211.16648), abstract: how far clusters are apart at most", _clusters,
+        note="an up-to figure of its abstract next to the largest ratio of experiments/comet.yaml. The paper's "
+        "clusters were not available; assumed are boxes of 8 A100 or H100, 12.5 to 100 GB/s between them, and up "
+        "to 512 GB next to each",
     ),
 )  # fmt: skip
-"""COMET's figures of expansion memory."""
+"""COMET's figures of expansion memory and of clusters."""

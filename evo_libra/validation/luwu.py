@@ -1,27 +1,21 @@
-"""LuWu, now DisDP (arXiv 2409.00918v2): optimizers in a server of the network, next to ZeRO-Infinity and others.
+"""LuWu, now DisDP (arXiv 2409.00918v2): optimizers in a server of the network.
 
-Needs of the server at a line rate, models that fit, and the speed of the 175B model are computed as for any plan.
-Ratios of measured systems are of a testbed whose software is not modelled: they are shown, and only the side of 1 that
-they are on can be compared.
+Needs of the server at a line rate, models that fit, and the speed of the 175B model are computed as for any plan. The
+testbed and its software are those of the shipped problem `opt-175b-offload`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from evo_libra.collective import PushPull
-from evo_libra.network.catalog.accelerators import accelerator
-from evo_libra.network.catalog.hosts import host_of
 from evo_libra.network.catalog.parts import load_parts_spec
-from evo_libra.problem.figures import system_cost
-from evo_libra.problem.file.offload import offload_of
 from evo_libra.problem.file.registry import load_problem
-from evo_libra.problem.file.training_spec import OptimizerSpec
 from evo_libra.problem.problem import Problem
 from evo_libra.validation.source import Basis, PublishedRow, PublishedSource, published
 from evo_libra.workload.models.decoder import Decoder, load_decoders
@@ -38,11 +32,6 @@ from evo_libra.workload.training.training_setup import Setup
 WORKERS, SEQUENCE, LINK = 8, 1024, 12.5e9
 RESERVE = 0.05
 _GIBI, _BILLION = 2.0**30, 1e9
-_BESIDE_PRODUCTS = 0.7
-"""Bandwidth of NCCL while a product runs, over that alone (figure 3b)."""
-
-_NVLINK = 300e9
-"""B/s of a GPU in each direction where 600 GB/s are both together."""
 
 
 @cache
@@ -52,19 +41,17 @@ def luwu() -> Any:  # noqa: ANN401 - plain data
 
 
 @cache
-def testbed() -> Offload:
-    """Return the hosts and the server of the paper's cluster."""
-    spec = OptimizerSpec.model_validate({
-        "placement": ("nvme", "network"), "checkpoints": "host",
-        "server": {"host": "luwu-server", "link_GBps": LINK / _BILLION},
-    })  # fmt: skip
-    found = offload_of(spec, host_of("luwu-testbed"))
-    assert found is not None, "there are places besides the NPUs"  # noqa: S101 - internal error
-    return found
+def testbed() -> Setup:
+    """Return the setup of the shipped problem: the hosts and the server of the paper's cluster, and its software."""
+    problem = load_problem("opt-175b-offload")
+    assert isinstance(problem, Problem), "it is a file"  # noqa: S101 - internal error
+    setup = problem.time.tables[0].setups[0]
+    assert isinstance(setup, Setup), "its model is a decoder"  # noqa: S101 - internal error
+    return setup
 
 
-def setup_of(size: str, micro_batch: int, *, workers: int = WORKERS, offload: Offload | None = None) -> Setup:
-    """Return how a model of table V is trained."""
+def setup_of(size: str, micro_batch: int, *, workers: int = WORKERS, base: Setup | None = None) -> Setup:
+    """Return how a model of table V is trained, with the hosts and the software of a setup, or of the testbed."""
     layers, heads, hidden = luwu()["models"][size]
     words = load_decoders()["opt-175b"].vocabulary
     model = Decoder(
@@ -72,9 +59,10 @@ def setup_of(size: str, micro_batch: int, *, workers: int = WORKERS, offload: Of
         feed_forward=4 * hidden, gated=False, vocabulary=words, sequence=SEQUENCE, experts=None, latent=None,
         source="", tied=True,
     )  # fmt: skip
+    base = base or testbed()
     return Setup(
-        model, accelerator("a100-40gb"), SEQUENCE, workers * micro_batch, gradient_bytes=2,
-        offload=testbed() if offload is None else offload,
+        model, base.accelerator, SEQUENCE, workers * micro_batch, gradient_bytes=2, offload=base.offload,
+        stack=base.stack,
     )  # fmt: skip
 
 
@@ -87,17 +75,20 @@ def plan_of(optimizer: int, micro_batch: int, *, zero: int = 3, **degrees: int) 
 
 
 def seconds_of(setup: Setup, plan: Plans, sizes: Sequence[int] = (WORKERS,), rates: Sequence[float] = (LINK,)) -> float:
-    """Return the seconds of a step on dimensions of some sizes and B/s; NCCL loses what products take from it."""
+    """Return the seconds of a step on dimensions of some sizes and B/s, the last of which leaves servers."""
     npus, bandwidth = np.array(sizes)[:, None], np.array(rates)[:, None]
-    traffic = per_byte(npus, bandwidth * _BESIDE_PRODUCTS, plan)
+    traffic = per_byte(npus, bandwidth, plan, outside=np.arange(len(sizes))[:, None] == len(sizes) - 1)
     found = dict(traffic.seconds_per_byte)
     found[DATA, PushPull()] = np.array([1.0 / rates[-1]])
     return float(step_time(setup, plan)(PerByte(found))[0])
 
 
-def tokens_per_second(size: str, optimizer: int, micro_batch: int, *, workers: int = WORKERS, zero: int = 3) -> float:
-    """Return the tokens per second of a GPU of the testbed."""
-    setup, plan = setup_of(size, micro_batch, workers=workers), plan_of(optimizer, micro_batch, zero=zero, dp=workers)
+def tokens_per_second(
+    size: str, optimizer: int, micro_batch: int, *, workers: int = WORKERS, zero: int = 3, base: Setup | None = None
+) -> float:
+    """Return the tokens per second of a GPU of the testbed, or of another setup."""
+    setup = setup_of(size, micro_batch, workers=workers, base=base)
+    plan = plan_of(optimizer, micro_batch, zero=zero, dp=workers)
     return micro_batch * SEQUENCE / seconds_of(setup, plan, (workers,))
 
 
@@ -177,46 +168,9 @@ def _largest() -> Iterator[PublishedRow]:
         yield PublishedRow(f"LuWu, {size}, largest microbatch", micro_batch, largest_micro_batch(size), "sequences")
 
 
-def _scaled(optimizer: int) -> float:
-    """Return the seconds of a step of the 175B model with TP 8, PP 16 and DP 256, one microbatch in a replica."""
-    micro_batch, replicas, stages = 16, 256, 16 * 8
-    servers = testbed().server
-    assert servers is not None, "the testbed has one"  # noqa: S101 - internal error
-    many = ParameterServer(*(stages * rate for rate in vars(servers).values()))
-    setup = setup_of("175B", micro_batch, workers=replicas, offload=replace(testbed(), server=many))
-    plan = plan_of(optimizer, micro_batch, tp=8, pp=16, dp=replicas)
-    return seconds_of(setup, plan, (8, 16 * replicas), (_NVLINK, LINK))
-
-
-def _ratio(size: str, other: int, micro_batch: int, *, workers: int = WORKERS, zero: int = 3) -> Callable[[], float]:
-    def found() -> float:
-        ours = tokens_per_second(size, NETWORK, micro_batch, workers=workers)
-        return ours / tokens_per_second(size, other, micro_batch, workers=workers, zero=zero)
-
-    return found
-
-
-RATIOS: dict[str, tuple[str, Callable[[], float]]] = {
-    "175B.speedup": ("175B, LuWu over ZeRO-Infinity, up to", _ratio("175B", NVME, 16)),
-    "1.3B.vs.ZeRO-Infinity": ("1.3B, LuWu over ZeRO-Infinity, up to", _ratio("1.3B", NVME, 64)),
-    "1.3B.vs.ZeRO-3": ("1.3B, LuWu over ZeRO-3, up to", _ratio("1.3B", NPU, 64)),
-    "1.3B.vs.ATP": ("1.3B, LuWu over ATP, up to", _ratio("1.3B", NPU, 64, zero=0)),
-    "vs.sharp": ("30B on 4 workers, LuWu over ZeRO-Infinity with SHARP, at most", _ratio("30B", NVME, 32, workers=4)),
-    "sim256.vs.pat": ("DP 256, LuWu over ZeRO-Infinity with PAT", lambda: _scaled(NVME) / _scaled(NETWORK)),
-    "sim256.vs.ring": ("DP 256, LuWu over ZeRO-Infinity on rings", lambda: _scaled(NVME) / _scaled(NETWORK)),
-}  # fmt: skip
-"""Ratios of measured or simulated systems: what they are, and what the model has in their place."""
-
-
-def _ratios() -> Iterator[PublishedRow]:
-    for name, (what, ours) in RATIOS.items():
-        value = luwu()["figures"][name]
-        yield PublishedRow(what, max(value) if isinstance(value, list) else value, ours(), "x")
-
-
 _DESIGNS = {
-    "LuWu": "SW(32)@smart-100g:12.5 | dp32 mb1 zero3 full opt-network",
-    "ZeRO-Infinity": "SW(32)@ethernet-100g:12.5 | dp32 mb1 zero3 full opt-nvme",
+    "LuWu": "SW(32)@smart-100g:12.5 | dp32 mb16 zero3 full opt-network",
+    "ZeRO-Infinity": "SW(32)@ethernet-100g:12.5 | dp32 mb16 zero3 full opt-nvme",
 }
 """The systems of table IX that are built of parts, as designs."""
 
@@ -224,28 +178,45 @@ _MACHINES = 4
 """Machines of 8 GPUs in table IX, with 4 SSDs each under ZeRO-Infinity."""
 
 
+@dataclass(frozen=True)
+class System:
+    """A system of table IX that is built of parts: USD, and tokens per second of all of its GPUs."""
+
+    cost: float
+    tokens: float
+
+
 @cache
-def system_costs() -> dict[str, float]:
-    """Return the USD of the systems of table IX with the prices of the catalogues; a DGX is bought whole."""
+def systems() -> dict[str, System]:
+    """Return the systems of 32 GPUs that are built of parts, with the prices of the catalogues, and 16 sequences."""
     # The memory of these machines is not said, and no part of their price.
     machine = "{base: luwu-testbed, npus: 8, ssds: 4, memory_GB: 1024, source: 'LuWu, table IX, 2024; memory assumed'}"
-    changes = [f"system.host={machine}", "npus=32", "workloads[0].training.global_batch=32"]
+    changes = [f"system.host={machine}", "npus=32", "workloads[0].training.global_batch=512"]
     problem = load_problem("opt-175b-offload", changes)
     assert isinstance(problem, Problem), "it is a file"  # noqa: S101 - internal error
-    found = {name: float(system_cost(problem.measure(problem.read(text)))[0]) for name, text in _DESIGNS.items()}
+    found = {}
+    for name, text in _DESIGNS.items():
+        seconds, cost = problem.evaluate(problem.read(text)).objectives[:, 0]
+        found[name] = System(float(cost), 512 * SEQUENCE / float(seconds))
+    return found
+
+
+@cache
+def system_costs() -> dict[str, float]:
+    """Return the USD of the systems of table IX; a DGX is bought whole."""
     switch = load_parts_spec("luwu-2024").parts["switch-sn2700"].price_usd
     assert isinstance(switch, float), "a price without a range"  # noqa: S101 - internal error
-    return {**found, "DGX": _MACHINES * luwu()["prices"]["dgx"] + switch}
+    return {name: one.cost for name, one in systems().items()} | {"DGX": _MACHINES * luwu()["prices"]["dgx"] + switch}
 
 
 def _table_9() -> Iterator[PublishedRow]:
-    costs, systems = system_costs(), luwu()["systems"]
-    for name, system in systems.items():
+    costs, listed = system_costs(), luwu()["systems"]
+    for name, system in listed.items():
         yield PublishedRow(f"{name}, 32 GPUs", system["cost"], costs[name], "USD")
     for name, (_, price, efficiency) in luwu()["relative"].items():
         cheaper = costs[name] / costs["DGX"]
         yield PublishedRow(f"{name}, price over DGX", price, cheaper, "x")
-        faster = systems[name]["tokens"] / systems["DGX"]["tokens"]
+        faster = listed[name]["tokens"] / listed["DGX"]["tokens"]
         yield PublishedRow(f"{name}, published throughput per dollar over DGX", efficiency, faster / cheaper, "x")
 
 
@@ -262,6 +233,5 @@ LUWU = (
     PublishedSource("luwu-largest", "luwu", f"{_PAPER}: what fits 8 workers", _largest,
            note="a host's buffers for ZeRO-Infinity are assumed; any 7.4 to 11.5 bytes a weight give the same",
            basis=Basis.EQUATIONS),
-    PublishedSource("luwu-ratios", "luwu", f"{_PAPER}: ratios of systems", _ratios,
-           note="not reproduced: software and kernels of the testbed; only the side of 1 is compared"),
 )  # fmt: skip
+"""LuWu's figures of its server, its throughput and its prices."""

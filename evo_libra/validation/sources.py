@@ -13,6 +13,7 @@ from evo_libra.validation.fred import FRED
 from evo_libra.validation.kernels import KERNELS
 from evo_libra.validation.libra import LIBRA
 from evo_libra.validation.luwu import LUWU
+from evo_libra.validation.luwu_baselines import LUWU_BASELINES
 from evo_libra.validation.rail_only import RAIL_ONLY
 from evo_libra.validation.reliability import RELIABILITY
 from evo_libra.validation.roce.rows import ROCE
@@ -37,6 +38,7 @@ SOURCES: tuple[PublishedSource, ...] = (
     *NETWORKS,
     *RELIABILITY,
     *LUWU,
+    *LUWU_BASELINES,
     *COMET,
 )
 """Every source, those of a group one after the other."""

@@ -27,6 +27,7 @@ from evo_libra.experiment.store.folder import DONE, MANIFEST, RunFolder
 
 ROOT = Path(__file__).parents[2]
 RUNS = {
+    "comet": 56,
     "engines": 300,
     "libra_budgets": 240,
     "libra_group": 10,

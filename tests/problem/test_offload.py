@@ -46,6 +46,10 @@ def problem_of(*changes: str) -> Problem:
         ("objectives=[time, energy-per-token]", "power_W` of the hosts luwu-testbed"),
         ("time=astra", "timed under LIBRA's time"),
         ("workloads[0].training.zero=1", "the optimizer in nvme needs zero 3"),
+        (f"{KEY}.software.exposed=1.5", "a number of at most 1"),
+        (f"{KEY}.software.ssd_update=parallel", "pipelined"),
+        (f"{KEY}.software={{exposed: 0.5}}", "has no source with its year"),
+        (f"{KEY}.software={{exposed: 0.5, source: somewhere}}", "has no source with its year"),
     ],
 )  # fmt: skip
 def test_what_a_file_lacks_is_a_sentence(change: str, words: str) -> None:
@@ -97,6 +101,28 @@ def test_figures_of_a_design_agree_whether_its_plan_was_open_or_not() -> None:
         waiting = workload["training"]["split_ms"].get("data", 0.0) if place == "nvme" else 0.0
         assert sum(binding.values()) + head + waiting >= workload["time_ms"] * (1 - 1e-9)
         assert set(binding) == ({"forward", "backward"} if place == "network" else {"forward", "backward", "update"})
+
+
+def test_software_of_a_file_slows_what_gpus_exchange_and_hosts_update() -> None:
+    plan = "SW(8)@ethernet-100g:12.5 | dp8 mb16 zero3 full opt-"
+    source = "made up, 2026"
+
+    def seconds(place: str, **figures: object) -> float:
+        problem = problem_of(f"{KEY}.software={json.dumps({**figures, 'source': source})}")
+        return float(problem.time(problem.read(f"{plan}{place}"))[0])
+
+    plain = {place: seconds(place, exposed=0.0) for place in ("nvme", "network")}
+    for figures in (
+        {"exposed": 0.65},
+        {"exposed": 0.0, "processors": 0.1},
+        {"exposed": 0.0, "adam_Gweights": 0.1},
+        {"exposed": 0.0, "ssd_update": "serial", "ssd_gradient_bytes": 4},
+    ):
+        assert seconds("nvme", **figures) > 1.01 * plain["nvme"], figures
+        assert seconds("network", **figures) == plain["network"], figures
+    # What all 8 GPUs exchange takes 73.3 s at 12.5 GB/s: 3 x 350 GB x 7/8. Of this 65 % are exposed, 1/96 in any case.
+    exchanged = 3 * 349.2e9 * 7 / 8 / 12.5e9
+    assert seconds("nvme", exposed=0.65) - plain["nvme"] == pytest.approx((0.65 - 1 / 96) * exchanged, rel=0.01)
 
 
 def test_a_switch_that_adds_nothing_up_passes_every_message() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field, RootModel
 
@@ -20,7 +20,7 @@ _YEAR = re.compile(r"\b(19|20)[0-9]{2}\b")
 RATES = ("link_GBps", "memory_GB", "memory_GBps", "GFLOPS", "ssds", "ssd_GBps")
 """The figures of a host for an optimizer in it, besides its price."""
 
-_SOURCED = ("price_usd", "power_W", "ssd_price_usd", *RATES)
+_SOURCED: tuple[str, ...] = ("price_usd", "power_W", "ssd_price_usd", *RATES)
 
 Positive = Annotated[float, Field(gt=0, le=1e12)]
 NotNegative = Annotated[float, Field(ge=0, le=1e12)]
@@ -28,8 +28,9 @@ Price = NotNegative | tuple[NotNegative, NotNegative]
 
 
 class SourcedSpec(StrictModel):
-    """Figures with their sources, as a file writes them."""
+    """Figures with their sources, as a file writes them; `sourced` names the figures that need one."""
 
+    sourced: ClassVar[tuple[str, ...]] = _SOURCED
     source: str | None = Field(None, description="where all figures come from, with the year, such as `quote 2026-05`")
     sources: dict[str, str] = Field(
         default_factory=dict, description="where each figure comes from and its year, by key; `all` is for the rest"
@@ -47,7 +48,7 @@ class SourcedSpec(StrictModel):
     def mistakes(self) -> list[tuple[str, str]]:
         """Return the figures that lack a source or the year of one, by key."""
         figures = self.model_dump(exclude_none=True, exclude={"source", "sources", "base"})
-        sourced = [key for key in _SOURCED if key in figures and not _YEAR.search(self.source_of(key))]
+        sourced = [key for key in self.sourced if key in figures and not _YEAR.search(self.source_of(key))]
         found = [(key, "has no source with its year; give one as `source` or under `sources`") for key in sourced]
         idle = [key for key in self.sources if key not in figures and key != ALL]
         found += [(f"sources.{key}", f"the entry has no figure '{key}' that needs this source") for key in idle]

@@ -27,7 +27,7 @@ from evo_libra.plugins.repurpose.copies import Owners
 from evo_libra.plugins.repurpose.family import Family
 from evo_libra.plugins.repurpose.partition import Partition, partition
 from evo_libra.plugins.repurpose.perceptron import Perceptron
-from evo_libra.plugins.repurpose.weights_file import random_perceptron, read_perceptron
+from evo_libra.plugins.repurpose.weights_file import OTHERS, random_perceptron, read_perceptron
 from evo_libra.problem.protocol import Evaluation, Gene, Genome, Objective, Reference, SearchSettings, genome_of
 
 
@@ -105,7 +105,14 @@ class Options(StrictModel):
     """Parameters that ``--set`` changes of the problem."""
 
     weights: str | Annotated[tuple[Size, ...], Field(min_length=2, max_length=64)] | None = Field(
-        None, description="path of an .npz file; sizes of layers such as [64, 32, 10] draw weights at random"
+        None,
+        description="path of an .npz, .onnx or .safetensors file; sizes of layers such as [64, 32, 10] draw weights at "
+        "random",
+    )
+    samples: str | None = Field(
+        None,
+        description="path of an .npz file with inputs, held_out_inputs and held_out_labels, for weights of an .onnx or "
+        ".safetensors file",
     )
     workers: Annotated[int, Field(ge=1, le=1024)] | Annotated[tuple[Share, ...], Field(min_length=1)] = Field(
         4, description="number of workers, or the relative speed of each"
@@ -134,6 +141,10 @@ class Repurpose:
         chosen = validate(Options, options)
         if chosen.objectives and len(set(chosen.objectives)) < len(chosen.objectives):
             raise InputError(options.mistake(("objectives",), f"names one twice: {', '.join(chosen.objectives)}"))
+        path = chosen.weights if isinstance(chosen.weights, str) else ""
+        if Path(path).suffix in OTHERS and chosen.samples is None:
+            reason = f"is needed: {Path(path).name} has weights, and this .npz file has the inputs that errors are over"
+            raise InputError(options.mistake(("samples",), reason))
         found = Repurpose(chosen, folder)
         if ERROR_RATE in found.objectives and found.network.held_out is None:
             reason = "error-rate needs held_out_inputs and held_out_labels, which the weights lack"
@@ -146,7 +157,8 @@ class Repurpose:
         weights = self.options.weights
         if isinstance(weights, tuple):
             return random_perceptron(weights)
-        return read_perceptron(_WEIGHTS if weights is None else self.folder / weights)
+        samples = None if self.options.samples is None else self.folder / self.options.samples
+        return read_perceptron(_WEIGHTS if weights is None else self.folder / weights, samples)
 
     @cached_property
     def objectives(self) -> tuple[Objective, ...]:
@@ -190,7 +202,7 @@ class Repurpose:
 
     def identity(self) -> Mapping[str, Any]:
         """Return the options, and a digest of the weights."""
-        options = self.options.model_dump(mode="json", exclude={"weights"})
+        options = self.options.model_dump(mode="json", exclude={"weights", "samples"})
         return {"problem": self.name, "version": 1, "options": options, "weights": self.network.digest}
 
     def references(self) -> list[Reference]:

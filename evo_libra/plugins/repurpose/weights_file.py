@@ -1,4 +1,4 @@
-"""Trained weights from a NumPy file, checked; nothing in it is executed."""
+"""Trained weights and samples from files, checked; nothing in them is executed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import struct
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ import numpy as np
 from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError, Mistake, unknown, unusable
 from evo_libra.plugins.repurpose.copies import energies_of
+from evo_libra.plugins.repurpose.model_files import arrays_of_onnx, arrays_of_safetensors
 from evo_libra.plugins.repurpose.perceptron import Labelled, Layer, Perceptron
 
 MAX_BYTES = 10**9
@@ -33,19 +34,26 @@ _OF_LAYER = re.compile("[Wb][1-9][0-9]*")
 _EXPECTED = f"W1, b1, W2, ..., {_INPUTS}, {_HELD_OUT} and {_LABELS}"
 
 
-def read_perceptron(path: Path) -> Perceptron:
-    """Read a perceptron from an ``.npz`` file.
+OTHERS: Mapping[str, Callable[[Path], Mapping[str, Any]]] = {
+    ".onnx": arrays_of_onnx, ".safetensors": arrays_of_safetensors
+}  # fmt: skip
+"""Readers of files without samples, by the endings of their names."""
+
+
+def read_perceptron(path: Path, samples: Path | None = None) -> Perceptron:
+    """Read a perceptron from an ``.npz`` file, or its weights from an ONNX or safetensors file.
 
     ``W1``, ``W2``, ... are the weights (outputs, inputs) of the layers, ``b1``, ... their biases, where they have any.
     ``inputs`` are (samples, inputs) that errors are taken over. ``held_out_inputs`` and ``held_out_labels``, which may
-    be left out, are samples for the error rate with the number of the right output of each.
+    be left out, are samples for the error rate with the number of the right output of each. Samples may lie in an
+    ``.npz`` file of their own; those of weights from another program do.
 
     Raises
     ------
     InputError : the file cannot be read or is no such file, an array is missing, is not of finite real numbers, has
         the wrong shape or does not fit the layer before it; all of these are listed.
     """
-    arrays = _arrays(path)
+    arrays = _together(OTHERS.get(path.suffix, _arrays)(path), samples)
     mistakes = [Mistake(message, str(path), key=key) for key, message in _mistakes(arrays)]
     if mistakes:
         raise InputError(mistakes)
@@ -76,6 +84,15 @@ def random_perceptron(sizes: tuple[int, ...], seed: int = 0, samples: int = 256)
         for inputs, outputs in pairwise(sizes)
     )
     return Perceptron(layers, random.normal(size=(samples, sizes[0])))
+
+
+def _together(arrays: Mapping[str, Any], samples: Path | None) -> Mapping[str, Any]:
+    if samples is None:
+        return arrays
+    more = _arrays(samples)
+    if twice := sorted(set(arrays) & set(more)):
+        raise InputError(Mistake("is in the file of the weights, too; one is needed", str(samples), key=twice[0]))
+    return {**arrays, **more}
 
 
 def _arrays(path: Path) -> Mapping[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -12,10 +13,11 @@ from evo_libra.errors import InputError
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.network.catalog.hosts import HostSpec, host_of, load_hosts
 from evo_libra.problem.file.hardware_spec import ExpansionSpec, SystemSpec
-from evo_libra.problem.file.training_spec import OptimizerSpec, ServerSpec, TrainingSpec
+from evo_libra.problem.file.training_spec import OptimizerSpec, ServerSpec, SoftwareSpec, TrainingSpec
 from evo_libra.problem.time_models.registry import time_kind
+from evo_libra.workload.models.stacks import Stack
 from evo_libra.workload.training.expansion import NO_EXPANSION, Expansion
-from evo_libra.workload.training.offload import Offload, OffloadHost, ParameterServer
+from evo_libra.workload.training.offload import HostUpdate, Offload, OffloadHost, ParameterServer
 
 
 def expansions_of_file(spec: ExpansionSpec | None) -> tuple[Expansion, ...]:
@@ -41,6 +43,7 @@ NEEDED = {
 }
 """Figures of a host, or of a server, that a place of the optimizer needs."""
 
+_PLAIN = SoftwareSpec.model_validate({})
 _KEY: KeyPath = ("training", "optimizer")
 
 
@@ -84,6 +87,8 @@ def offload_mistakes(
     """
     where = ", which `question: design` has" if bought else ""
     spec, places = training.optimizer, places_of(training.optimizer)
+    for key, text in spec.software.mistakes():
+        yield (*_KEY, "software", *key.split(".")), text
     if offloads_layers(training):
         yield from _without_host(system, where)
     around = [place for place in places if place in ("host", "nvme")]
@@ -153,10 +158,20 @@ def offload_of(spec: OptimizerSpec, host: HostSpec | None, *, layers: bool = Fal
     if places_of(spec) == ("npu",) and spec.checkpoints == "npu" and not layers:
         return None
     server = spec.server if _SERVED.keys() & set(places_of(spec)) else None
-    return Offload(_host(host), None if server is None else _server(server), spec.checkpoints == "host")
+    return Offload(_host(host, spec.software), None if server is None else _server(server), spec.checkpoints == "host")
 
 
-def _host(spec: HostSpec | None) -> OffloadHost | None:
+def software_of(stack: Stack, spec: SoftwareSpec) -> Stack:
+    """Return training software with what a file says of its data parallel traffic."""
+    return replace(
+        stack,
+        data_rate=stack.data_rate if spec.beside_products is None else spec.beside_products,
+        data_processors=stack.data_processors if spec.processors is None else spec.processors,
+        exposes_data=stack.exposes_data if spec.exposed is None else spec.exposed,
+    )
+
+
+def _host(spec: HostSpec | None, software: SoftwareSpec = _PLAIN) -> OffloadHost | None:
     if spec is None or None in (spec.link_GBps, spec.memory_GB, spec.memory_GBps, spec.GFLOPS):
         return None
     npus = spec.npus or 1
@@ -164,7 +179,9 @@ def _host(spec: HostSpec | None) -> OffloadHost | None:
     link, capacity, memory, flop = (
         GIGA * (value or 0.0) for value in (spec.link_GBps, spec.memory_GB, spec.memory_GBps, spec.GFLOPS)
     )
-    return OffloadHost(link, capacity / npus, memory / npus, flop / npus, ssd)
+    rate = math.inf if software.adam_Gweights is None else software.adam_Gweights * GIGA / npus
+    update = HostUpdate(rate, software.ssd_update == "serial", float(software.ssd_gradient_bytes or 0))
+    return OffloadHost(link, capacity / npus, memory / npus, flop / npus, ssd_rate=ssd, update=update)
 
 
 def _server(spec: ServerSpec) -> ParameterServer:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.network.catalog.hosts import HostSpec
-from evo_libra.problem.file.offload import offload_of, offloads_layers
+from evo_libra.problem.file.offload import offload_of, offloads_layers, software_of
 from evo_libra.problem.file.training_spec import TrainingSpec
 from evo_libra.workload.models.decoder import Decoder
 from evo_libra.workload.models.stacks import Stack, stack_of
@@ -49,6 +49,7 @@ def setup_of(model: Decoder, npu: Accelerator, training: TrainingSpec, host: Hos
 
 
 def _stack(training: TrainingSpec, npu: Accelerator) -> Stack:
-    """Return the software, with the share of processors that the file gives."""
-    found, taken = stack_of(training.stack, npu.generation), training.overlap.tp_processors
+    """Return the software, with what the file says of it."""
+    found = software_of(stack_of(training.stack, npu.generation), training.optimizer.software)
+    taken = training.overlap.tp_processors
     return found if taken is None else replace(found, taken=taken)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field
 
 from evo_libra.files.fields import PositiveInt, Some
 from evo_libra.files.source import StrictModel
-from evo_libra.network.catalog.hosts import HostSpec, Positive
+from evo_libra.network.catalog.hosts import HostSpec, Positive, SourcedSpec
 from evo_libra.workload.layers.generators import DlrmSpec, MoeSpec, TableSpec, TransformerSpec
 from evo_libra.workload.models.decoder_spec import DecoderSpec
 from evo_libra.workload.models.losses import LOSSES
@@ -110,6 +110,32 @@ class ServerSpec(StrictModel):
     link_GBps: Positive = Field(description="GB/s of each of them to the network in each direction")
 
 
+class SoftwareSpec(SourcedSpec):
+    """Measured figures of software that runs collectives on NPUs and updates weights in hosts."""
+
+    sourced: ClassVar[tuple[str, ...]] = (
+        "beside_products", "processors", "exposed", "adam_Gweights", "ssd_update", "ssd_gradient_bytes"
+    )  # fmt: skip
+    beside_products: Annotated[float, Field(gt=0, le=1)] | None = Field(
+        None, description="share of its bandwidth that data parallel traffic keeps while products run"
+    )
+    processors: Annotated[float, Field(ge=0, le=0.5)] | None = Field(
+        None, description="share of an NPU's processors that this traffic takes from products meanwhile"
+    )
+    exposed: Annotated[float, Field(ge=0, le=1)] | None = Field(
+        None, description="share of the time of this traffic that no product hides, in place of that of the stack"
+    )
+    adam_Gweights: Positive | None = Field(
+        None, description="1e9 weights that the processors of a host update per second, at most"
+    )
+    ssd_update: Literal["pipelined", "serial"] | None = Field(
+        None, description="whether an update reads SSDs, computes and writes SSDs at a time, or one after the other"
+    )
+    ssd_gradient_bytes: Literal[0, 2, 4] | None = Field(
+        None, description="of a gradient that waits on SSDs for the update; 0 where hosts hold it"
+    )
+
+
 class OptimizerSpec(StrictModel):
     """Place of the optimizer and its states."""
 
@@ -128,6 +154,10 @@ class OptimizerSpec(StrictModel):
         "fp32",
         description="precision of the two moments of a weight on the NPUs, next to a copy of 32 bits: bf16 is "
         "DeepSeek-V3's; both are those of Megatron's precision-aware optimizer",
+    )
+    software: SoftwareSpec = Field(
+        SoftwareSpec.model_validate({}),
+        description="what software costs that runs collectives on NPUs and updates in hosts; figures need sources",
     )
     checkpoints: Literal["npu", "host"] = Field(
         "npu", description="where inputs of layers wait that full recomputation keeps: host takes the host's link"

@@ -26,6 +26,8 @@ class Stack:
     hides_data : the part of compute that hides data parallel traffic where a plan overlaps the two.
     exposes_data : share of the time that this traffic takes beyond a scale-up domain that nothing hides: of the last
         buckets of gradients, their norm, and the weights that the first layers need.
+    data_rate : share of its bandwidth beyond a scale-up domain that this traffic keeps alongside products.
+    data_processors : share of the accelerator's processors that this traffic takes from products alongside it.
     hides_gather : the second gather of sequence parallelism runs alongside the gradients of weights, even where a plan
         overlaps nothing else.
     hides_experts : it can run the all-to-alls of experts alongside the compute of another microbatch.
@@ -53,6 +55,8 @@ class Stack:
     taken: float = 0.0
     hides_data: float = 1.0
     exposes_data: float = 0.0
+    data_rate: float = 1.0
+    data_processors: float = 0.0
     hides_gather: bool = False
     hides_experts: bool = False
     weighs_outputs: bool = False
@@ -63,6 +67,11 @@ class Stack:
     rows: int = 0
     error: float = 0.0
     generations: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def exposes(self) -> bool:
+        """Whether data parallel traffic beyond scale-up domains interferes with compute, or is exposed."""
+        return self.exposes_data > 0.0 or self.data_rate < 1.0 or self.data_processors > 0.0
 
     def compute_in(self, precision: str) -> float:
         """Return the factor on its compute time in a precision of linear layers."""

@@ -41,6 +41,22 @@ gradient of 32 bits. DisDP (section IV.B) says that buffers of the host limit Ze
 
 
 @dataclass(frozen=True)
+class HostUpdate:
+    """Software of the update in a host.
+
+    Attributes
+    ----------
+    rate : weights per second that the processors of an NPU's share of its host update, at most.
+    serial : the SSDs are read, the weights updated, and the SSDs written one after the other, in place of a pipeline.
+    gradient : bytes of a weight's gradient that SSDs hold from the backward pass to the update.
+    """
+
+    rate: float = np.inf
+    serial: bool = False
+    gradient: float = 0.0
+
+
+@dataclass(frozen=True)
 class OffloadHost:
     """An NPU's share of its host; a rate that no source gives is None.
 
@@ -50,6 +66,7 @@ class OffloadHost:
     memory_capacity, memory_bandwidth : B, and B/s of reads and writes together.
     flop_rate : FLOP/s of the processors.
     ssd_rate : B/s of the SSDs in each direction, with as many reads as writes; None without SSDs.
+    update : software of the update.
     """
 
     link: float
@@ -57,6 +74,7 @@ class OffloadHost:
     memory_bandwidth: float
     flop_rate: float
     ssd_rate: float | None
+    update: HostUpdate = HostUpdate()
 
 
 @dataclass(frozen=True)
@@ -159,26 +177,39 @@ def _of_host(host: OffloadHost, plans: Plans, owned: FloatArray, activations: Fl
 
     Weights on SSDs come up with each pass, and their gradients go down with the backward pass. If NPUs hold weights
     and gradients, these go down and come up with the update. The update is a pipeline: its slowest stream counts.
+    If it is serial, SSDs have as many bytes a second whether they read, write or do both (assumed).
     """
     paged = np.where(plans.optimizer == NVME, owned, 0.0)
     updated = np.where(plans.optimizer == HOST, owned, paged)
-    ssd_rate = np.inf if host.ssd_rate is None else host.ssd_rate
-    paging = (
-        Stream("host SSD", WEIGHT * paged / ssd_rate),
-        Stream("host memory", READ_MEMORY * paged / host.memory_bandwidth),
-    )
+    ssd_rate, software = np.inf if host.ssd_rate is None else host.ssd_rate, host.update
+    memory = Stream("host memory", READ_MEMORY * paged / host.memory_bandwidth)
+    paging = Stream("host SSD", WEIGHT * paged / ssd_rate), memory
+    written = Stream("host SSD", max(WEIGHT, software.gradient) * paged / ssd_rate), memory
     # Full duplex: what the other direction carries at the same time is no more.
     forward = Stream("host link", np.maximum(activations, WEIGHT * paged) / host.link)
     backward = Stream("host link", (activations + WEIGHT * paged) / host.link)
+    bytes_ = np.where(plans.optimizer == NVME, NVME_MEMORY, HOST_MEMORY)
+    moved, computed = bytes_ * updated / host.memory_bandwidth, updated / min(host.flop_rate / ADAM_FLOP, software.rate)
     update = (
         Stream("host link", np.where(plans.optimizer == HOST, GRADIENT * owned, 0.0) / host.link),
-        Stream("host SSD", SSD_UPDATE * paged / ssd_rate),
-        Stream(
-            "host memory", np.where(plans.optimizer == NVME, NVME_MEMORY, HOST_MEMORY) * updated / host.memory_bandwidth
-        ),
-        Stream("host compute", ADAM_FLOP * updated / host.flop_rate),
+        Stream("host SSD", _ssd_seconds(software, paged / ssd_rate, np.maximum(moved, computed))),
+        Stream("host memory", moved),
+        Stream("host compute", computed),
     )
-    return OffloadStreams((forward, *paging), (backward, *paging), update)
+    return OffloadStreams((forward, *paging), (backward, *written), update)
+
+
+def _ssd_seconds(software: HostUpdate, weights: FloatArray, between: FloatArray) -> FloatArray:
+    """Return (n,) seconds of the SSDs in an update; `between` is the update itself, which a serial one waits for.
+
+    Parameters
+    ----------
+    weights : (n,) seconds of the SSDs for a byte of every weight in each direction.
+    """
+    read = STATES + software.gradient
+    if not software.serial:
+        return np.asarray(max(read, SSD_UPDATE) * weights)
+    return np.asarray(np.where(weights > 0.0, (read + SSD_UPDATE) / 2.0 * weights + between, 0.0))
 
 
 def host_memory(plans: Plans, owned: FloatArray, activations: FloatArray) -> FloatArray:

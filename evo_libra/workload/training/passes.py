@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -10,6 +10,27 @@ from evo_libra.arrays import FloatArray
 from evo_libra.workload.training.races import StepOverlap, StepSequence, Traffic
 
 _NONE = np.zeros(1)
+
+
+@dataclass(frozen=True)
+class HiddenData:
+    """Data parallel traffic of a pass.
+
+    Attributes
+    ----------
+    sent : what the pass hides; empty where no plan overlaps.
+    count : (n,) passes of a step that hide it.
+    exposed : what compute waits for, beyond scale-up domains.
+    slowed : traffic that would take the time that it loses alongside products, beyond scale-up domains.
+    """
+
+    sent: tuple[Traffic, ...] = ()
+    count: FloatArray = field(default_factory=lambda: np.zeros(1))
+    exposed: tuple[Traffic, ...] = ()
+    slowed: tuple[Traffic, ...] = ()
+
+
+NOTHING_HIDDEN = HiddenData()
 
 
 @dataclass(frozen=True)
@@ -49,14 +70,12 @@ class PassOverlap:
         """Return some passes, and some of them while the pipeline fills or drains."""
         return StepOverlap(self._overlapped, count, fill, self.name)
 
-    def hiding(
-        self, data: tuple[tuple[Traffic, ...], FloatArray, tuple[Traffic, ...]], count: FloatArray
-    ) -> list[StepOverlap]:
+    def hiding(self, data: HiddenData, count: FloatArray) -> list[StepOverlap]:
         """Return some passes that hide data parallel traffic; none where no plan has any."""
-        beside, hiding, exposed = data
-        if not hiding.any():
+        if not data.count.any():
             return []
-        unused = self.unused * self.chains[0].compute
-        ends = (StepSequence(unused, beside), StepSequence(_NONE, (*self._all_sent, *beside)))
-        late = (replace(one, traffic=(*one.traffic, *exposed), partial=True) for one in self.chains if exposed)
-        return [StepOverlap((*self._overlapped, *ends, *late), count, name=self.name)]
+        unused, every = self.unused * self.chains[0].compute, (*self._all_sent, *data.sent)
+        ends = [StepSequence(unused, data.sent), StepSequence(_NONE, every)]
+        late = [replace(one, traffic=(*one.traffic, *data.exposed), partial=True) for one in self.chains]
+        slow = [StepSequence(_NONE, (*every, *data.slowed), partial=True)] if data.slowed else []
+        return [StepOverlap((*self._overlapped, *ends, *slow, *(late if data.exposed else [])), count, name=self.name)]

@@ -24,7 +24,7 @@ from evo_libra.workload.training.memory import (
     stage_activations,
 )
 from evo_libra.workload.training.offload import WEIGHT, OffloadStreams, Stream, offload_streams, on_npu
-from evo_libra.workload.training.passes import PassOverlap
+from evo_libra.workload.training.passes import NOTHING_HIDDEN, HiddenData, PassOverlap
 from evo_libra.workload.training.pipeline import (
     ExpertOverlap,
     copies_of_stages,
@@ -64,7 +64,7 @@ def step_time(setup: Setup, plans: Plans, *, exposes: bool | None = None) -> Ste
     exposes : whether the step has the chains of traffic that software leaves exposed; None where the software decides.
     """
     stage, held = stage_of(setup, plans), parameters(setup, plans)
-    exposes = setup.stack.exposes_data > 0 if exposes is None else exposes
+    exposes = setup.stack.exposes if exposes is None else exposes
     tensor, data = tensor_traffic(setup, plans, stage), data_traffic(setup, plans, held, stage, exposes=exposes)
     micro, idle = plans.microbatches(setup.global_batch), idle_of(plans).times(share_of_fill(setup, plans))
     experts = expert_overlap(setup, plans, stage, micro)
@@ -178,22 +178,14 @@ class DataTraffic:
     Attributes
     ----------
     waiting : what nothing hides.
-    forward, backward : what a pass hides; empty where no plan overlaps.
-    counts : (n,) forward and backward passes of a step that do.
-    exposed : what follows the forward and the backward pass beyond scale-up domains, wherever a pass hides more.
+    forward, backward : that of a pass.
     served : traffic between servers and NPUs alongside each pass.
     """
 
     waiting: tuple[StepOverlap, ...]
-    forward: tuple[Traffic, ...]
-    backward: tuple[Traffic, ...]
-    counts: tuple[FloatArray, FloatArray]
+    forward: HiddenData = NOTHING_HIDDEN
+    backward: HiddenData = NOTHING_HIDDEN
     served: tuple[StepSequence, ...] = ()
-    exposed: tuple[tuple[Traffic, ...], tuple[Traffic, ...]] = ((), ())
-
-    def of_pass(self, backward: int) -> tuple[tuple[Traffic, ...], FloatArray, tuple[Traffic, ...]]:
-        """Return what the forward or the backward pass hides, how many of a step do, and what follows it."""
-        return (self.forward, self.backward)[backward], self.counts[backward], self.exposed[backward]
 
 
 def data_traffic(setup: Setup, plans: Plans, held: Parameters, stage: Stage, *, exposes: bool = False) -> DataTraffic:
@@ -203,6 +195,7 @@ def data_traffic(setup: Setup, plans: Plans, held: Parameters, stage: Stage, *, 
     Stage 3 gathers weights with each microbatch, and again for the backward pass if they do not stay whole. That pass
     hides the reduce-scatter and what it gathers, the forward pass its own all-gather, but for one layer's share.
     Software leaves a share of what lies beyond scale-up domains exposed, if that is more than what passes do not hide.
+    The rest may be slower there alongside products, and slow them: they have fewer processors while it runs.
     """
     groups, whole = _copied(held), plans.replicate > 1
     if whole.any():
@@ -236,12 +229,17 @@ def data_traffic(setup: Setup, plans: Plans, held: Parameters, stage: Stage, *, 
     kinds = zip((before, after), counts, strict=True)
     waiting = tuple(StepOverlap((StepSequence(_NONE, sent(ones, alone)),), count) for ones, count in kinds)
     if not plans.overlap_dp.any():
-        return DataTraffic(waiting, (), (), (_NONE, _NONE), served)
-    forward, backward = (np.where(plans.overlap_dp, count, 0.0) for count in counts)
+        return DataTraffic(waiting, served=served)
     left = np.where(plans.overlap_dp, np.maximum(setup.stack.exposes_data - alone, 0.0), 0.0)
-    exposed = (sent(before, left, BEYOND), sent(after, left, BEYOND)) if exposes else ((), ())
-    hidden = sent(before, 1.0 - alone), sent(after, 1.0 - alone)
-    return DataTraffic(waiting, *hidden, (forward, backward), served, exposed)
+    hidden, rate = np.where(plans.overlap_dp, 1.0 - alone - left, 0.0), setup.stack.data_rate
+    waits, longer = left + setup.stack.data_processors * hidden / rate, hidden * (1.0 / rate - 1.0)
+
+    def of_pass(kinds: Kinds, count: FloatArray) -> HiddenData:
+        exposed = sent(kinds, waits, BEYOND) if exposes else ()
+        slowed = sent(kinds, longer, BEYOND) if exposes and rate < 1.0 else ()
+        return HiddenData(sent(kinds, 1.0 - alone), np.where(plans.overlap_dp, count, 0.0), exposed, slowed)
+
+    return DataTraffic(waiting, of_pass(before, counts[0]), of_pass(after, counts[1]), served)
 
 
 def _copied(held: Parameters) -> list[tuple[str, FloatArray]]:
@@ -282,13 +280,13 @@ def _passes(
     """
     found = list[StepOverlap]()
     for name, run, chains, of_data, of_pass, fill, sent in (
-        ("forward", stage.forward, tensor.forward, data.of_pass(0), streams.forward, idle.forward, experts.forward),
-        ("backward", stage.backward, tensor.backward, data.of_pass(1), streams.backward, idle.backward,
+        ("forward", stage.forward, tensor.forward, data.forward, streams.forward, idle.forward, experts.forward),
+        ("backward", stage.backward, tensor.backward, data.backward, streams.backward, idle.backward,
          experts.backward),
     ):  # fmt: skip
         streamed = (*data.served, *_beside(of_pass))
         one = PassOverlap(name, (StepSequence(run.compute), *chains), streamed, messages, 1.0 - setup.stack.hides_data)
-        ahead, hiding, paired = bool(messages or streamed or sent), of_data[1], experts.paired
+        ahead, hiding, paired = bool(messages or streamed or sent), of_data.count, experts.paired
         if ahead:
             found.append(StepOverlap(one.chains, _NONE, fill))
         left = np.where(hiding > 0, np.maximum(paired - (micro - hiding), 0.0), 0.0)

@@ -82,7 +82,7 @@ class TrainingTable(PlanTable):
         ])  # fmt: skip
 
     def time(self, merging: Merging) -> TabulatedTime:
-        more, exposes = self._of_each_kind, any(setup.stack.exposes_data for setup in self.setups)
+        more, exposes = self._of_each_kind, any(setup.stack.exposes for setup in self.setups)
         steps = [
             step_time(self.setups[index], self.plans.select(np.concatenate([part, more])), exposes=exposes)
             for index, part in self.parts

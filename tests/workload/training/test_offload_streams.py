@@ -15,6 +15,7 @@ from evo_libra.workload.plans.plans import EVERY_LAYER, HOST, NETWORK, NPU, NVME
 from evo_libra.workload.plans.recomputation import FULL
 from evo_libra.workload.training.memory import memory, parameters, stage_activations
 from evo_libra.workload.training.offload import (
+    HostUpdate,
     Offload,
     OffloadHost,
     OffloadStreams,
@@ -63,6 +64,19 @@ def test_weights_on_ssds_come_with_each_pass() -> None:
     found = of(NVME)
     assert found[:2] == [pytest.approx(passed)] * 2
     assert found[2] == pytest.approx({"host SSD": 2.8, "host memory": 0.56, "host compute": 0.017})
+
+
+def test_a_serial_update_reads_computes_and_writes_in_turn() -> None:
+    # In turn SSDs have 2 x 5 GB/s for reads, then for writes: 12 + 4 bytes of states and gradient are read, 12 + 2
+    # written, 3 s, and between them memory takes 0.56 s, longer than 1e9 weights at 4e9 per second. Gradients of 4
+    # bytes are written in the backward pass, more than the weights that are read.
+    slow = replace(MACHINE, update=HostUpdate(rate=4e9, serial=True, gradient=4.0))
+    _, backward, update = of(NVME, replace(BOTH, host=slow))
+    assert update == pytest.approx({"host SSD": 3.56, "host memory": 0.56, "host compute": 0.25})
+    assert backward["host SSD"] == pytest.approx(0.8)
+    assert "host SSD" not in of(HOST, replace(BOTH, host=slow))[2]
+    # In a pipeline the longer direction counts: 16 bytes are read.
+    assert of(NVME, replace(BOTH, host=replace(MACHINE, update=HostUpdate(gradient=4.0))))[2]["host SSD"] == 3.2
 
 
 def test_inputs_of_layers_go_to_the_host_and_come_back() -> None:

@@ -87,6 +87,25 @@ def test_a_share_of_gradients_and_weights_follows_the_passes() -> None:
     assert exposed(setup(), dp=4, zero=1, overlap_dp=True) == []
 
 
+def test_traffic_beside_products_is_slower_and_slows_them() -> None:
+    # Of 8 s of traffic 1/8 waits, as nothing hides the last layer, and 1/2 - 1/8 is exposed. The other half keeps
+    # 0.8 of its bandwidth: 4 / 0.8 = 5 s. Meanwhile products lose 0.1 of the processors, 0.5 s.
+    of, plan = setup(exposes_data=0.5, data_rate=0.8, data_processors=0.1), one_plan(dp=16, zero=1, overlap_dp=True)
+
+    def seconds(each: float) -> float:
+        return number(step_time(of, plan)(lambda one: np.full(1, each if one.group.startswith("cp+dp") else 0.0)))
+
+    free = seconds(0.0)
+    # Microseconds hide but for what waits, what is exposed, and what products lose.
+    assert seconds(8e-9) - free == pytest.approx(2 * (1.0 + 3.0 + 0.5) * 1e-9, rel=1e-3)
+    # Compute is shorter than 8 s: what waits, what is exposed and what is slower count.
+    assert seconds(8.0) == pytest.approx(2 * (1.0 + 3.0 + 5.0), abs=2 * free)
+    # The time that traffic loses is none of what is sent.
+    degrees = dict.fromkeys(("tp", "cp", "pp", "ep"), 1) | dict.fromkeys(("cp+dp", "cp+dp beyond"), 16)
+    sent, same = (sum(count for _, count in step_time(one, plan).sent_by(degrees)) for one in (of, setup()))
+    assert sent == pytest.approx(same)
+
+
 def test_exposed_gradients_are_the_larger_of_the_share_and_what_no_pass_hides() -> None:
     of, plan = setup(exposes_data=0.5), one_plan(dp=16, zero=1, overlap_dp=True)
 
