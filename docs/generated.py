@@ -24,6 +24,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from generated_ages import ages, defaults, gaps, missing, orders, states, unchecked
 from generated_fred import fred_runs, fred_strategies
+from generated_seeds import headline_errors, headlines
 from key_tables import key_tables
 from layout import either, table
 
@@ -565,6 +566,8 @@ GENERATORS: Mapping[str, Callable[..., str]] = {
         fred_runs,
         fred_strategies,
         gaps,
+        headline_errors,
+        headlines,
         hosts,
         keys,
         missing,
