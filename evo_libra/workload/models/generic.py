@@ -19,10 +19,13 @@ _HEAD, _KV_HEADS, _VOCABULARY, _SEQUENCE = 128, 8, 128_256, 8192
 """Width of a head, heads of keys and values, vocabulary and sequence, all of Llama 3 (arXiv 2407.21783)."""
 _STEP = 1024
 """Widths of the model are multiples of it: eight heads, for tensor parallel groups of eight."""
-_USUAL_RATIO, _CHOSEN, _MAX_EXPERTS = 3.5, 8, 1024
-"""Feed-forward width over that of the model (Llama 3); experts of a token (DeepSeek-V3, Qwen3) and of a layer."""
+_USUAL_RATIO, _CHOSEN = 3.5, 8
+"""Feed-forward width over that of the model (Llama 3); experts of a token (DeepSeek-V3, Qwen3)."""
 _TOLERANCE = 0.004
 """Largest part by which the width of experts, and with it the total, may differ."""
+_LIMITS = ((0.5, 1024), (0.0, 1280))
+"""Least width of the shared expert over that of others, and most experts of a layer: the second pair where the first
+gives no model, as routers of many experts are large."""
 
 
 def _weights(value: Any) -> Any:  # noqa: ANN401 - whatever the file has
@@ -83,12 +86,13 @@ def routed_model(total: float, active: float) -> DecoderSpec:
 
     Raises
     ------
-    InputError : no number of experts up to 1,024 gives both.
+    InputError : no number of experts up to 1,280 gives both.
     """
     hidden = _width(active)
     layers = hidden // 128
     spare = (active - _ends(hidden)) / layers - _attention(hidden)
-    possible = list(_experts(hidden, (total - active) / layers, spare))
+    tried = (list(_experts(hidden, (total - active) / layers, spare, *limits)) for limits in _LIMITS)
+    possible = next((found for found in tried if found), [])
     if not possible:
         both = f"{weights_text(total)} weights with {weights_text(active)} active"
         raise InputError(
@@ -111,19 +115,20 @@ def generic_model(dense: float | None, moe: RoutedWeights | None) -> Decoder | N
     return None
 
 
-def _experts(hidden: int, inactive: float, spare: float) -> Iterator[tuple[int, int, int]]:
+def _experts(hidden: int, inactive: float, spare: float, share: float, most: int) -> Iterator[tuple[int, int, int]]:
     """Yield experts of a layer, their width and that of the shared one.
 
     Parameters
     ----------
     inactive : weights of a layer that a token does not pass.
     spare : weights of a layer that a token passes, without attention.
+    share : least width of the shared expert over that of the others; most : experts.
     """
-    for count in range(_CHOSEN + 8, _MAX_EXPERTS + 1, 8):
+    for count in range(_CHOSEN + 8, most + 1, 8):
         exact = inactive / (3 * hidden * (count - _CHOSEN))
         width = _multiple(exact, 16)
         shared = (spare - count * hidden) / (3 * hidden) - _CHOSEN * width
-        if abs(width / exact - 1.0) <= _TOLERANCE and shared >= width / 2:
+        if abs(width / exact - 1.0) <= _TOLERANCE and shared >= share * width:
             yield count, width, _multiple(shared, 16)
 
 
