@@ -22,7 +22,7 @@ from evo_libra.timing.collectives.phase import IMPLEMENTATIONS, UPPER, Overheads
 from evo_libra.timing.collectives.queues import TooLongError
 from evo_libra.timing.collectives.system import Choices, System
 from evo_libra.timing.collectives.themis import MAX_ORDERED
-from evo_libra.timing.collectives.themis_paper import Fabrics, paper_time
+from evo_libra.timing.collectives.themis_paper import Fabrics, ideal_time, paper_time
 from evo_libra.timing.names import ALGORITHMS, Policy, Scheduler
 from evo_libra.timing.phase_dimensions import (
     PHASE_BLOCK,
@@ -58,6 +58,8 @@ class Fidelity(ScheduleChoices):
     ramped : (t,) whether short messages of a technology wait for their rate; None where none do.
     policy : which chunk a dimension takes first; None is first come, and smallest first under a Themis scheduler.
     message_on_link : whether a message through a switch has the bandwidth of a link, and not that of an NPU.
+    occupies : whether a phase keeps its dimension busy for its latency, too, under schedulers that are not Themis'
+        paper's.
     """
 
     latency: FloatArray
@@ -69,12 +71,14 @@ class Fidelity(ScheduleChoices):
     ocs_setting: float = 0.0
     ramped: BoolArray | None = None
     message_on_link: bool = False
+    occupies: bool = True
 
     @property
     def bounded(self) -> bool:
         """Whether LIBRA's time is a lower bound of every time."""
         in_order = {tuple(Scheduler)[index] for index in self.schedulers} == {Scheduler.BASELINE}
-        return in_order and self.active == 1 and self.overheads.endpoint >= _OUTWEIGHS_ROUNDING
+        in_astra_sim = self.occupies and self.active == 1 and self.overheads.endpoint >= _OUTWEIGHS_ROUNDING
+        return in_order and in_astra_sim
 
     def policy_of(self, scheduler: Scheduler) -> Policy:
         """Return the policy that goes with a scheduler."""
@@ -218,15 +222,8 @@ class Fidelity(ScheduleChoices):
         self, scheduler: Scheduler, collective: Collective, size: IntArray, found: PhaseDimensions, designs: Population
     ) -> FloatArray:
         schedule, policy = schedule_of(designs), self.policy_of(scheduler)
-        if scheduler is Scheduler.THEMIS_PAPER:
-            bandwidth, levels = found.bandwidth, found.levels
-            if levels is not None:
-                exchanged = collective is Collective.ALL_TO_ALL
-                bandwidth = bandwidth * (levels.exchange_share if exchanged else levels.shrinking_share)(found.extent)
-            fabrics = Fabrics(found.block, found.extent, bytes_per_ns(bandwidth), found.latency)
-            if policy is Policy.SMALLEST_FIRST:
-                policy = Policy.SMALLEST_CHUNK_FIRST
-            return paper_time(collective, size, fabrics, chunks=schedule.chunks, policy=policy) * NANO
+        if scheduler.of_paper or not self.occupies:
+            return self._paper_seconds(scheduler, collective, size, found, schedule.chunks)
         if scheduler.greedy and (depth := len(found.npus)) > MAX_ORDERED:
             where = "with the axes and bits that its blocks divide into, some design has"
             raise InputError(f"{scheduler.key} orders at most {MAX_ORDERED} dimensions; {where} {depth}")
@@ -244,3 +241,24 @@ class Fidelity(ScheduleChoices):
             raise InputError(
                 f"{error}: {collective.value} of {most} bytes over {least:g} GB/s; bandwidth.min_GBps has to be higher"
             ) from None
+
+    def _paper_seconds(
+        self,
+        scheduler: Scheduler,
+        collective: Collective,
+        size: IntArray,
+        found: PhaseDimensions,
+        chunks: IntArray,
+    ) -> FloatArray:
+        """Return (n,) s of a collective in the time model of Themis' paper, where latency only delays a chunk."""
+        bandwidth, levels = found.bandwidth, found.levels
+        if levels is not None:
+            exchanged = collective is Collective.ALL_TO_ALL
+            bandwidth = bandwidth * (levels.exchange_share if exchanged else levels.shrinking_share)(found.extent)
+        fabrics = Fabrics(found.block, found.extent, bytes_per_ns(bandwidth), found.latency)
+        if scheduler is Scheduler.IDEAL:
+            return ideal_time(collective, size, fabrics) * NANO
+        policy = self.policy_of(scheduler)
+        policy = Policy.SMALLEST_CHUNK_FIRST if policy is Policy.SMALLEST_FIRST else policy
+        greedy = scheduler is Scheduler.THEMIS_PAPER
+        return paper_time(collective, size, fabrics, chunks=chunks, greedy=greedy, policy=policy) * NANO
