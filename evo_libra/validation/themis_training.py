@@ -90,17 +90,17 @@ def _speedups() -> Iterator[PublishedRow]:
     for workload in _workloads():
         ours, theirs = training_speedups(workload), published_speedups(workload)
         for scheduler in ours:
-            for network, *pair in zip(designs(), theirs[scheduler], ours[scheduler], strict=True):
-                values = map(float, pair)
-                yield PublishedRow(f"{workload}, {network}, {SCHEDULERS[scheduler]}", *values, "x")
+            for network, given, found in zip(designs(), theirs[scheduler], ours[scheduler], strict=True):
+                row = f"{workload}, {network}, {SCHEDULERS[scheduler]}"
+                yield PublishedRow(row, float(given), float(found), "x")
 
 
 def _exposed() -> Iterator[PublishedRow]:
     for workload in _workloads():
         ours = exposed_times(workload)[BASELINE] / iteration_times(workload)[BASELINE]
         theirs = published_bars(workload)[BASELINE][2:].sum(axis=0)
-        for network, *pair in zip(designs(), 100 * theirs, 100 * ours, strict=True):
-            yield PublishedRow(f"{workload}, {network}", *map(float, pair), "percent")
+        for network, given, found in zip(designs(), 100 * theirs, 100 * ours, strict=True):
+            yield PublishedRow(f"{workload}, {network}", float(given), float(found), "percent")
 
 
 def _means() -> Iterator[PublishedRow]:
