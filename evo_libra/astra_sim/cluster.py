@@ -77,11 +77,6 @@ def check_blocks(design: Population, fidelity: Fidelity) -> None:
             )
         if fidelity.ocs_setting and OPTICAL[design.block[d, 0]]:
             raise InputError(f"dimension {d} is an {block.name}; ASTRA-sim has no time.ocs_setting_us")
-        if fidelity.ramped is not None and fidelity.ramped[design.technology[d, 0]]:
-            raise InputError(
-                f"dimension {d} has a congestion control whose short messages wait for their rate; ASTRA-sim's "
-                "analytical back end has none"
-            )
 
 
 def dimension_algorithms(algorithm: int, block: int, npus: int) -> dict[Collective, Implementation]:

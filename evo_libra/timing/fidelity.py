@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evo_libra.arrays import GIGA, NANO, BoolArray, FloatArray, IntArray, Population, columns_or_shared
+from evo_libra.arrays import GIGA, NANO, FloatArray, IntArray, Population, columns_or_shared
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError
 from evo_libra.network.blocks import Kit
@@ -55,7 +55,6 @@ class Fidelity(ScheduleChoices):
     ocs_setting : s in which an optical circuit switch is set to other circuits.
     active : chunks that a dimension runs at a time.
     shrinking : whether an all-reduce scatters inwards and gathers outwards, or runs whole in each dimension.
-    ramped : (t,) whether short messages of a technology wait for their rate; None where none do.
     policy : which chunk a dimension takes first; None is first come, and smallest first under a Themis scheduler.
     message_on_link : whether a message through a switch has the bandwidth of a link, and not that of an NPU.
     occupies : whether a phase keeps its dimension busy for its latency, too, under schedulers that are not Themis'
@@ -69,7 +68,6 @@ class Fidelity(ScheduleChoices):
     policy: Policy | None
     kits: tuple[Kit, ...] = ()
     ocs_setting: float = 0.0
-    ramped: BoolArray | None = None
     message_on_link: bool = False
     occupies: bool = True
 
@@ -198,7 +196,6 @@ class Fidelity(ScheduleChoices):
             bandwidth=per_npu if share is None else per_npu * share, latency=latency,
             algorithm=np.broadcast_to(algorithm, extent.shape),
             leaf=leaves(designs.block, extent, stride, designs.npus), leaf_latency=leaf_latency,
-            ramped=None if self.ramped is None else self.ramped[designs.technology],
         )  # fmt: skip
         found = replace(found, **levels_of(designs, self.kits, extent, stride, found.leaf))
         return found.divided(designs.block, per_npu)

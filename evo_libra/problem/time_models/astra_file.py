@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from evo_libra.arrays import BoolArray, FloatArray, IntArray
+from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.errors import InputError, unknown
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import Source
 from evo_libra.network.blocks import Kit
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.network.catalog.technologies import Catalog
-from evo_libra.network.transport import TRANSPORTS
 from evo_libra.problem.pricing.catalog import kits_of
 from evo_libra.problem.time_models.astra import AstraTime
 from evo_libra.problem.time_models.libra import libra_time
@@ -62,7 +61,7 @@ def astra_fidelity(spec: TimeSpec, catalog: Catalog, source: Source, *, schedule
         overheads=Overheads(_ENDPOINT_NS if spec.endpoint_delay_ns is None else spec.endpoint_delay_ns, memory),
         active=spec.active_chunks or 1, shrinking=spec.collective_optimization != "baseline",
         policy=None if spec.policy is None else POLICIES[spec.policy], kits=_timed(kits_of(catalog), source),
-        ocs_setting=seconds(1000.0 * (spec.ocs_setting_us or 0.0)), ramped=_ramped(catalog, papers, source),
+        ocs_setting=seconds(1000.0 * (spec.ocs_setting_us or 0.0)),
         message_on_link=spec.message_bandwidth == "link", occupies=occupies,
     )  # fmt: skip
 
@@ -78,14 +77,6 @@ def _of_paper(schedulers: Sequence[str], source: Source, *, occupies: bool) -> l
             message = f"found false; with the scheduler {name} it is true, allowed with false: {', '.join(allowed)}"
             raise _fail(source, ("latency_occupies",), message)
     return list(schedulers)
-
-
-def _ramped(catalog: Catalog, papers: Sequence[str], source: Source) -> BoolArray | None:
-    ramped = [t.transport is not None and TRANSPORTS[t.transport].ramped for t in catalog.technologies]
-    if any(ramped) and papers:
-        message = f"{papers[0]} has no messages that wait for their rate, as transports but pfc have"
-        raise _fail(source, ("scheduler",), message)
-    return np.array(ramped) if any(ramped) else None
 
 
 def _timed(kits: tuple[Kit, ...], source: Source) -> tuple[Kit, ...]:

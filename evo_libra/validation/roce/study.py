@@ -5,6 +5,7 @@ The topology is that of ASTRA-sim's ns-3 back end (128 nodes, 16 switches), whic
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,6 +38,7 @@ class Phase:
     size : bytes of a message.
     times : how often it runs, one after the other.
     fresh : whether its connections are new.
+    distance : of pairs that send to each other, 0 where that is not known; pairs keep their connection.
     """
 
     near: int
@@ -45,6 +47,7 @@ class Phase:
     size: float
     times: float = 1.0
     fresh: bool = True
+    distance: int = 0
 
 
 def ring(size: float, steps: int = 4) -> list[Phase]:
@@ -96,19 +99,29 @@ def network_of(phase: Phase) -> Network:
 
 
 def all_reduce_seconds(scheme: str, collective: str, size: float, dt: float = STEP, law: Law | None = None) -> float:
-    """Return the simulated s of an all-reduce of some bytes of payload under a scheme.
+    """Return the simulated s of an all-reduce of some bytes of payload under a scheme."""
+    return phases_seconds(scheme, COLLECTIVES[collective](size), dt, law)
+
+
+def phases_seconds(
+    scheme: str,
+    phases: Sequence[Phase],
+    dt: float = STEP,
+    law: Law | None = None,
+    routes: Callable[[Phase], Network] = network_of,
+) -> float:
+    """Return the simulated s of some phases under a scheme, on the network that their routes make.
 
     Phases follow each other when the last byte of all is there. Packets have their headers and telemetry on the wire.
     """
-    transport = TRANSPORTS[scheme]
-    wire = (PAYLOAD + HEADERS + transport.telemetry) / PAYLOAD
-    law, total, controller = law or LAWS[scheme], 0.0, None
-    for phase in COLLECTIVES[collective](size):
-        network = network_of(phase)
-        if phase.fresh or controller is None:
-            controller = law.controller(network, dt)
+    wire = (PAYLOAD + HEADERS + TRANSPORTS[scheme].telemetry) / PAYLOAD
+    law, total, controllers = law or LAWS[scheme], 0.0, dict[int, Controller]()
+    for phase in phases:
+        network = routes(phase)
+        if phase.fresh or phase.distance not in controllers:
+            controllers[phase.distance] = law.controller(network, dt)
         sizes = np.full(len(network.path), phase.size * wire)
-        total += phase.times * run(network, controller, sizes, dt)
+        total += phase.times * run(network, controllers[phase.distance], sizes, dt)
     return total
 
 

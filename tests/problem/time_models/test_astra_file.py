@@ -33,7 +33,7 @@ def test_defaults_are_those_of_astra_sim() -> None:
     found = made()
     assert (found.chunks, found.schedulers, found.active, found.shrinking) == ((64,), (0,), 1, True)
     assert (found.overheads.endpoint, found.overheads.memory) == (10, np.inf)
-    assert (found.policy, found.ocs_setting, found.ramped, found.message_on_link) == (None, 0.0, None, False)
+    assert (found.policy, found.ocs_setting, found.message_on_link) == (None, 0.0, False)
     # Of a technology, its latency in ns.
     assert found.latency.tolist() == [30.0, 500.0]
     natural = {name: ALGORITHMS[found.algorithms[BLOCK_NAMES.index(name), 0]] for name in ("ring", "switch", "mesh-2d")}
