@@ -1,4 +1,4 @@
-"""Collectives of process groups on the study's cluster as phases, and what all of a training step take by the fluid.
+"""Collectives of process groups on the study's cluster as phases, and the simulated time of those of training steps.
 
 The innermost group lies inside a leaf, and the next one has an NPU in each leaf, as the problem `roce-study` has them.
 """
@@ -11,10 +11,12 @@ from functools import partial
 
 from evo_libra.arrays import IntArray
 from evo_libra.collective import Collective
-from evo_libra.validation.roce.fluid import Network
+from evo_libra.network.transport import TRANSPORTS
+from evo_libra.validation.roce.fluid import Law, Network
 from evo_libra.validation.roce.hashed import hashed_network, spines
 from evo_libra.validation.roce.study import LEAF, NPUS, STEP, Phase, network_of, phases_seconds
 from evo_libra.workload.layers.workload import WorkloadKind
+from evo_libra.workload.parallelism import ALL
 
 SIMULATED_STEPS = 4
 """Steps of a ring that are simulated, for all of them."""
@@ -38,7 +40,7 @@ class Group:
         return LEAF if self.leaves > 1 else 0
 
 
-GROUPS = {"all": Group(LEAF, NPUS // LEAF), "tp": Group(LEAF, 1), "dp": Group(1, NPUS // LEAF)}
+GROUPS = {ALL: Group(LEAF, NPUS // LEAF), "tp": Group(LEAF, 1), "dp": Group(1, NPUS // LEAF)}
 ALGORITHMS = ("ring", "direct", "halving-doubling")
 
 
@@ -85,6 +87,20 @@ def _pairs(distance: int, message: float, *, fresh: bool) -> Phase:
 
 def _powers(limit: int) -> Sequence[int]:
     return [1 << k for k in range(limit.bit_length() - 1)]
+
+
+def all_reduce_seconds(scheme: str, algorithm: str, size: float, dt: float = STEP, law: Law | None = None) -> float:
+    """Return the simulated s of an all-reduce of some bytes of payload among all NPUs under a scheme."""
+    return phases_seconds(scheme, phases_of(Collective.ALL_REDUCE, GROUPS[ALL], size, algorithm), dt, law)
+
+
+def factors(size: float, dt: float = STEP) -> dict[str, dict[str, float]]:
+    """Return the bandwidth of all-reduces over that of PFC by simulation, by algorithm and scheme."""
+    found = {}
+    for algorithm in ALGORITHMS:
+        times = {scheme: all_reduce_seconds(scheme, algorithm, size, dt) for scheme in TRANSPORTS}
+        found[algorithm] = {scheme: times["pfc"] / time for scheme, time in times.items()}
+    return found
 
 
 def communication_seconds(

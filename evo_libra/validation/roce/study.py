@@ -50,30 +50,6 @@ class Phase:
     distance: int = 0
 
 
-def ring(size: float, steps: int = 4) -> list[Phase]:
-    """Return an all-reduce of some bytes; some of its 254 equal steps are simulated, on the same connections."""
-    times = 2 * (NPUS - 1) / steps
-    return [Phase(1, 1, 1, size / NPUS, times, fresh=step == 0) for step in range(steps)]
-
-
-def direct(size: float) -> list[Phase]:
-    """Return an all-reduce in which all send to all at once, twice."""
-    return [Phase(LEAF - 1, NPUS - LEAF, LEAF, size / NPUS, fresh=fresh) for fresh in (True, False)]
-
-
-def halving_doubling(size: float) -> list[Phase]:
-    """Return an all-reduce over distances of 1 to 64 and back, with messages of one half to 1/128."""
-    there = [(distance, size / (2 * distance)) for distance in (1 << k for k in range(7))]
-    both = [(one, True) for one in there] + [(one, False) for one in reversed(there)]
-    return [
-        Phase(int(d < LEAF), int(d >= LEAF), LEAF if d >= LEAF else 0, each, fresh=fresh) for (d, each), fresh in both
-    ]
-
-
-COLLECTIVES = {"ring": ring, "direct": direct, "halving-doubling": halving_doubling}
-"""The phases of an all-reduce of some bytes, by its algorithm."""
-
-
 def network_of(phase: Phase) -> Network:
     """Return the classes of flows of a phase: routes are spread evenly over the spines, so that all of a class agree.
 
@@ -96,11 +72,6 @@ def network_of(phase: Phase) -> Network:
         capacity=capacity, delay=delay, switch=switch, copies=copies, path=np.array(path),
         sharing=np.array(sharing, dtype=np.float64),
     )  # fmt: skip
-
-
-def all_reduce_seconds(scheme: str, collective: str, size: float, dt: float = STEP, law: Law | None = None) -> float:
-    """Return the simulated s of an all-reduce of some bytes of payload under a scheme."""
-    return phases_seconds(scheme, COLLECTIVES[collective](size), dt, law)
 
 
 def phases_seconds(
@@ -138,12 +109,3 @@ def run(network: Network, controller: Controller, sizes: FloatArray, dt: float) 
             offered = np.minimum(offered, np.maximum(most - fluid.unacknowledged, 0.0))
         left = left - fluid.step(offered)
     return fluid.now * dt
-
-
-def factors(size: float, dt: float = STEP) -> dict[str, dict[str, float]]:
-    """Return the bandwidth of each collective and scheme over that of PFC, by simulation."""
-    found = {}
-    for collective in COLLECTIVES:
-        times = {scheme: all_reduce_seconds(scheme, collective, size, dt) for scheme in TRANSPORTS}
-        found[collective] = {scheme: times["pfc"] / time for scheme, time in times.items()}
-    return found
