@@ -30,12 +30,20 @@ def test_a_step_by_the_closed_form() -> None:
 
 
 def test_little_impact_on_steps_by_the_fluid() -> None:
-    """Rings and halving-doubling have no incast; direct algorithms have 224 flows on each uplink."""
+    """At most 11 %, but for DCQCN where all of a leaf send long messages over half as many uplinks."""
     assert algorithms() == (*ALGORITHMS, "halving-doubling, ECMP")
-    largest = {name: max(ratio for row in fluid_steps(name).values() for ratio in row.values()) for name in ALGORITHMS}
-    assert largest["ring"] < 1.05
-    assert largest["halving-doubling"] < 1.12
-    assert largest["direct"] < 1.12
+    steps = [(kind, workload, row) for kind in ALGORITHMS for workload, row in fluid_steps(kind).items()]
+    slower = {(kind, workload, name) for kind, workload, row in steps for name, ratio in row.items() if ratio > 1.11}
+    assert slower == {("ring", "Turing-NLG", "dcqcn"), ("halving-doubling", "Turing-NLG", "dcqcn")}
+    for workload in ("ResNet-50", "DLRM"):
+        assert max(fluid_steps("ring")[workload].values()) < 1.03
+
+
+def test_routes_that_collide_cost_more_than_schemes() -> None:
+    sent = published("roce_fluid.json")["communication_ms"]
+    for workload in WORKLOADS:
+        even, hashed = (sent[name][workload]["pfc"] for name in ("halving-doubling", "halving-doubling, ECMP"))
+        assert 1.2 < hashed / even < 1.4
 
 
 def test_steps_of_the_fluid_have_the_compute_of_the_problem() -> None:
@@ -61,7 +69,10 @@ def test_the_simulation_stands_beside_the_closed_form_where_it_disagrees() -> No
     assert all(0.97 <= factor <= 1.0 for factor in found["128"]["ring"].values())
     below = {(size, collective, name) for size, each in found.items() for collective, one in each.items()
              for name, factor in one.items() if factor < 0.9}  # fmt: skip
-    assert below == set()
+    assert below == {
+        ("16", "direct", "hpcc"), ("16", "direct", "hpcc-pint"), ("128", "direct", "hpcc"),
+        ("128", "halving-doubling", "hpcc"),
+    }  # fmt: skip
 
 
 def test_stored_communication_is_that_of_the_simulation() -> None:
