@@ -1,7 +1,8 @@
 """Themis against the fixed order of dimensions: the paper's algorithm, its published figures, and ASTRA-sim's own.
 
-Repeats the all-reduces of Themis' paper (Rashidi et al., ISCA 2022) on its six networks of 1024 NPUs, in 64 chunks. The
-paper's "1 GB" is 1000 MiB and its GB/s have 2^30 bytes; its mean speed-ups are geometric.
+Repeats the training of figure 12 of Themis' paper (Rashidi et al., ISCA 2022), whose problems are `themis-gnmt` and its
+like, and the all-reduces, on its six networks of 1024 NPUs, in 64 chunks. The paper's "1 GB" is 1000 MiB and its GB/s
+have 2^30 bytes; its mean speed-ups are geometric.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from evo_libra.timing.collectives.collective_time import collective_time
 from evo_libra.timing.collectives.phase import FULLY_CONNECTED, IMPLEMENTATIONS, SWITCH, Link, Overheads
 from evo_libra.timing.collectives.system import Choice, System
 from evo_libra.timing.names import Policy, Scheduler
+from evo_libra.validation.source import PublishedSource
 from evo_libra.validation.themis import (
     BASELINE,
     CHUNKS,
@@ -33,6 +35,16 @@ from evo_libra.validation.themis import (
     published_times,
     speedups,
     used,
+)
+from evo_libra.validation.themis_training import (
+    IDEAL,
+    THEMIS_TRAINING,
+    designs,
+    exposed_times,
+    iteration_times,
+    published_bars,
+    published_speedups,
+    training_speedups,
 )
 
 AR = Collective.ALL_REDUCE
@@ -74,6 +86,33 @@ def astra_times(size: int, *, has_latency: bool = True, is_whole: bool = False) 
         )  # fmt: skip
         found[name] = collective_time(AR, size, links, system)
     return found
+
+
+def trained() -> str:
+    """Return the table of training, ours / published: what is exposed in the fixed order, and speed-ups over it."""
+    rows = []
+    for workload in figures()["training"]["bars"]:
+        exposed = 100 * exposed_times(workload)[BASELINE] / iteration_times(workload)[BASELINE]
+        pairs = [(exposed, 100 * published_bars(workload)[BASELINE][2:].sum(axis=0), ".1f")]
+        ours, theirs = training_speedups(workload), published_speedups(workload)
+        pairs += [(ours[name], theirs[name], ".2f") for name in (SMALLEST, IDEAL)]
+        columns = [[f"{x:{form}} / {y:{form}}" for x, y in zip(*pair, strict=True)] for *pair, form in pairs]
+        rows += [[workload, *row] for row in zip(designs(), *columns, strict=True)]
+    return markdown(("model", "network", "exposed [%]", "Themis", "ideal"), rows)
+
+
+def means() -> str:
+    """Return the table of the means that the paper and its first version state, ours next to them."""
+    stated = [source for source in THEMIS_TRAINING if source.name.endswith(("-mean", "-v1"))]
+    rows = [row for source in stated for row in _stated(source)]
+    return markdown(("paper", "figure", "published", "ours", "error [%]"), rows)
+
+
+def _stated(source: PublishedSource) -> list[list[str]]:
+    version = "arXiv v1" if source.name.endswith("-v1") else "ISCA 2022"
+    return [
+        [version, row.id, f"{row.published:.2f}", f"{row.ours:.2f}", f"{100 * row.error:+.1f}"] for row in source.rows()
+    ]
 
 
 def compared() -> str:
@@ -146,5 +185,5 @@ def marked(axes: Axes, labels: list[str], series: list[tuple[str, list[float]]],
 
 
 if __name__ == "__main__":
-    print(compared(), summary(), explained(), sep="\n\n")
+    print(trained(), means(), compared(), summary(), explained(), sep="\n\n")
     draw()

@@ -18,7 +18,7 @@ from evo_libra.timing.fidelity import Fidelity
 from evo_libra.timing.input_files.network_file import NetworkFile
 from evo_libra.timing.input_files.system_file import SystemFile
 from evo_libra.timing.machine import ComputeModel
-from evo_libra.timing.names import CollectiveAlgorithm, Scheduler
+from evo_libra.timing.names import ASTRA_SCHEDULERS, CollectiveAlgorithm, Scheduler
 from evo_libra.timing.phase_dimensions import OPTICAL, PHASE_BLOCK, link_bandwidth, runnable
 from evo_libra.workload.parallelism import ALL, Layout, lay_groups, members_of, parts_of
 from evo_libra.workload.trace_nodes import DimensionGroup, GroupPlace, ListedGroup
@@ -57,7 +57,7 @@ def cluster_of(fidelity: Fidelity, design: Population) -> Cluster:
     arrays = (block, design.npus, bandwidth, fidelity.link_latency(design))
     network = NetworkFile(*(tuple(array[list(dimensions), 0].tolist()) for array in arrays))
     asked = tuple(Scheduler)[int(schedule.scheduler[0])]
-    scheduler = Scheduler.BASELINE if asked is Scheduler.THEMIS_PAPER else asked
+    scheduler = asked if asked in ASTRA_SCHEDULERS else Scheduler.BASELINE
     system = System(
         {collective: tuple(row[collective] for row in rows) for collective in Collective},
         int(schedule.chunks[0]), fidelity.active, fidelity.shrinking, fidelity.overheads,
@@ -77,11 +77,6 @@ def check_blocks(design: Population, fidelity: Fidelity) -> None:
             )
         if fidelity.ocs_setting and OPTICAL[design.block[d, 0]]:
             raise InputError(f"dimension {d} is an {block.name}; ASTRA-sim has no time.ocs_setting_us")
-        if fidelity.ramped is not None and fidelity.ramped[design.technology[d, 0]]:
-            raise InputError(
-                f"dimension {d} has a congestion control whose short messages wait for their rate; ASTRA-sim's "
-                "analytical back end has none"
-            )
 
 
 def dimension_algorithms(algorithm: int, block: int, npus: int) -> dict[Collective, Implementation]:

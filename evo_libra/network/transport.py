@@ -13,9 +13,6 @@ from dataclasses import dataclass
 PAYLOAD, HEADERS = 1000, 62
 """Bytes of a packet: payload, and headers of Ethernet, IP, UDP and InfiniBand's transport around it."""
 
-RAMP_ROUND_TRIPS, RAMP_PRODUCTS = 3.0, 8.0
-"""Round trips that an empty message waits for, and the products of bandwidth and delay of one that waits for none."""
-
 APPROXIMATION = "approximation; ordering only; no figures of the paper were read"
 """Note of every output on designs with a transport."""
 
@@ -31,7 +28,6 @@ class Transport:
     ----------
     telemetry : bytes that switches write into each packet.
     target : part of the link that it aims at.
-    ramped : whether short messages wait until the scheme has found its rate.
     lossless : whether its switches pause links, and need buffers for what is under way until then.
     source : its publication.
     """
@@ -39,7 +35,6 @@ class Transport:
     name: str
     telemetry: int
     target: float
-    ramped: bool
     lossless: bool
     source: str
 
@@ -56,12 +51,12 @@ class Transport:
 TRANSPORTS = {
     scheme.name: scheme
     for scheme in (
-        Transport("pfc", 0, 1.0, ramped=False, lossless=True, source="IEEE 802.1Qbb"),
-        Transport("dcqcn", 0, 1.0, ramped=True, lossless=True, source="Zhu et al., SIGCOMM 2015"),
-        Transport("dctcp", 0, 1.0, ramped=True, lossless=False, source="Alizadeh et al., SIGCOMM 2010"),
-        Transport("timely", 0, 1.0, ramped=True, lossless=True, source="Mittal et al., SIGCOMM 2015"),
-        Transport("hpcc", 48, 0.95, ramped=True, lossless=False, source="Li et al., SIGCOMM 2019"),
-        Transport("hpcc-pint", 1, 0.95, ramped=True, lossless=False, source="Ben Basat et al., SIGCOMM 2020"),
+        Transport("pfc", 0, 1.0, lossless=True, source="IEEE 802.1Qbb"),
+        Transport("dcqcn", 0, 1.0, lossless=True, source="Zhu et al., SIGCOMM 2015"),
+        Transport("dctcp", 0, 1.0, lossless=False, source="Alizadeh et al., SIGCOMM 2010"),
+        Transport("timely", 0, 1.0, lossless=True, source="Mittal et al., SIGCOMM 2015"),
+        Transport("hpcc", 48, 0.95, lossless=False, source="Li et al., SIGCOMM 2019"),
+        Transport("hpcc-pint", 1, 0.95, lossless=False, source="Ben Basat et al., SIGCOMM 2020"),
     )
 }
 """Every scheme, by its name. Those after PFC are end to end; DCQCN and TIMELY run on links that PFC pauses."""

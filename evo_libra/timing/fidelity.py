@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evo_libra.arrays import GIGA, NANO, BoolArray, FloatArray, IntArray, Population, columns_or_shared
+from evo_libra.arrays import GIGA, NANO, FloatArray, IntArray, Population, columns_or_shared
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError
 from evo_libra.network.blocks import Kit
@@ -22,7 +22,7 @@ from evo_libra.timing.collectives.phase import IMPLEMENTATIONS, UPPER, Overheads
 from evo_libra.timing.collectives.queues import TooLongError
 from evo_libra.timing.collectives.system import Choices, System
 from evo_libra.timing.collectives.themis import MAX_ORDERED
-from evo_libra.timing.collectives.themis_paper import Fabrics, paper_time
+from evo_libra.timing.collectives.themis_paper import Fabrics, ideal_time, paper_time
 from evo_libra.timing.names import ALGORITHMS, Policy, Scheduler
 from evo_libra.timing.phase_dimensions import (
     PHASE_BLOCK,
@@ -55,9 +55,10 @@ class Fidelity(ScheduleChoices):
     ocs_setting : s in which an optical circuit switch is set to other circuits.
     active : chunks that a dimension runs at a time.
     shrinking : whether an all-reduce scatters inwards and gathers outwards, or runs whole in each dimension.
-    ramped : (t,) whether short messages of a technology wait for their rate; None where none do.
     policy : which chunk a dimension takes first; None is first come, and smallest first under a Themis scheduler.
     message_on_link : whether a message through a switch has the bandwidth of a link, and not that of an NPU.
+    occupies : whether a phase keeps its dimension busy for its latency, too, under schedulers that are not Themis'
+        paper's.
     """
 
     latency: FloatArray
@@ -67,14 +68,15 @@ class Fidelity(ScheduleChoices):
     policy: Policy | None
     kits: tuple[Kit, ...] = ()
     ocs_setting: float = 0.0
-    ramped: BoolArray | None = None
     message_on_link: bool = False
+    occupies: bool = True
 
     @property
     def bounded(self) -> bool:
         """Whether LIBRA's time is a lower bound of every time."""
         in_order = {tuple(Scheduler)[index] for index in self.schedulers} == {Scheduler.BASELINE}
-        return in_order and self.active == 1 and self.overheads.endpoint >= _OUTWEIGHS_ROUNDING
+        in_astra_sim = self.occupies and self.active == 1 and self.overheads.endpoint >= _OUTWEIGHS_ROUNDING
+        return in_order and in_astra_sim
 
     def policy_of(self, scheduler: Scheduler) -> Policy:
         """Return the policy that goes with a scheduler."""
@@ -194,7 +196,6 @@ class Fidelity(ScheduleChoices):
             bandwidth=per_npu if share is None else per_npu * share, latency=latency,
             algorithm=np.broadcast_to(algorithm, extent.shape),
             leaf=leaves(designs.block, extent, stride, designs.npus), leaf_latency=leaf_latency,
-            ramped=None if self.ramped is None else self.ramped[designs.technology],
         )  # fmt: skip
         found = replace(found, **levels_of(designs, self.kits, extent, stride, found.leaf))
         return found.divided(designs.block, per_npu)
@@ -218,15 +219,8 @@ class Fidelity(ScheduleChoices):
         self, scheduler: Scheduler, collective: Collective, size: IntArray, found: PhaseDimensions, designs: Population
     ) -> FloatArray:
         schedule, policy = schedule_of(designs), self.policy_of(scheduler)
-        if scheduler is Scheduler.THEMIS_PAPER:
-            bandwidth, levels = found.bandwidth, found.levels
-            if levels is not None:
-                exchanged = collective is Collective.ALL_TO_ALL
-                bandwidth = bandwidth * (levels.exchange_share if exchanged else levels.shrinking_share)(found.extent)
-            fabrics = Fabrics(found.block, found.extent, bytes_per_ns(bandwidth), found.latency)
-            if policy is Policy.SMALLEST_FIRST:
-                policy = Policy.SMALLEST_CHUNK_FIRST
-            return paper_time(collective, size, fabrics, chunks=schedule.chunks, policy=policy) * NANO
+        if scheduler.of_paper or not self.occupies:
+            return self._paper_seconds(scheduler, collective, size, found, schedule.chunks)
         if scheduler.greedy and (depth := len(found.npus)) > MAX_ORDERED:
             where = "with the axes and bits that its blocks divide into, some design has"
             raise InputError(f"{scheduler.key} orders at most {MAX_ORDERED} dimensions; {where} {depth}")
@@ -244,3 +238,24 @@ class Fidelity(ScheduleChoices):
             raise InputError(
                 f"{error}: {collective.value} of {most} bytes over {least:g} GB/s; bandwidth.min_GBps has to be higher"
             ) from None
+
+    def _paper_seconds(
+        self,
+        scheduler: Scheduler,
+        collective: Collective,
+        size: IntArray,
+        found: PhaseDimensions,
+        chunks: IntArray,
+    ) -> FloatArray:
+        """Return (n,) s of a collective in the time model of Themis' paper, where latency only delays a chunk."""
+        bandwidth, levels = found.bandwidth, found.levels
+        if levels is not None:
+            exchanged = collective is Collective.ALL_TO_ALL
+            bandwidth = bandwidth * (levels.exchange_share if exchanged else levels.shrinking_share)(found.extent)
+        fabrics = Fabrics(found.block, found.extent, bytes_per_ns(bandwidth), found.latency)
+        if scheduler is Scheduler.IDEAL:
+            return ideal_time(collective, size, fabrics) * NANO
+        policy = self.policy_of(scheduler)
+        policy = Policy.SMALLEST_CHUNK_FIRST if policy is Policy.SMALLEST_FIRST else policy
+        greedy = scheduler is Scheduler.THEMIS_PAPER
+        return paper_time(collective, size, fabrics, chunks=chunks, greedy=greedy, policy=policy) * NANO

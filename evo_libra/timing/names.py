@@ -50,7 +50,7 @@ class Policy(_Named):
 
 
 class Scheduler(_Named):
-    """In which order each chunk takes the dimensions; the last one is Themis' paper, and ASTRA-sim does not have it."""
+    """In which order each chunk takes the dimensions; the last two are Themis' paper's, and ASTRA-sim lacks them."""
 
     BASELINE = "baseline", "baseline", "Every chunk takes the dimensions in order, the innermost first."
     ROUND_ROBIN = "roundRobin", "round-robin", "Each chunk begins one dimension further out than the chunk before it."
@@ -62,8 +62,12 @@ class Scheduler(_Named):
         "offlineGreedyFlex", "offline-greedy-flex", "As offline-greedy, with chunks as large as the loads differ.",
     )  # fmt: skip
     THEMIS_PAPER = (
-        "", "themis-paper",
+        "themisPaper", "themis-paper",
         "As offline-greedy, with loads that are times and begin at the fixed latency, as in Themis' paper.",
+    )  # fmt: skip
+    IDEAL = (
+        "ideal", "ideal",
+        "No order: the bytes over all bandwidth of the group's dimensions, without latency, which no order can beat.",
     )  # fmt: skip
 
     @property
@@ -72,15 +76,19 @@ class Scheduler(_Named):
         return self in {Scheduler.OFFLINE_GREEDY, Scheduler.OFFLINE_GREEDY_FLEX}
 
     @property
+    def of_paper(self) -> bool:
+        """Whether it is one of Themis' paper, whose latency only delays a chunk."""
+        return self in {Scheduler.THEMIS_PAPER, Scheduler.IDEAL}
+
+    @property
     def policies(self) -> tuple[Policy, ...]:
         """Policies that problem files may combine it with."""
-        paper = (Policy.FIFO, Policy.SMALLEST_FIRST)
-        return paper if self is Scheduler.THEMIS_PAPER else tuple(POLICIES.values())
+        return PAPER_POLICIES if self.of_paper else tuple(POLICIES.values())
 
     @property
     def default_policy(self) -> Policy:
         """The policy that goes with it unless a problem says otherwise."""
-        in_order = self in {Scheduler.BASELINE, Scheduler.ROUND_ROBIN}
+        in_order = self in {Scheduler.BASELINE, Scheduler.ROUND_ROBIN, Scheduler.IDEAL}
         return Policy.FIFO if in_order else Policy.SMALLEST_FIRST
 
 
@@ -100,7 +108,9 @@ class CollectiveAlgorithm(_Named):
 SCHEDULERS = tuple(scheduler.key for scheduler in Scheduler)
 ALGORITHMS = tuple(algorithm.key for algorithm in CollectiveAlgorithm if algorithm.key)
 POLICIES = {policy.key: policy for policy in Policy if policy.key}
-ASTRA_SCHEDULERS = tuple(scheduler for scheduler in Scheduler if scheduler.value)
+ASTRA_SCHEDULERS = tuple(scheduler for scheduler in Scheduler if not scheduler.of_paper)
 """Those that ASTRA-sim has."""
+PAPER_POLICIES = (Policy.FIFO, Policy.SMALLEST_FIRST)
+"""Those of Themis' paper."""
 ASTRA_POLICIES = tuple(POLICIES.values())
 """Those that ASTRA-sim has."""

@@ -111,7 +111,6 @@ class PhaseDimensions:
     upper: FloatArray | None = None
     top: FloatArray | None = None
     uniform: FloatArray | None = None
-    ramped: BoolArray | None = None
 
     @property
     def levels(self) -> Levels | None:
@@ -143,7 +142,7 @@ class PhaseDimensions:
             parts["pod"] = levels.pod
         if levels is not None or (UPPER[self.block] > 0).any():
             parts.update(leaf=self.leaf, leaf_latency=self.leaf_latency)
-        return Link(self.block, self.extent, bandwidth, self.latency, ramped=self.ramped, **parts)
+        return Link(self.block, self.extent, bandwidth, self.latency, **parts)
 
     def message_links(self, near: BoolArray) -> list[Link]:
         """Return the links of messages that run no collective; of trees, (d, n) whether these stay below a switch."""
@@ -155,9 +154,7 @@ class PhaseDimensions:
         return self._plain(self.npus, bandwidth, latency)
 
     def _plain(self, npus: IntArray, bandwidth: FloatArray, latency: FloatArray) -> list[Link]:
-        ramped = [None] * len(npus) if self.ramped is None else list(self.ramped)
-        rows = zip(self.block, npus, bandwidth, latency, ramped, strict=True)
-        return [Link(block, size, rate, each, ramped=mine) for block, size, rate, each, mine in rows]
+        return [Link(*row) for row in zip(self.block, npus, bandwidth, latency, strict=True)]
 
     def apart(self, source: int, target: int) -> FloatArray:
         """Return (d, n) how far apart two NPUs are in the first dimension in which they differ, on a line both ways."""

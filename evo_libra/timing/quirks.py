@@ -63,8 +63,8 @@ SCHEDULER_KEYS = Quirk(
 )
 PAPER_SCHEDULER = Quirk(
     "paper-scheduler",
-    "ASTRA-sim has no scheduler themis-paper, nor its way of counting latency: exported files name no scheduler, and "
-    "chunks take the dimensions in order.",
+    "ASTRA-sim has neither the schedulers themis-paper and ideal nor their way of counting latency: exported files "
+    "name no scheduler, and chunks take the dimensions in order.",
 )
 ROUND_ROBIN_COUNTER = Quirk(
     "round-robin-counter",

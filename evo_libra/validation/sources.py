@@ -21,11 +21,12 @@ from evo_libra.validation.serving import SERVING
 from evo_libra.validation.slices import SLICES
 from evo_libra.validation.source import PublishedSource
 from evo_libra.validation.themis import THEMIS
+from evo_libra.validation.themis_training import THEMIS_TRAINING
 from evo_libra.validation.training import TRAINING
 from evo_libra.validation.training_2026 import TRAINING_2026
 from evo_libra.validation.training_memory import TRAINING_MEMORY
 
-NETWORKS = (*THEMIS, *FRED, *RAIL_ONLY, *FABRICS, *LIBRA, *ASTRA, *ROCE)
+NETWORKS = (*THEMIS, *THEMIS_TRAINING, *FRED, *RAIL_ONLY, *FABRICS, *LIBRA, *ASTRA, *ROCE)
 
 SOURCES: tuple[PublishedSource, ...] = (
     *TRAINING_2026,

@@ -267,7 +267,7 @@ def test_schedulers_are_written_and_both_times_told(tmp_path: Path) -> None:
     assert workload.scheduled.last != workload.prediction.last
     assert "No released ASTRA-sim 2 reads" in exported.differences[0]
     paper = export_design(load(astra(scheduler="themis-paper")), WHOLE, tmp_path / "paper")
-    assert "ASTRA-sim has no scheduler themis-paper" in paper.differences[0]
+    assert "ASTRA-sim has neither the schedulers themis-paper" in paper.differences[0]
     assert paper.workloads[0].scheduled is None
 
 

@@ -295,9 +295,9 @@ def _time(pick: Pick, model: str, kind: str) -> Any:
     if model == "libra":
         weights = pick(["absolute", "normalised"])
         return pick(["libra", {"model": "libra", "overlap": "tp-dp"}, {"model": "libra", "weights": weights}])
-    schedulers = ["baseline", "round-robin", "offline-greedy", "offline-greedy-flex", "themis-paper"]
+    schedulers = ["baseline", "round-robin", "offline-greedy", "offline-greedy-flex", "themis-paper", "ideal"]
     if kind == "wafer":
-        schedulers.remove("themis-paper")  # it is not of trees
+        schedulers = schedulers[:-2]  # those of Themis' paper are not of trees
     more = {
         "scheduler": pick([None, *schedulers, ["baseline", "offline-greedy", "round-robin"]]),
         "chunks": pick([1, 3, 8, [1, 2, 4]]),

@@ -35,6 +35,7 @@ RUNS = {
     "parallelism_sweep": 8,
     "quick": 12,
     "technologies": 28,
+    "themis": 90,
 }
 Keep = Callable[[RunSpec], bool]
 

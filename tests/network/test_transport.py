@@ -10,8 +10,6 @@ from evo_libra.network.transport import (
     HEADERS,
     LABEL,
     PAYLOAD,
-    RAMP_PRODUCTS,
-    RAMP_ROUND_TRIPS,
     TRANSPORTS,
     approximation,
 )
@@ -34,11 +32,9 @@ def test_order_and_range() -> None:
 def test_schemes_as_published() -> None:
     # HPCC's packets carry 48 B of telemetry and PINT's one; both aim at 95 % of a link (SIGCOMM 2019, section 5.1, and
     # 2020). DCQCN and TIMELY run on links that PFC pauses; DCTCP and HPCC keep queues short without.
-    assert {
-        name: (one.telemetry, one.target, one.ramped, one.lossless) for name, one in TRANSPORTS.items()
-    } == {
-        "pfc": (0, 1.0, False, True), "dcqcn": (0, 1.0, True, True), "dctcp": (0, 1.0, True, False),
-        "timely": (0, 1.0, True, True), "hpcc": (48, 0.95, True, False), "hpcc-pint": (1, 0.95, True, False),
+    assert {name: (one.telemetry, one.target, one.lossless) for name, one in TRANSPORTS.items()} == {
+        "pfc": (0, 1.0, True), "dcqcn": (0, 1.0, True), "dctcp": (0, 1.0, False),
+        "timely": (0, 1.0, True), "hpcc": (48, 0.95, False), "hpcc-pint": (1, 0.95, False),
     }  # fmt: skip
 
 
@@ -48,8 +44,6 @@ def test_what_headers_and_targets_leave() -> None:
     assert (PAYLOAD, HEADERS) == (1000, 62)
     assert TRANSPORTS["hpcc"].factor == pytest.approx(0.95 * 1062 / 1110, rel=1e-12)
     assert TRANSPORTS["hpcc-pint"].factor == pytest.approx(0.95 * 1062 / 1063, rel=1e-12)
-    # Short messages wait for three round trips, less an eighth of a product of bandwidth and delay for each.
-    assert (RAMP_ROUND_TRIPS, RAMP_PRODUCTS) == (3.0, 8.0)
 
 
 def test_outputs_say_that_a_transport_is_an_approximation() -> None:

@@ -62,6 +62,8 @@ def test_the_page_has_the_table() -> None:
     ({"scheduler": "offline-greedy-flex", "policy": "fewest-phases-first"},
      ["scheduler-keys", "stale-loads", "queue-order-deadlock"]),
     ({"scheduler": "themis-paper"}, ["paper-scheduler"]),
+    ({"scheduler": "ideal"}, ["paper-scheduler"]),
+    ({"latency_occupies": False}, ["paper-scheduler"]),
 ])  # fmt: skip
 def test_schedulers_and_policies(time: dict[str, Any], expected: list[str]) -> None:
     assert names(load(**time)) == expected

@@ -153,14 +153,20 @@ def test_every_output_says_that_it_is_an_approximation(path: Path) -> None:
     (["fabric.transport={wire: tcp}"], "fabric.transport"),
     (["fabric.transport={wire: [pfc, pfc]}"], "a transport is named twice"),
     (["fabric.lossless_usd_per_port=50"], "only technologies with a `transport` pause links"),
-    (["fabric.transport={wire: hpcc}", "time={model: themis, scheduler: themis-paper}"], "has no messages that wait"),
 ])  # fmt: skip
 def test_what_cannot_be_is_refused(path: Path, assignments: list[str], message: str) -> None:
     with pytest.raises(InputError, match=message):
         load_problem(str(path), assignments)
 
 
-def test_a_ramp_is_not_exported(path: Path, tmp_path: Path) -> None:
-    problem = problem_of(path, EVERY, ASTRA)
-    with pytest.raises(InputError, match="short messages wait"):
-        export_design(problem, "RI(4)@near:100_SW(16)@wire.hpcc:50", tmp_path / "out")
+def test_exported_links_have_what_a_transport_fills(path: Path, tmp_path: Path) -> None:
+    # 50 GB/s times 0.95 x 1062 / 1110, in GB of 2^30 bytes: 42.32.
+    export_design(problem_of(path, EVERY, ASTRA), "RI(4)@near:100_SW(16)@wire.hpcc:50", tmp_path / "out")
+    assert ", 42.3248" in (tmp_path / "out" / "network.yml").read_text()
+
+
+def test_chunks_that_choose_their_order_have_what_a_transport_fills(path: Path) -> None:
+    time = "time={model: themis, scheduler: [themis-paper, ideal]}"
+    asked = [f"{design} scheduler=ideal" for design in designs("pfc", "dctcp", "hpcc")]
+    pfc, dctcp, hpcc = problem_of(path, EVERY, time).evaluate(asked).objectives[0]
+    assert pfc == dctcp < hpcc < pfc / TRANSPORTS["hpcc"].factor

@@ -65,6 +65,25 @@ def test_a_collective_of_a_group() -> None:
     assert seconds(design, [1]) == 0.0
 
 
+def test_latency_keeps_a_dimension_busy_or_only_delays_a_chunk() -> None:
+    # Two chunks of 400 B between two NPUs of 1 B/ns: 200 ns and 10 ns each way. Busy: 4 (200 + 10) ns one after the
+    # other. Else the dimension sends 4 times 200 ns without a gap, and the last chunk is there 10 ns later.
+    two = fidelity(chunks=(2,))
+    assert seconds(designs(("ring", 2, 1e9), of=two), [2], two, size=800) == pytest.approx(840e-9)
+    free = fidelity(chunks=(2,), occupies=False)
+    assert seconds(designs(("ring", 2, 1e9), of=free), [2], free, size=800) == pytest.approx(810e-9)
+    assert not free.bounded
+
+
+def test_the_ideal_has_neither_order_nor_latency() -> None:
+    # 2 (1 - 1/8) 800 B over 4 B/ns; of a group of the 4 NPUs in dimension 0 alone, 2 (1 - 1/4) 800 B over 3 B/ns.
+    ideal = fidelity(schedulers=(SCHEDULERS.index("ideal"),))
+    design = designs(("ring", 4, 3e9), ("ring", 2, 1e9), of=ideal)
+    assert seconds(design, [4, 2], ideal, size=800) == pytest.approx(350e-9)
+    assert seconds(design, [4, 1], ideal, size=800) == pytest.approx(400e-9)
+    assert not ideal.bounded
+
+
 def test_a_group_has_its_share_of_the_bandwidth() -> None:
     design = designs(("ring", 4, 1e9))
     half = fidelity().seconds(AR, 400, np.array([[4]]), design, share=np.array([[0.5]]))

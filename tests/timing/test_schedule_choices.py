@@ -129,13 +129,14 @@ def test_a_time_without_schedules() -> None:
 
 
 def test_tables_of_names() -> None:
-    assert SCHEDULERS == ("baseline", "round-robin", "offline-greedy", "offline-greedy-flex", "themis-paper")
+    assert SCHEDULERS == ("baseline", "round-robin", "offline-greedy", "offline-greedy-flex", "themis-paper", "ideal")
     assert ALGORITHMS == ("ring", "direct", "halving-doubling")
     assert tuple(POLICIES) == ("first-come", "alternate", "smallest-first", "fewest-phases-first")
     assert tuple(Scheduler)[:4] == ASTRA_SCHEDULERS
     assert tuple(Policy)[:4] == ASTRA_POLICIES
     assert CollectiveAlgorithm.of("halvingDoubling") is CollectiveAlgorithm.HALVING_DOUBLING
-    assert [one.greedy for one in Scheduler] == [False, False, True, True, False]
-    assert [one.default_policy is Policy.FIFO for one in Scheduler] == [True, True, False, False, False]
+    assert [one.greedy for one in Scheduler] == [False, False, True, True, False, False]
+    assert [one.default_policy is Policy.FIFO for one in Scheduler] == [True, True, False, False, False, True]
+    assert [one for one in Scheduler if one.of_paper] == [Scheduler.THEMIS_PAPER, Scheduler.IDEAL]
     assert Scheduler.THEMIS_PAPER.policies == (Policy.FIFO, Policy.SMALLEST_FIRST)
     assert Scheduler.BASELINE.policies == tuple(POLICIES.values())

@@ -20,6 +20,10 @@ LARGEST = {
     "themis-smallest": 0.045,
     "themis-utilisation": 0.015,
     "themis-speedup": 0.025,
+    "themis-training": 0.047,
+    "themis-training-exposed": 0.019,
+    "themis-training-mean": 0.027,
+    "themis-training-v1": 0.15,
     "fred-bandwidth": 0.014,
     "fred-shared-bandwidth": 0.5,
     "fred-bisection": 0.0,
@@ -36,8 +40,9 @@ LARGEST = {
     "libra-time": 1e-12,
     "libra-cost": 1e-12,
     "astra-sim-shared-links": 1e-6,
-    "roce": 0.36,
-    "roce-step": 0.08,
+    "roce": 0.12,
+    "roce-training": 0.09,
+    "roce-training-fluid": 0.68,
 }
 """Largest relative errors; of the others, times are those of ASTRA-sim to the nanosecond."""
 TO_THE_NANOSECOND = ("astra-sim-collectives", "astra-sim-traces")
@@ -99,5 +104,5 @@ def test_the_sample_of_traces_is_astra_sims() -> None:
 
 
 def test_figures_are_few() -> None:
-    """Rows of kernels of 8 chips are half of them; the package is not to grow by whole tables."""
-    assert sum(file.stat().st_size for file in DATA.iterdir()) < 400_000
+    """Rows of kernels of 8 chips are half of them; bars of figures are rows, and whole tables stay out."""
+    assert sum(file.stat().st_size for file in DATA.iterdir()) < 420_000

@@ -265,6 +265,11 @@ class TimeSpec(StrictModel):
     latency_ns: NotNegative | dict[str, NotNegative] | None = Field(
         None, description="latency of a link, one number or one for each technology; needed if the catalogue has none"
     )
+    latency_occupies: bool | None = Field(
+        None,
+        description="whether a phase keeps its dimension busy for its latency, too, as in ASTRA-sim, the default; "
+        "false: latency only delays the chunk, as always under themis-paper; for baseline, themis-paper and ideal",
+    )
     endpoint_delay_ns: Annotated[int, Field(ge=0, le=LONGEST_ENDPOINT_NS)] | None = Field(
         None, description="delay before each message; 10 when left out"
     )

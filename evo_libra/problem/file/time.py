@@ -46,12 +46,11 @@ def check_shares(spec: ProblemSpec, source: Source) -> None:
 
 
 def identity_of_time(spec: ProblemSpec) -> Any:  # noqa: ANN401 - a name or a mapping
-    """Return the time of a problem file without its shares, as files had it that could not name them."""
+    """Return the time of a problem file without its shares and absent keys that older files could not name."""
     if isinstance(spec.time, str):
         return spec.time
-    data, plain = (
-        one.model_dump(mode="json", exclude={"shares"}) for one in (spec.time, TimeSpec(model=spec.time.model))
-    )
+    absent = {"shares"} if spec.time.latency_occupies is not None else {"shares", "latency_occupies"}
+    data, plain = (one.model_dump(mode="json", exclude=absent) for one in (spec.time, TimeSpec(model=spec.time.model)))
     return spec.time.model if spec.time.shares is not None and data == plain else data
 
 

@@ -155,9 +155,8 @@ class AstraTime(TimeModel):
     def physical(self, technologies: int) -> Self:
         fidelity = self.collectives
         latency = np.repeat(fidelity.latency, len(BLOCKS))
-        ramped = None if fidelity.ramped is None else np.repeat(fidelity.ramped, len(BLOCKS))
         return replace(
-            super().physical(technologies), collectives=replace(fidelity, latency=latency, ramped=ramped),
+            super().physical(technologies), collectives=replace(fidelity, latency=latency),
             libra=self.libra.physical(technologies),
         )  # fmt: skip
 

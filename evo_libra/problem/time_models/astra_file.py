@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from evo_libra.arrays import BoolArray, FloatArray, IntArray
+from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.errors import InputError, unknown
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import Source
 from evo_libra.network.blocks import Kit
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.network.catalog.technologies import Catalog
-from evo_libra.network.transport import TRANSPORTS
 from evo_libra.problem.pricing.catalog import kits_of
 from evo_libra.problem.time_models.astra import AstraTime
 from evo_libra.problem.time_models.libra import libra_time
@@ -24,7 +23,7 @@ from evo_libra.problem.time_models.loops import WeightedLoop
 from evo_libra.problem.time_models.registry import Loops, Make, Network, TimeKind
 from evo_libra.timing.collectives.phase import Overheads
 from evo_libra.timing.fidelity import NATURAL, Fidelity
-from evo_libra.timing.names import ALGORITHMS, POLICIES, SCHEDULERS, Scheduler
+from evo_libra.timing.names import ALGORITHMS, PAPER_POLICIES, POLICIES, SCHEDULERS, Scheduler
 from evo_libra.timing.phase_dimensions import ONE_ALGORITHM, TIMED_BLOCKS
 from evo_libra.units import nanoseconds, seconds
 from evo_libra.workload.layers.iteration_time import Merging
@@ -44,15 +43,17 @@ def astra_fidelity(spec: TimeSpec, catalog: Catalog, source: Source, *, schedule
         it one of several, lacks the policy.
     """
     schedulers = _several(spec.scheduler) or (scheduler,)
+    occupies = spec.latency_occupies is not False
     for known in (known for known in Scheduler if known.key in schedulers):
-        allowed = [policy.key for policy in known.policies]
+        allowed = [policy.key for policy in (known.policies if occupies else PAPER_POLICIES)]
         if spec.policy not in (None, *allowed):
             message = f"found {spec.policy}; allowed with the scheduler {known.key}: {', '.join(allowed)}"
             raise _fail(source, ("policy",), message)
+    papers = _of_paper(schedulers, source, occupies=occupies)
     trees = [BLOCK_NAMES[kit.block] for kit in kits_of(catalog) if BLOCKS[kit.block].timed_as == "tree"]
-    if trees and Scheduler.THEMIS_PAPER.key in schedulers:
+    if trees and papers:
         of = "is of rings, lines, fully connected dimensions and switches"
-        raise _fail(source, ("scheduler",), f"{Scheduler.THEMIS_PAPER.key} {of}, not of {', '.join(trees)}")
+        raise _fail(source, ("scheduler",), f"{papers[0]} {of}, not of {', '.join(trees)}")
     memory = math.inf if spec.local_memory_GBps is None else spec.local_memory_GBps
     return Fidelity(
         chunks=_several(spec.chunks) or (_CHUNKS,), schedulers=tuple(SCHEDULERS.index(name) for name in schedulers),
@@ -60,17 +61,22 @@ def astra_fidelity(spec: TimeSpec, catalog: Catalog, source: Source, *, schedule
         overheads=Overheads(_ENDPOINT_NS if spec.endpoint_delay_ns is None else spec.endpoint_delay_ns, memory),
         active=spec.active_chunks or 1, shrinking=spec.collective_optimization != "baseline",
         policy=None if spec.policy is None else POLICIES[spec.policy], kits=_timed(kits_of(catalog), source),
-        ocs_setting=seconds(1000.0 * (spec.ocs_setting_us or 0.0)), ramped=_ramped(catalog, schedulers, source),
-        message_on_link=spec.message_bandwidth == "link",
+        ocs_setting=seconds(1000.0 * (spec.ocs_setting_us or 0.0)),
+        message_on_link=spec.message_bandwidth == "link", occupies=occupies,
     )  # fmt: skip
 
 
-def _ramped(catalog: Catalog, schedulers: Sequence[str], source: Source) -> BoolArray | None:
-    ramped = [t.transport is not None and TRANSPORTS[t.transport].ramped for t in catalog.technologies]
-    if any(ramped) and Scheduler.THEMIS_PAPER.key in schedulers:
-        message = f"{Scheduler.THEMIS_PAPER.key} has no messages that wait for their rate, as transports but pfc have"
-        raise _fail(source, ("scheduler",), message)
-    return np.array(ramped) if any(ramped) else None
+def _of_paper(schedulers: Sequence[str], source: Source, *, occupies: bool) -> list[str]:
+    """Return the schedulers that run in the time model of Themis' paper: its own ones, or all."""
+    of_paper = [known.key for known in Scheduler if known.of_paper]
+    if occupies:
+        return [name for name in schedulers if name in of_paper]
+    allowed = (Scheduler.BASELINE.key, *of_paper)
+    for name in schedulers:
+        if name not in allowed:
+            message = f"found false; with the scheduler {name} it is true, allowed with false: {', '.join(allowed)}"
+            raise _fail(source, ("latency_occupies",), message)
+    return list(schedulers)
 
 
 def _timed(kits: tuple[Kit, ...], source: Source) -> tuple[Kit, ...]:
@@ -155,8 +161,8 @@ def _read(spec: TimeSpec, catalog: Catalog, source: Source, *, scheduler: str) -
 
 
 _KEYS = (
-    "chunks", "scheduler", "algorithms", "latency_ns", "endpoint_delay_ns", "local_memory_GBps", "message_bandwidth",
-    "ocs_setting_us", "active_chunks", "collective_optimization", "policy",
+    "chunks", "scheduler", "algorithms", "latency_ns", "latency_occupies", "endpoint_delay_ns", "local_memory_GBps",
+    "message_bandwidth", "ocs_setting_us", "active_chunks", "collective_optimization", "policy",
 )  # fmt: skip
 ASTRA = TimeKind(partial(_read, scheduler="baseline"), _KEYS)
 """ASTRA-sim's time in problem files; `THEMIS` is the same with another scheduler where the file names none."""

@@ -40,10 +40,11 @@ def _concerned(time: AstraTime, designs: Population) -> dict[Quirk, BoolArray]:
     schedulers = [tuple(Scheduler)[n] for n in chosen]
     depth = (designs.npus > 1).sum(axis=0)
     several, greedy = depth > 1, np.array([scheduler.greedy for scheduler in schedulers])
-    paper, turning, baseline = (
+    turning, baseline = (
         np.array([scheduler is kind for scheduler in schedulers])
-        for kind in (Scheduler.THEMIS_PAPER, Scheduler.ROUND_ROBIN, Scheduler.BASELINE)
+        for kind in (Scheduler.ROUND_ROBIN, Scheduler.BASELINE)
     )
+    paper = np.array([scheduler.of_paper or not time.collectives.occupies for scheduler in schedulers])
     again = several & any(len(loop.workload.collectives(loop.degrees)) > 1 for loop in time.loops)
     policies = [time.collectives.policy_of(scheduler) for scheduler in schedulers]
     asked = ~baseline | np.array([policy is not Policy.FIFO for policy in policies])

@@ -49,10 +49,8 @@ def _levels(collective: Collective, size: FloatArray, link: Link) -> Iterator[tu
     near, far = link.leaf, link.npus // _leaf(link)
     assert near is not None  # noqa: S101 - `_leaf` has looked
     # A message passes two links of a switch, so half of its latency is that of one.
-    below = Link(np.full(len(near), SWITCH), near, link.bandwidth, _leaf_latency(link) / 2, ramped=link.ramped)
-    above = Link(
-        np.full(len(near), SWITCH), far, link.bandwidth * UPPER[link.block], link.latency / 2, ramped=link.ramped
-    )
+    below = Link(np.full(len(near), SWITCH), near, link.bandwidth, _leaf_latency(link) / 2)
+    above = Link(np.full(len(near), SWITCH), far, link.bandwidth * UPPER[link.block], link.latency / 2)
     if collective is _AG:
         yield from ((above, _AG, size), (below, _AG, size * far))
         return
@@ -92,7 +90,7 @@ def _streamed(collective: Collective, size: FloatArray, link: Link, overheads: O
     share = np.where(far > 1, np.minimum(UPPER[link.block] * relief, 1.0), 1.0)
     bytes_ = {_AR: size, _AG: others * size}.get(collective, others * part)
     latency = np.where(far > 1, link.latency, _leaf_latency(link))
-    above = Link(link.block, link.npus, link.bandwidth * share, latency, ramped=link.ramped)
+    above = Link(link.block, link.npus, link.bandwidth * share, latency)
     stream = above.transfer(np.asarray(bytes_), 1.0)
     return np.asarray(2.0 * overheads.endpoint + stream + (overheads.reduction(part) if collective is _RS else 0.0))
 

@@ -20,7 +20,6 @@ from evo_libra.collective import Collective
 from evo_libra.errors import InputError, unknown
 from evo_libra.network.blocks.block import Levels
 from evo_libra.network.blocks.registry import BLOCKS
-from evo_libra.network.transport import RAMP_PRODUCTS, RAMP_ROUND_TRIPS
 from evo_libra.timing.collectives.windowed import windowed_time
 from evo_libra.timing.names import CollectiveAlgorithm
 from evo_libra.units import bytes_per_ns, reading_ns
@@ -46,8 +45,6 @@ class Link:
         has closed forms with a single dimension and one chunk at a time, and everything else is refused.
     leaf : (n,) NPUs of a group in each first-level switch, where there are trees: their bandwidth is all of an NPU, and
         their latency that of a message over both levels; `leaf_latency` is that of one which stays below.
-    ramped : (n,) whether short messages wait until congestion control has found their rate (an approximation); None
-        where none do.
     pod, upper, top : with `leaf` the levels of groups on fat trees, where there are some; see
         `evo_libra.network.blocks.block.Levels`.
     """
@@ -62,7 +59,6 @@ class Link:
     pod: IntArray | None = None
     upper: FloatArray | None = None
     top: FloatArray | None = None
-    ramped: BoolArray | None = None
 
     @cached_property
     def rate(self) -> FloatArray:
@@ -72,7 +68,7 @@ class Link:
     @property
     def arrays(self) -> dict[str, Any]:
         """Its arrays, by name."""
-        names = ("block", "npus", "bandwidth", "latency", "leaf", "leaf_latency", "pod", "upper", "top", "ramped")
+        names = ("block", "npus", "bandwidth", "latency", "leaf", "leaf_latency", "pod", "upper", "top")
         return {name: values for name in names if (values := getattr(self, name)) is not None}
 
     @staticmethod
@@ -114,18 +110,7 @@ class Link:
         if self.shared:
             # A switch sends a message on when it has all of it.
             return np.asarray(hops * np.floor(self.latency + message / self.rate))
-        return np.asarray(np.floor(hops * self.latency + message / self.rate + self.ramp(message, hops)))
-
-    def ramp(self, message: FloatArray, hops: FloatArray | float) -> FloatArray | float:
-        """Return the ns for which messages of some bytes wait until their rate is found; an approximation.
-
-        That is three round trips for no bytes, falling to nothing for eight products of bandwidth and round trip.
-        """
-        if self.ramped is None:
-            return 0.0
-        round_trips = 2.0 * hops * self.latency
-        sent = message / self.rate / RAMP_PRODUCTS
-        return RAMP_ROUND_TRIPS * np.where(self.ramped, np.maximum(round_trips - sent, 0.0), 0.0)
+        return np.asarray(np.floor(hops * self.latency + message / self.rate))
 
     def exchange(self, message: FloatArray) -> FloatArray:
         """Return the ns until every NPU has had a message of every other one."""

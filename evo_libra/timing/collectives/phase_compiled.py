@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from evo_libra.arrays import GIGA, BoolArray, FloatArray, IntArray, compile_function
 from evo_libra.collective import Collective
-from evo_libra.network.transport import RAMP_PRODUCTS, RAMP_ROUND_TRIPS
 from evo_libra.timing.collectives.phase import FULLY_CONNECTED, RING, SWITCH, UPPER, Link, Overheads
 from evo_libra.units import bytes_per_ns
 
@@ -71,13 +70,12 @@ def compiled_phases(
     if link.leaf is not None and link.pod is not None and link.upper is not None and link.top is not None:
         near, far = link.leaf, link.pod
         rates[1:] = (bytes_per_ns(link.bandwidth * part) for part in (link.upper, link.top))
-    ramped = np.zeros(link.npus.shape, dtype=np.bool_) if link.ramped is None else link.ramped
     codes = np.array([_COLLECTIVES.index(kind) for kind in kinds], dtype=np.int64)
     whole = np.ascontiguousarray
     return run(
         whole(dims, dtype=np.int64), codes, whole(size), whole(taken), whole(implementation),
         whole(_NETWORK[link.block]), whole(link.npus), whole(near), whole(far), *map(whole, rates),
-        whole(link.latency, dtype=np.float64), whole(ramped), (RAMP_ROUND_TRIPS, RAMP_PRODUCTS),
+        whole(link.latency, dtype=np.float64),
         (float(overheads.endpoint), overheads.memory * GIGA, overheads.listed),
     )  # fmt: skip
 
@@ -85,14 +83,13 @@ def compiled_phases(
 def _run(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - numba compiles one plain function
     dims: IntArray, kinds: IntArray, size: FloatArray, taken: BoolArray, implementation: IntArray, network: IntArray,
     npus: IntArray, near: IntArray, far: IntArray, rate: FloatArray, upper: FloatArray, top: FloatArray,
-    latency: FloatArray, ramped: BoolArray, ramp: tuple[float, float], overheads: tuple[float, float, bool],
+    latency: FloatArray, overheads: tuple[float, float, bool],
 ) -> tuple[FloatArray, bool]:  # fmt: skip
     """Return the (p, n) ns of `compiled_phases`; networks are 0 rings, 1 links to all, 2 switches, -1 others."""
     endpoint, memory, listed = overheads
 
-    def transfer(message: float, hops: float, rate: float, latency: float, ramped: bool) -> float:  # noqa: FBT001 - numba passes no keywords
-        waited = ramp[0] * max(2.0 * hops * latency - message / rate / ramp[1], 0.0) if ramped else 0.0
-        return float(np.floor(hops * latency + message / rate + waited))
+    def transfer(message: float, hops: float, rate: float, latency: float) -> float:
+        return float(np.floor(hops * latency + message / rate))
 
     def reduction(message: float) -> float:
         return float(3.0 * np.floor(message / memory * 1e9))
@@ -110,14 +107,14 @@ def _run(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - numba compiles one
             elif kind == gather:
                 resident[n] = bytes_ * npus[d, n]
             how, where, many = implementation[d, n], network[d, n], npus[d, n]
-            count, rated, delay, waits = float(many), rate[d, n], latency[d, n], ramped[d, n]
+            count, rated, delay = float(many), rate[d, n], latency[d, n]
             found[p, n] = -1.0
             if where < 0 or how < 0:
                 untimed = True
                 continue
             message = bytes_ if kind == gather else np.floor(bytes_ / count)
             if how == 0:
-                each = transfer(message, 2.0 if where == 2 else 1.0, rated, delay, waits) + endpoint  # noqa: PLR2004 - a switch
+                each = transfer(message, 2.0 if where == 2 else 1.0, rated, delay) + endpoint  # noqa: PLR2004 - a switch
                 steps, reduced = count - 1.0, 0.0 if kind in (gather, exchange) else count - 1.0
                 if kind == reduce:
                     steps = 2.0 * (count - 1.0)
@@ -133,7 +130,7 @@ def _run(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - numba compiles one
                 rounds, done = 2.0 if kind == reduce else 1.0, 0.0 if kind in (gather, exchange) else 1.0
                 if listed and done > 0.0 and many > 2:  # noqa: PLR2004 - of two, a message is a whole window
                     done = rounds
-                slowest = transfer(message, hops, rated, delay, waits)
+                slowest = transfer(message, hops, rated, delay)
                 found[p, n] = (rounds + 1.0) * endpoint + rounds * slowest + done * reduction(message)
             elif kind != exchange and many & (many - 1) == 0:
                 halved, doubled = endpoint, endpoint
@@ -142,7 +139,7 @@ def _run(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - numba compiles one
                     message, distance = np.floor(bytes_ / (2.0 * reached)), float(reached)
                     hops = min(distance, count - distance) if where == 0 else float(where)
                     mine = rate[d, n] if reached < near[d, n] else upper[d, n] if reached < far[d, n] else top[d, n]
-                    each = transfer(message, hops, mine, delay, waits) + endpoint
+                    each = transfer(message, hops, mine, delay) + endpoint
                     halved += each + (reduction(message) if reached > 1 else 0.0)
                     reached *= 2
                 # The first gather of an all-reduce has twice the bytes that one halving too many leaves.
@@ -152,7 +149,7 @@ def _run(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - numba compiles one
                     distance = count / (2.0 * reached)
                     hops = min(distance, count - distance) if where == 0 else float(where)
                     mine = rate[d, n] if distance < near[d, n] else upper[d, n] if distance < far[d, n] else top[d, n]
-                    doubled += transfer(first * reached, hops, mine, delay, waits) + endpoint
+                    doubled += transfer(first * reached, hops, mine, delay) + endpoint
                     reached *= 2
                 if kind == reduce:
                     found[p, n] = halved + (doubled - endpoint)

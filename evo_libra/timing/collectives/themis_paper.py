@@ -20,6 +20,9 @@ from evo_libra.timing.collectives.queues import finish, tiles
 from evo_libra.timing.collectives.queues_numpy import SCATTERS, Joining, max_bits
 from evo_libra.timing.names import Policy
 
+Bytes = FloatArray | IntArray | float
+"""Bytes of a message, a number or (n,)."""
+
 _FRACTION = 16
 _BITS = 35
 """The queues count in whole numbers, the paper does not: the bits of all phases of a design together."""
@@ -54,6 +57,10 @@ class Fabrics:
         steps = np.where(self.block == LINE, (self.npus - 1) * np.minimum(self.npus - 1, 2), steps)
         return np.asarray(steps * self.latency)
 
+    def total_bandwidth(self) -> FloatArray:
+        """Return (n,) the bytes per ns of an NPU in all dimensions together."""
+        return np.asarray(np.where(self.npus > 1, self.bandwidth, 0.0).sum(axis=0))
+
     def involved(self, taking: Sequence[bool] | None) -> Fabrics:
         """Return the networks of the dimensions that take part, all when left out."""
         if taking is None:
@@ -69,7 +76,7 @@ class Fabrics:
 
 def paper_time(
     collective: Collective,
-    size: FloatArray | IntArray | float,
+    size: Bytes,
     fabrics: Fabrics,
     involved: Sequence[bool] | None = None,
     *,
@@ -109,13 +116,20 @@ def paper_time(
     return time
 
 
-def utilisation(collective: Collective, size: float, fabrics: Fabrics, time: FloatArray) -> FloatArray:
+def ideal_time(collective: Collective, size: Bytes, fabrics: Fabrics) -> FloatArray:
+    """Return (n,) ns of a collective that fills all bandwidth (table 3: "collective size / total BW").
+
+    The size is what an NPU sends: figure 12 has 2 (1 - 1/P) times the message for an all-reduce of P NPUs.
+    """
+    return sent(collective, size, fabrics) / np.maximum(fabrics.total_bandwidth(), np.finfo(np.float64).tiny)
+
+
+def utilisation(collective: Collective, size: Bytes, fabrics: Fabrics, time: FloatArray) -> FloatArray:
     """Return (n,) the share of all bandwidth that a collective of some ns uses."""
-    bandwidth = np.where(fabrics.npus > 1, fabrics.bandwidth, 0.0).sum(axis=0)
-    return np.asarray(sent(collective, size, fabrics) / (time * bandwidth))
+    return np.asarray(sent(collective, size, fabrics) / (time * fabrics.total_bandwidth()))
 
 
-def sent(collective: Collective, size: float, fabrics: Fabrics) -> FloatArray:
+def sent(collective: Collective, size: Bytes, fabrics: Fabrics) -> FloatArray:
     """Return the (n,) bytes that an NPU sends in all dimensions together, in whatever order it takes them."""
     if collective is _A2A:
         return np.asarray((size * (1.0 - 1.0 / fabrics.npus)).sum(axis=0))
@@ -123,11 +137,11 @@ def sent(collective: Collective, size: float, fabrics: Fabrics) -> FloatArray:
     return np.asarray(_whole(collective, size, total) * (1.0 - 1.0 / total))
 
 
-def _whole(collective: Collective, size: float, total: IntArray) -> FloatArray:
+def _whole(collective: Collective, size: Bytes, total: IntArray) -> FloatArray:
     """Return the (n,) bytes of the reduce-scatter that sends as much."""
     if collective is _AG:
         return np.asarray(size * total)
-    return np.full(len(total), 2.0 * size if collective is _AR else size)
+    return np.full(len(total), 2.0 * size if collective is _AR else size, dtype=np.float64)
 
 
 def _time(

@@ -5,6 +5,7 @@ The topology is that of ASTRA-sim's ns-3 back end (128 nodes, 16 switches), whic
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,6 +38,7 @@ class Phase:
     size : bytes of a message.
     times : how often it runs, one after the other.
     fresh : whether its connections are new.
+    distance : of pairs that send to each other, 0 where that is not known; pairs keep their connection.
     """
 
     near: int
@@ -45,30 +47,7 @@ class Phase:
     size: float
     times: float = 1.0
     fresh: bool = True
-
-
-def ring(size: float, steps: int = 4) -> list[Phase]:
-    """Return an all-reduce of some bytes; some of its 254 equal steps are simulated, on the same connections."""
-    times = 2 * (NPUS - 1) / steps
-    return [Phase(1, 1, 1, size / NPUS, times, fresh=step == 0) for step in range(steps)]
-
-
-def direct(size: float) -> list[Phase]:
-    """Return an all-reduce in which all send to all at once, twice."""
-    return [Phase(LEAF - 1, NPUS - LEAF, LEAF, size / NPUS, fresh=fresh) for fresh in (True, False)]
-
-
-def halving_doubling(size: float) -> list[Phase]:
-    """Return an all-reduce over distances of 1 to 64 and back, with messages of one half to 1/128."""
-    there = [(distance, size / (2 * distance)) for distance in (1 << k for k in range(7))]
-    both = [(one, True) for one in there] + [(one, False) for one in reversed(there)]
-    return [
-        Phase(int(d < LEAF), int(d >= LEAF), LEAF if d >= LEAF else 0, each, fresh=fresh) for (d, each), fresh in both
-    ]
-
-
-COLLECTIVES = {"ring": ring, "direct": direct, "halving-doubling": halving_doubling}
-"""The phases of an all-reduce of some bytes, by its algorithm."""
+    distance: int = 0
 
 
 def network_of(phase: Phase) -> Network:
@@ -95,20 +74,25 @@ def network_of(phase: Phase) -> Network:
     )  # fmt: skip
 
 
-def all_reduce_seconds(scheme: str, collective: str, size: float, dt: float = STEP, law: Law | None = None) -> float:
-    """Return the simulated s of an all-reduce of some bytes of payload under a scheme.
+def phases_seconds(
+    scheme: str,
+    phases: Sequence[Phase],
+    dt: float = STEP,
+    law: Law | None = None,
+    routes: Callable[[Phase], Network] = network_of,
+) -> float:
+    """Return the simulated s of some phases under a scheme, on the network that their routes make.
 
     Phases follow each other when the last byte of all is there. Packets have their headers and telemetry on the wire.
     """
-    transport = TRANSPORTS[scheme]
-    wire = (PAYLOAD + HEADERS + transport.telemetry) / PAYLOAD
-    law, total, controller = law or LAWS[scheme], 0.0, None
-    for phase in COLLECTIVES[collective](size):
-        network = network_of(phase)
-        if phase.fresh or controller is None:
-            controller = law.controller(network, dt)
+    wire = (PAYLOAD + HEADERS + TRANSPORTS[scheme].telemetry) / PAYLOAD
+    law, total, controllers = law or LAWS[scheme], 0.0, dict[int, Controller]()
+    for phase in phases:
+        network = routes(phase)
+        if phase.fresh or phase.distance not in controllers:
+            controllers[phase.distance] = law.controller(network, dt)
         sizes = np.full(len(network.path), phase.size * wire)
-        total += phase.times * run(network, controller, sizes, dt)
+        total += phase.times * run(network, controllers[phase.distance], sizes, dt)
     return total
 
 
@@ -125,12 +109,3 @@ def run(network: Network, controller: Controller, sizes: FloatArray, dt: float) 
             offered = np.minimum(offered, np.maximum(most - fluid.unacknowledged, 0.0))
         left = left - fluid.step(offered)
     return fluid.now * dt
-
-
-def factors(size: float, dt: float = STEP) -> dict[str, dict[str, float]]:
-    """Return the bandwidth of each collective and scheme over that of PFC, by simulation."""
-    found = {}
-    for collective in COLLECTIVES:
-        times = {scheme: all_reduce_seconds(scheme, collective, size, dt) for scheme in TRANSPORTS}
-        found[collective] = {scheme: times["pfc"] / time for scheme, time in times.items()}
-    return found

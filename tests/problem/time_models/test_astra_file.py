@@ -33,7 +33,7 @@ def test_defaults_are_those_of_astra_sim() -> None:
     found = made()
     assert (found.chunks, found.schedulers, found.active, found.shrinking) == ((64,), (0,), 1, True)
     assert (found.overheads.endpoint, found.overheads.memory) == (10, np.inf)
-    assert (found.policy, found.ocs_setting, found.ramped, found.message_on_link) == (None, 0.0, None, False)
+    assert (found.policy, found.ocs_setting, found.message_on_link) == (None, 0.0, False)
     # Of a technology, its latency in ns.
     assert found.latency.tolist() == [30.0, 500.0]
     natural = {name: ALGORITHMS[found.algorithms[BLOCK_NAMES.index(name), 0]] for name in ("ring", "switch", "mesh-2d")}
@@ -51,6 +51,8 @@ def test_defaults_are_those_of_astra_sim() -> None:
     ({"collective_optimization": "baseline"}, "shrinking", False),
     ({"ocs_setting_us": 25}, "ocs_setting", 25e-6),
     ({"message_bandwidth": "link"}, "message_on_link", True),
+    ({}, "occupies", True),
+    ({"scheduler": ("baseline", "themis-paper", "ideal"), "latency_occupies": False}, "occupies", False),
 ])  # fmt: skip
 def test_keys(keys: dict[str, Any], name: str, expected: Any) -> None:
     assert getattr(made(**keys), name) == expected
@@ -78,6 +80,14 @@ def test_algorithms_of_blocks() -> None:
 def test_policies_go_with_schedulers() -> None:
     with pytest.raises(InputError, match="allowed with the scheduler themis-paper: first-come, smallest-first"):
         made(scheduler=Scheduler.THEMIS_PAPER.key, policy="alternate")
+
+
+def test_latency_that_only_delays_is_of_themis_paper() -> None:
+    message = "latency_occupies: found false; with the scheduler round-robin it is true, allowed with false: baseline, "
+    with pytest.raises(InputError, match=message):
+        made(scheduler=("baseline", "round-robin"), latency_occupies=False)
+    with pytest.raises(InputError, match="allowed with the scheduler baseline: first-come, smallest-first"):
+        made(latency_occupies=False, policy="alternate")
 
 
 def test_libras_time_has_no_keys() -> None:

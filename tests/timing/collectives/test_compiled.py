@@ -63,7 +63,7 @@ def same(first: Any, second: Any) -> bool:
 
 
 def random_link(random: np.random.Generator, depth: int, *, blocks: tuple[int, ...]) -> Link:
-    """Return (d, n) links of groups of 1 to 32 NPUs, with the levels of fat trees, or short messages that wait."""
+    """Return (d, n) links of groups of 1 to 32 NPUs, some with the levels of fat trees."""
     shape = (depth, DESIGNS)
     npus = 2 ** random.integers(0, 6, shape)
     if random.random() < 0.3:
@@ -71,8 +71,6 @@ def random_link(random: np.random.Generator, depth: int, *, blocks: tuple[int, .
     link = Link(
         random.choice(blocks, shape), npus, random.uniform(1e9, 300e9, shape), random.choice([0.0, 12.5, 700.0], shape)
     )
-    if random.random() < 0.5:
-        link = replace(link, ramped=random.random(shape) < 0.5)
     leaf = np.minimum(npus, 2 ** random.integers(0, 4, shape))
     link = replace(link, leaf=leaf, leaf_latency=link.latency / 2)
     if random.random() < 0.5:

@@ -118,15 +118,6 @@ def test_messages_go_the_shorter_way_around_a_ring() -> None:
     assert replace(several, block=np.full(3, FULLY_CONNECTED)).hops(offsets).tolist() == [1.0, 1.0, 1.0]
 
 
-def test_short_messages_wait_for_their_rate() -> None:
-    # 3 (2 x 10 ns - 100 B / (8 B/ns)) = 22.5 ns; nothing from 8 x 20 = 160 B on.
-    ramped = replace(link(FULLY_CONNECTED), ramped=np.array([True]))
-    assert ramped.transfer(np.array([100.0]), 1.0).tolist() == [132.0]
-    assert ramped.transfer(np.array([0.0]), 1.0).tolist() == [70.0]
-    assert ramped.transfer(np.array([160.0]), 1.0).tolist() == [170.0]
-    assert replace(ramped, ramped=np.array([False])).transfer(np.array([100.0]), 1.0).tolist() == [110.0]
-
-
 def test_levels_of_a_fat_tree_have_their_part_of_the_bandwidth() -> None:
     # Two NPUs under a leaf, four in a pod: 1/2 of the bandwidth between leaves, 1/4 between pods.
     tree = replace(

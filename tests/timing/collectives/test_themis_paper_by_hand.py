@@ -7,7 +7,7 @@ import pytest
 
 from evo_libra.collective import Collective
 from evo_libra.timing.collectives.phase import FULLY_CONNECTED, LINE, RING, SWITCH
-from evo_libra.timing.collectives.themis_paper import Fabrics, _orders, paper_time, sent, utilisation
+from evo_libra.timing.collectives.themis_paper import Fabrics, _orders, ideal_time, paper_time, sent, utilisation
 from evo_libra.timing.names import Policy
 
 AR, RS, AG, A2A = (
@@ -59,6 +59,21 @@ def test_latency_delays_a_chunk_and_not_its_dimension() -> None:
     # There and back: chunk 0 scatters until 200, is there at 250, and gathers at 400 to 600 behind chunk 1; that
     # gathers until 800 and is there at 850.
     assert ns(AR, 800, one, chunks=2, policy=Policy.FIFO) == pytest.approx(850.0, rel=1e-9)
+
+
+@pytest.mark.parametrize(("collective", "size", "expected"), [
+    # Dimensions of 4 and 2 NPUs with 3 and 1 B/ns. Of 800 B an NPU sends 7/8, an all-reduce twice: 700 and 1400 over 4.
+    (RS, 800, 175.0), (AR, 800, 350.0),
+    # Shards of 100 B are gathered to 800; an all-to-all sends 3/4 and 1/2 of its message.
+    (AG, 100, 175.0), (A2A, 800, 250.0),
+])  # fmt: skip
+def test_an_ideal_collective_fills_all_bandwidth(collective: Collective, size: float, expected: float) -> None:
+    on = fabrics((4, 3.0, 500.0), (2, 1.0, 500.0))
+    assert ideal_time(collective, size, on).tolist() == [expected]
+    assert ideal_time(collective, np.array([size]), on).tolist() == [expected]
+    # A dimension of one NPU has no bandwidth to fill, and where there is no other, nothing is sent.
+    assert ideal_time(AR, 800, fabrics((4, 3.0, 0.0), (1, 9.0, 0.0))).tolist() == [400.0]
+    assert ideal_time(AR, 800, fabrics((1, 9.0, 0.0))).tolist() == [0.0]
 
 
 def test_the_least_loaded_dimension_is_first() -> None:

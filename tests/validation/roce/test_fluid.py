@@ -11,7 +11,8 @@ from evo_libra.arrays import FloatArray
 from evo_libra.network.transport import TRANSPORTS
 from evo_libra.validation.roce.fluid import BUFFER, Fluid, Network
 from evo_libra.validation.roce.laws import LAWS, Dcqcn, Dctcp, Hpcc
-from evo_libra.validation.roce.study import COLLECTIVES, RATE, Phase, all_reduce_seconds, direct, network_of, run
+from evo_libra.validation.roce.steps import ALGORITHMS, all_reduce_seconds
+from evo_libra.validation.roce.study import RATE, Phase, network_of, run
 
 DT = 1e-6
 
@@ -102,7 +103,7 @@ def test_a_switch_that_fills_up_pauses_its_links_and_loses_nothing() -> None:
 
 
 def test_classes_of_the_study_use_every_link_once() -> None:
-    network = network_of(direct(1e6)[0])
+    network = network_of(Phase(15, 112, 16, 1e6))
     assert network.sharing.tolist() == [[15, 15, 0, 0], [112, 224, 224, 112]]
     assert network_of(Phase(0, 1, 16, 1.0)).sharing.tolist() == [[1, 2, 2, 1]]
     ring = network_of(Phase(1, 1, 1, 1.0))
@@ -123,7 +124,7 @@ def test_a_class_is_what_its_flows_are_one_by_one() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("collective", COLLECTIVES)
+@pytest.mark.parametrize("collective", ALGORITHMS)
 @pytest.mark.parametrize("scheme", TRANSPORTS)
 def test_half_the_step_changes_times_by_less_than_two_percent(scheme: str, collective: str) -> None:
     coarse, fine = (all_reduce_seconds(scheme, collective, 16e6, dt) for dt in (0.25e-6, 0.125e-6))

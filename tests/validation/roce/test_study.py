@@ -1,4 +1,4 @@
-"""Phases of the study's all-reduces, and what a flow alone takes, worked by hand: 128 NPUs in leaves of 16."""
+"""Links of the study's cluster, and what a flow alone takes, worked by hand: 128 NPUs in leaves of 16."""
 
 from __future__ import annotations
 
@@ -7,45 +7,18 @@ import pytest
 
 from evo_libra.validation.roce.fluid import Fluid, Network
 from evo_libra.validation.roce.laws import LineRate
+from evo_libra.validation.roce.steps import all_reduce_seconds
 from evo_libra.validation.roce.study import (
-    COLLECTIVES,
     STEP,
     Phase,
-    all_reduce_seconds,
-    direct,
-    halving_doubling,
     network_of,
-    ring,
     run,
 )
 
 
-def test_a_ring_has_254_steps_of_one_128th() -> None:
-    # 2 (128 - 1) = 254 steps, of which 4 are simulated; only the first one is on new connections.
-    first, *others = ring(128e6)
-    assert first == Phase(near=1, far=1, crossing=1, size=1e6, times=63.5, fresh=True)
-    assert others == [Phase(near=1, far=1, crossing=1, size=1e6, times=63.5, fresh=False)] * 3
-
-
-def test_direct_sends_to_15_in_the_leaf_and_112_outside_twice() -> None:
-    assert direct(128e6) == [Phase(15, 112, 16, 1e6, 1.0, fresh=True), Phase(15, 112, 16, 1e6, 1.0, fresh=False)]
-
-
-def test_halving_doubling_leaves_the_leaf_from_a_distance_of_16() -> None:
-    there_and_back = halving_doubling(128e6)
-    assert len(there_and_back) == 14
-    assert there_and_back[0] == Phase(1, 0, 0, 64e6, 1.0, fresh=True)
-    assert there_and_back[3] == Phase(1, 0, 0, 8e6, 1.0, fresh=True)  # distance 8
-    assert there_and_back[4] == Phase(0, 1, 16, 4e6, 1.0, fresh=True)  # distance 16
-    assert there_and_back[6] == Phase(0, 1, 16, 1e6, 1.0, fresh=True)  # distance 64: 1/128
-    assert there_and_back[7] == Phase(0, 1, 16, 1e6, 1.0, fresh=False)
-    assert there_and_back[13] == Phase(1, 0, 0, 64e6, 1.0, fresh=False)
-    assert list(COLLECTIVES) == ["ring", "direct", "halving-doubling"]
-
-
 def test_links_are_those_of_the_study() -> None:
     # Six kinds of links: NIC, leaf to spine, spine to leaf, leaf to NPU, and NIC and leaf to NPU of flows inside.
-    network = network_of(ring(1.0)[0])
+    network = network_of(Phase(near=1, far=1, crossing=1, size=1.0))
     assert network.capacity.tolist() == [25e9] * 6
     assert network.delay.tolist() == [5e-6, 12.5e-6, 12.5e-6, 5e-6, 5e-6, 5e-6]
     assert network.switch.tolist() == [-1, 0, 1, 2, -1, 2]
@@ -61,7 +34,7 @@ def test_all_of_a_leaf_share_eight_uplinks() -> None:
     assert network.copies.tolist() == [1.0, 8.0, 8.0, 16.0, 1.0, 16.0]
     assert network.path.tolist() == [[0, 1, 2, 3]]
     assert network.sharing.tolist() == [[1.0, 2.0, 2.0, 1.0]]
-    both = network_of(direct(1.0)[0])
+    both = network_of(Phase(near=15, far=112, crossing=16, size=1.0))
     assert both.copies.tolist() == [1.0, 8.0, 8.0, 16.0, 1.0, 16.0]
     assert both.path.tolist() == [[0, 3, -1, -1], [0, 1, 2, 3]]
 
