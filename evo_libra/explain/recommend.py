@@ -121,7 +121,7 @@ def _recommendation(found: Candidates, row: int, kinds: tuple[str, ...], within:
     runner_up = _pick(found, kinds[0], others) if others.any() else None
     loses = "" if runner_up is None else difference_and_band(found, runner_up, row)
     reasons = [_reason(found, row, kind, faster, slower) for kind in kinds]
-    # What a longer sentence says, too, needs no sentence of its own.
+    # A sentence that a longer one repeats is left out.
     reason = " ".join(one for one in reasons if not any(other.startswith(f"{one[:-1]};") for other in reasons))
     return Recommendation(
         kinds=kinds, row=row, reason=reason, faster=faster, slower=slower, runner_up=runner_up, loses=loses

@@ -93,7 +93,7 @@ def classes_of(problem: Problem, designs: Population) -> list[tuple[StepClass, .
 def step_factors(problem: Problem, designs: Population, loop: WeightedLoop) -> dict[str, tuple[float, float]]:
     """Return the factors of the band of a workload's own time, and of its first token, on the first design.
 
-    A figure of which nothing alike was measured is not among them.
+    A figure is not among them if nothing alike was measured.
     """
     found = _class_of(loop, designs, 0)
     if found is None or not any(isinstance(one, ClassBands) for one in problem.band_sources):

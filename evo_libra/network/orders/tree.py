@@ -213,7 +213,7 @@ def _fewest(needs: _Needs, group: _Group, groups: int) -> tuple[int, _Upper]:
     up = needs.leaf.ups(group.down)
     best = up, _upper(needs, group, groups, up, _dividing)
     for more in needs.leaf.more_up(group.down):
-        # What takes the links rises with them, so that no later number is better.
+        # The switches that take the links rise with them, so that no later number is better.
         if _upper(needs, group, groups, more, _taking).switches >= best[1].switches:
             break
         upper = _upper(needs, group, groups, more, _dividing)

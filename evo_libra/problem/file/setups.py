@@ -1,4 +1,4 @@
-"""What a problem file says of all plans of a training step."""
+"""The settings of a problem file that all plans of a training step share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BYTES = {"fp8": 1, "bf16": 2, "fp32": 4}
 
 
 def setup_of(model: Decoder, npu: Accelerator, training: TrainingSpec, host: HostSpec | None) -> Setup:
-    """Return what a file says of all plans of a model on an accelerator; `host` may hold what is offloaded."""
+    """Return the settings of all plans of a model on an accelerator; `host` may hold what is offloaded."""
     # Under every time model: a link's latency is a small part of what NCCL takes for a small collective.
     link = max(npu.bus, key=lambda name: npu.bus[name].half_message, default=None)
     return Setup(
