@@ -50,6 +50,10 @@ NOT_MODELLED = (
     "Messages of virtual stages that Megatron-LM exposes while it fills and drains (bf16 rows fit better, fp8 worse).",
     "Launches of short virtual stages; no public pair of runs says what they cost.",
     "Context parallel groups of more than two that slow attention, but for those of PyTorch, from 131,072 tokens on.",
+    "Context parallelism that exchanges heads (Ulysses).",
+    "Algorithms of collectives one by one (tree, ring, NVLS): constants of a link are of the fastest for each size.",
+    "Buckets of gradients one by one: software has a fitted share of them that nothing hides, and their collectives "
+    "take no processors unless a file says so.",
     "Groups of experts over several racks, whose all-to-alls no public step has.",
     "Routing of experts that differs in load, or is limited to some servers, and all-to-alls in 8 bits.",
     "Kernels that rotate and round at random in training with NVFP4. Memory of routed models has no measured peak.",
