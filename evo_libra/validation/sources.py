@@ -52,8 +52,8 @@ NOT_MODELLED = (
     "Context parallel groups of more than two that slow attention, but for those of PyTorch, from 131,072 tokens on.",
     "Context parallelism that exchanges heads (Ulysses).",
     "Algorithms of collectives one by one (tree, ring, NVLS): constants of a link are of the fastest for each size.",
-    "Buckets of gradients one by one: software has a fitted share of them that nothing hides, and their collectives "
-    "take no processors unless a file says so.",
+    "Buckets of gradients one by one: software leaves a fitted share of them exposed.",
+    "Processors that collectives of gradients take, unless a file says them.",
     "Groups of experts over several racks, whose all-to-alls no public step has.",
     "Routing of experts that differs in load, or is limited to some servers, and all-to-alls in 8 bits.",
     "Kernels that rotate and round at random in training with NVFP4. Memory of routed models has no measured peak.",
