@@ -19,10 +19,11 @@ from evo_libra.errors import InputError
 from evo_libra.explain.explain import explain
 from evo_libra.pictures.plots.axes import COLOURS
 from evo_libra.validation.luwu_baselines import BASELINES, TERMS, ring_delay, simulated, with_terms
-from evo_libra.workload.plans.plans import NETWORK, NVME, PLACEMENTS
+from evo_libra.workload.plans.plans import NETWORK, NVME
 
 NAME = "opt-175b-offload"
 GPUS = (8, 16, 32, 64, 128, 256)
+PLACES = ("npu", "host", "nvme", "network")
 SEQUENCES, TOKENS = 16, 1024
 KEY = "workloads[0].training"
 MEASURED = BASELINES[:3]
@@ -77,7 +78,7 @@ def best(place: str, gpus: int, changes: tuple[str, ...] = ()) -> Best | None:
 def by_size() -> Iterator[Sequence[str]]:
     """Yield a row for each number of GPUs and place that fits."""
     for gpus in GPUS:
-        for place in PLACEMENTS:
+        for place in PLACES:
             found = best(place, gpus)
             if found is not None:
                 yield [
@@ -98,7 +99,7 @@ def of_the_server() -> Iterator[Sequence[str]]:
 
 def without_overlap() -> Iterator[Sequence[str]]:
     """Yield a row for each place, with collectives alongside compute, and one after the other."""
-    for gpus, places in ((8, ("nvme", "network")), (32, ("host", "nvme", "network")), (128, PLACEMENTS)):
+    for gpus, places in ((8, ("nvme", "network")), (32, ("host", "nvme", "network")), (128, PLACES)):
         for place in places:
             rates = [best(place, gpus, (f"{KEY}.overlap.dp={on}",)) for on in ("true", "false")]
             yield [str(gpus), place, *("" if one is None else f"{one.rate:.1f}" for one in rates)]
@@ -117,7 +118,7 @@ def draw() -> None:
     with picture("optimizer_placement", 2.8) as figure:
         left, right = figure.subplots(1, 2)
         # The last one lies on another one.
-        for place, colour, marker in zip(PLACEMENTS[::-1], COLOURS, "D^so", strict=False):
+        for place, colour, marker in zip(PLACES[::-1], COLOURS, "D^so", strict=False):
             for on, style in (("true", "-"), ("false", ":")):
                 changes = (f"{KEY}.overlap.dp={on}",)
                 found = [(gpus, one) for gpus in GPUS if (one := best(place, gpus, changes)) is not None]

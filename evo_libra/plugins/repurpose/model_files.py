@@ -68,7 +68,7 @@ def _content(path: Path) -> bytes:
 def _tensors(path: Path, content: bytes) -> Iterator[tuple[str, FloatArray]]:
     end = _HEADER + int.from_bytes(content[:_HEADER], "little")
     try:
-        header = json.loads(content[_HEADER:end])
+        header = json.loads(content[_HEADER:end] if end <= len(content) else b"")
         entries = {name: (one["dtype"], one["shape"], one["data_offsets"]) for name, one in header.items()
                    if name != "__metadata__"}  # fmt: skip
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):

@@ -54,7 +54,7 @@ def read_perceptron(path: Path, samples: Path | None = None) -> Perceptron:
         the wrong shape or does not fit the layer before it; all of these are listed.
     """
     arrays = _together(OTHERS.get(path.suffix, _arrays)(path), samples)
-    mistakes = [Mistake(message, str(path), key=key) for key, message in _mistakes(arrays)]
+    mistakes = [Mistake(message, str(_file_of(key, path, samples)), key=key) for key, message in _mistakes(arrays)]
     if mistakes:
         raise InputError(mistakes)
     count = _layers(arrays)
@@ -84,6 +84,11 @@ def random_perceptron(sizes: tuple[int, ...], seed: int = 0, samples: int = 256)
         for inputs, outputs in pairwise(sizes)
     )
     return Perceptron(layers, random.normal(size=(samples, sizes[0])))
+
+
+def _file_of(key: str, path: Path, samples: Path | None) -> Path:
+    """Return the file that an array is looked for in."""
+    return samples if samples is not None and key in (_INPUTS, _HELD_OUT, _LABELS) else path
 
 
 def _together(arrays: Mapping[str, Any], samples: Path | None) -> Mapping[str, Any]:

@@ -92,7 +92,7 @@ class SystemLoader:
             if spec.training is None or plans is None:
                 continue
             from evo_libra.problem.file.offload import hosted  # noqa: PLC0415 - tables of layers do not need it
-            from evo_libra.workload.plans.plans import NETWORK, NVME  # noqa: PLC0415 - the same
+            from evo_libra.workload.plans.plans import IO, NETWORK, NVME  # noqa: PLC0415 - the same
 
             place = np.broadcast_to(plans.optimizer, len(plans))
             host = hosted(self.spec.system)
@@ -103,6 +103,12 @@ class SystemLoader:
                     count=host.ssds, needed=place == NVME, table=table, host_npus=host.npus,
                 )  # fmt: skip
             server = spec.training.optimizer.server
+            if server is not None and (place == IO).any():
+                key = f"workloads[{index}].training.optimizer.server"
+                yield OfPlans(
+                    name="I/O channels", unit="channel", price=None, watts=None, key=key, source="",
+                    count=server.count, needed=place == IO, table=table,
+                )  # fmt: skip
             if server is not None and server.host is not None and (place == NETWORK).any():
                 yield from self._servers(index, server, server.host, needed=place == NETWORK, table=table, kits=kits)
 
