@@ -136,11 +136,19 @@ ORDERS_SINCE = ("deepseek-v3-serving",)
 """Problems of the table that ask for orders since it was made; their rows are of the designs that they asked for."""
 
 
+OF_PAPERS = (
+    "comet-1t", "roce-study",
+    *(f"themis-{name}" for name in ("dlrm", "gnmt", "resnet-50", "resnet-152", "transformer-1t")),
+    *(f"wafer-{name}" for name in ("gpt3", "resnet-152", "transformer-1t", "transformer-17b")),
+)  # fmt: skip
+"""Problems that state the question of a paper about a few given networks; nothing is left to a search."""
+
+
 def searched() -> tuple[str, ...]:
     """Return the names of the problems of the package and the studies that ask for a design: orders are listed."""
     files = packaged_folder().glob("*.yaml")
     asked = [path.stem for path in files if not asks_for_order(read_source(path).data)]
-    return tuple(sorted([*asked, *design_names()]))
+    return tuple(sorted({*asked, *design_names()} - {*OF_PAPERS}))
 
 
 @cache

@@ -60,7 +60,13 @@ def test_mistakes_of_a_dictionary_are_said(changed: dict[str, Any], said: str) -
         load_problem({**GIVEN, **changed})
 
 
-@pytest.mark.parametrize("name", [name for name in problem_names() if ":" not in name])
+LARGE = ("buy-kimi-k2-8k", "buy-llama3-405b-16k", "deepseek-v3-2k", "mixed-models-4k", "transformer-1t-memory")
+"""Problems that take seconds to load."""
+
+
+@pytest.mark.parametrize("name", [
+    pytest.param(name, marks=pytest.mark.slow) if name in LARGE else name for name in problem_names() if ":" not in name
+])  # fmt: skip
 def test_a_problem_shows_itself_in_few_lines(name: str) -> None:
     problem = load_problem(name)
     text = repr(problem)

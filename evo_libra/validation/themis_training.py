@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from evo_libra.arrays import FloatArray
+from evo_libra.arrays import GIGA, FloatArray
 from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.problem.file.registry import load_problem
 from evo_libra.problem.problem import Problem
 from evo_libra.timing.input_files.network_file import TOPOLOGIES
-from evo_libra.units import GIBI
+from evo_libra.units import bandwidth_of_file
 from evo_libra.validation.source import Basis, PublishedRow, PublishedSource
 from evo_libra.validation.themis import BASELINE, SMALLEST, figures, geometric_mean
 
@@ -40,7 +40,7 @@ def _design(network: dict[str, Any]) -> str:
     tiers = _TIERS[-depth:] if depth > 2 else ("package", "pod")  # noqa: PLR2004 - see `_TIERS`
     rows = zip(network["block"], network["npus"], tiers, network["bw_gbps_per_npu_unidir"], strict=True)
     return "_".join(
-        f"{codes[TOPOLOGIES[block]]}({npus})@{tier}:{gigabits / 8 * GIBI / 1e9:.6g}"
+        f"{codes[TOPOLOGIES[block]]}({npus})@{tier}:{bandwidth_of_file(gigabits / 8) / GIGA:.6g}"
         for block, npus, tier, gigabits in rows
     )
 

@@ -54,6 +54,7 @@ def test_collectives_of_a_server(source: str) -> None:
     assert errors_of(rows_of(source)).mean < 0.10
 
 
+@pytest.mark.slow
 def test_a_fit_finds_the_constants_again() -> None:
     found = refit()
     assert [one.name for one in found.constants] == ["GEMM_OF_ISOLATED", "MEMORY_OF_PEAK"]

@@ -59,6 +59,7 @@ def test_the_problem_says_how_much_of_a_search_improves_designs() -> None:
     assert not search(plain, memetic=0.0, **NUMBERS).frame.equals(asked.frame)
 
 
+@pytest.mark.slow
 def test_worker_processes_find_the_same_front_with_the_same_bands(tmp_path: Path) -> None:
     name, numbers = "mixtral-8x7b-256", {"evaluations": 8, "population": 8, "seed": 3}
     here = search(load_problem(name), engine="random", memetic=0.0, **numbers)

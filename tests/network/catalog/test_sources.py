@@ -91,10 +91,10 @@ SAYS_NOTHING = ("known", "from the internet", "set here", "")
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_a_source_that_is_gone_or_says_nothing_is_found(path: Path) -> None:
-    whole = read(path)
-    places = list(sourced(whole))
+    entries = [{name: entry} for name, entry in read(path).items()]
+    places = [(one, *found) for one in entries for found in sourced(one)]
     assert places
-    for place, key in places:
+    for whole, place, key in places:
         for text in SAYS_NOTHING:
             data = copy.deepcopy(whole)
             at(data, place)[key] = text

@@ -185,7 +185,7 @@ def test_unknown_names_are_mistakes_with_their_key(text: str, key: str, name: st
     assert [mistake.key for mistake in caught.value.mistakes] == [key]
 
 
-@pytest.mark.parametrize("npus", ["8192", "{about: 8192}", "{about: 16384}"])
+@pytest.mark.parametrize("npus", ["8192", "{about: 8192}", pytest.param("{about: 16384}", marks=pytest.mark.slow)])
 def test_all_orders_pass_the_check_and_differ(npus: str) -> None:
     choices = _choices(f"{{systems: {SIX}, npus: {npus}}}")
     orders = orders_of(choices, SOLD).orders

@@ -101,7 +101,7 @@ def test_both_have_the_same_longest_cables(order: Order) -> None:
         assert list(longest.values()) == sold(ways).tolist()
 
 
-@pytest.mark.parametrize("npus", ["512", "{about: 8192}"])
+@pytest.mark.parametrize("npus", ["512", pytest.param("{about: 8192}", marks=pytest.mark.slow)])
 def test_all_orders_offered_pass_both(npus: str) -> None:
     systems = [name for name, system in PRODUCTS.systems.items() if system.nics]
     families = f"[{', '.join(FAMILY_NAMES)}]"
