@@ -109,17 +109,20 @@ def recommend(  # noqa: PLR0913 - options of a command
     else:
         print_folded(*answer.sentences)
         print()
-        print_sections([*advised(front, advices, sure.scenarios or 0), _sure_section(sure, notes)])
+        print_sections([*advised(front, advices, sure.scenarios or 0), _sure_section(sure, notes, advices)])
         print_folded(*label.values())
     return 0
 
 
-def _sure_section(sure: Certainty, notes: Sequence[Warned]) -> Section:
+def _sure_section(sure: Certainty, notes: Sequence[Warned], advices: Sequence[Advice]) -> Section:
     """Return what the proofs and the price scenarios are of, or why there are none, and what concerns all times."""
+    from evo_libra.explain.reasons import is_loose
     from evo_libra.explain.sheet import section
     from evo_libra.optimality.scope import STOPPED
 
-    scope = [] if sure.proven_of is None else [f"Proven of {sure.proven_of}"]
+    # Each design has its own bound above; one that is a proof is enough to call the space proven of it.
+    proofs = any(one.factor is not None and not is_loose(one.factor) for one in advices)
+    scope = [] if sure.proven_of is None else [f"{'Proven' if proofs else 'The bounds are'} of {sure.proven_of}"]
     stopped = [STOPPED] if sure.proof_complete is False else []
     reasons = {"proof": sure.no_proof, "price scenarios": sure.no_prices}
     missing = [f"no {what}: {why}" for what, why in reasons.items() if why]
