@@ -64,7 +64,7 @@ def verdict(
 
 
 def verdict_of(found: Candidates, price: HourPrice, names: Sequence[str], *, limited: bool = False) -> Verdict:
-    """Return which of some candidates to buy, of which some keep the limits.
+    """Return the candidate to buy; some candidates keep the limits.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ class Verdict:
     rule : what decides: `BY_PRICE`, `BY_VALUE`, `BY_LIMIT` or `BY_SHAPE`.
     it_is : why it is bought, in sentences.
     next_best : the rival that is the nearest to it in money; `faster` : the best one that is faster, if it is another.
-    equal : designs that their bands do not tell apart from it in time, of which it is the cheapest.
+    equal : designs that their bands do not tell apart from it in time; it is the cheapest of them.
     usd_per_npu_hour : of an NPU with all that is around it; None where it is not known.
     operation : years, price of energy and PUE, where time has a price; `assumed` where the file has no `tco`.
     notes : what the sum rests on.
