@@ -162,7 +162,7 @@ class _Choice:
     def score(self) -> FloatArray:
         """Return (n,) the score, which is lowest for the best design.
 
-        That is the price of the same work: price of an hour times time. Where the price of an hour is given, and is
+        That is the price of the same work: price of an hour times time. If the price of an hour is given, and is
         that of all designs, it is C + K ln(t): a percent of the time is worth a percent of K, the price of all hours.
         At its least value no other design saves more than it costs: ln(x) >= 1 - 1/x.
         """
