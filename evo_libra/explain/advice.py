@@ -116,12 +116,6 @@ def advice(
     )
 
 
-def _parts(problem: SearchProblem | None, design: str | None) -> tuple[PartCost, ...]:
-    if design is None or not isinstance(problem, Problem):
-        return ()
-    return parts_list(problem, problem.read(design))
-
-
 def _beyond_links(
     problem: SearchProblem | None, front: Front, picks: Sequence[Recommendation]
 ) -> Mapping[int, BeyondLinks]:

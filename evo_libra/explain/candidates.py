@@ -17,6 +17,10 @@ STEP = 0.1
 """The share of the time in the question what the next one costs."""
 
 
+FEWEST_WITH_KNEE = 4
+"""Designs from which on a front may bend; of fewer, a knee would be one of the ends or the only other design."""
+
+
 @dataclass(frozen=True)
 class Candidates:
     """Candidates of a recommendation.
@@ -65,6 +69,17 @@ class Candidates:
         values, mine = self.figures[self.time], self.reasons[row]
         ratios = (values[row] / values).tolist()
         return np.array([are_equal(ratio, mine, other) for ratio, other in zip(ratios, self.reasons, strict=True)])
+
+    @property
+    def bends(self) -> bool:
+        """Whether enough designs keep the limits for a knee: designs that are equal within their bands count as one."""
+        left, distinct = self.within, 0
+        while left.any() and distinct < FEWEST_WITH_KNEE:
+            first = int(np.flatnonzero(left)[0])
+            left = left & ~self.equals(first)
+            left[first] = False
+            distinct += 1
+        return distinct == FEWEST_WITH_KNEE
 
     @property
     def money(self) -> str:

@@ -199,9 +199,36 @@ def front_proof_text(factor: float) -> str:
 
 def _proven(factor: float, what: str, space: str = "") -> str:
     gain = 100.0 * (1.0 - 1.0 / factor)
-    if gain > _LOOSE:
-        return f"Not proven: the bound is loose ({gain:.0f} %). `certify` may tighten it."
+    if is_loose(factor):
+        return f"{loose_text(factor)} `certify` may tighten it."
     return f"Proven{space}: {what.format('' if gain < _NOTHING else f'more than {percent(gain)} % ')}."
+
+
+def is_loose(factor: float) -> bool:
+    """Return whether a bound is too far from a value for a proof, by the value over the bound.
+
+    >>> is_loose(1.1), is_loose(1.12)
+    (False, True)
+    """
+    return 100.0 * (1.0 - 1.0 / factor) > _LOOSE
+
+
+def loose_text(factor: float) -> str:
+    """Return that nothing is proven by a loose bound.
+
+    >>> loose_text(5.0)
+    'Not proven: the bound is loose (80 %).'
+    """
+    return f"Not proven: the bound is loose ({100.0 * (1.0 - 1.0 / factor):.0f} %)."
+
+
+def scope_text(factor: float, scope: object) -> str:
+    """Return what a bound is of, and whether it is a proof.
+
+    >>> scope_text(1.05, "all orders."), scope_text(5.0, "all orders.")
+    ('Proven of all orders.', 'Not proven: the bound is loose (80 %). It is of all orders.')
+    """
+    return f"{loose_text(factor)} It is of {scope}" if is_loose(factor) else f"Proven of {scope}"
 
 
 _NOTHING = 1e-4

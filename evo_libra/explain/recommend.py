@@ -26,6 +26,8 @@ from evo_libra.problem.protocol import TIME
 NEAR = 0.05
 """Largest slowdown of a cheaper design against the fastest one."""
 KNEE, NEAR_FASTEST = "knee", "cheapest within 5 % of the fastest"
+EVEN = "closest to the best of every objective"
+"""In the place of the knee of a front that is too short for one."""
 WITHIN, CHEAPEST = "fastest within the limits", "cheapest within the limits"
 
 
@@ -35,7 +37,7 @@ class Recommendation:
 
     Attributes
     ----------
-    kinds : what it is: `KNEE`, `NEAR_FASTEST`, `WITHIN`, `CHEAPEST`.
+    kinds : what it is: `KNEE`, `EVEN`, `NEAR_FASTEST`, `WITHIN`, `CHEAPEST`.
     row : its place on the front.
     reason : why, in a sentence whose figures are those of the front.
     faster, slower : the next tenth of time, and the last one; None where the front has none or no time and cost.
@@ -94,11 +96,13 @@ def _kinds(found: Candidates) -> list[str]:
     timed = TIME.column in found.limits
     kinds = [WITHIN] if found.time and len(found.limits) > timed else []
     kinds += [CHEAPEST] if timed and found.money else []
-    return [*kinds, KNEE, *([NEAR_FASTEST] if found.priced else [])]
+    kinds += [KNEE] if found.bends else []
+    kinds += [NEAR_FASTEST] if found.priced else []
+    return kinds or [EVEN]
 
 
 def _pick(found: Candidates, kind: str, within: BoolArray) -> int:
-    if kind == KNEE:
+    if kind in (KNEE, EVEN):
         return knee(found.values, within)
     if kind == CHEAPEST:
         return int(np.where(within, found.figures[found.money], np.inf).argmin())

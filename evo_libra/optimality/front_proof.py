@@ -63,24 +63,6 @@ class FrontProof:
         return max(self.max_hypervolume - self.hypervolume, 0.0)
 
 
-NOTHING = 1e-6
-"""Part of an objective that is nothing."""
-
-
-def proven(factor: float) -> str:
-    """Return what a factor of designs says of what could be better.
-
-    >>> proven(1.0)
-    'nothing is better in one objective and as good in all others'
-    >>> proven(1.25)
-    'nothing that is as good in all other objectives is more than 20 % better in one'
-    """
-    gain = 1.0 - 1.0 / factor
-    if gain < NOTHING:
-        return "nothing is better in one objective and as good in all others"
-    return f"nothing that is as good in all other objectives is more than {100.0 * gain:.3g} % better in one"
-
-
 def prove_front(problem: Problem, front: Front, seconds: float | None = None) -> FrontProof:
     """Prove how far a front is from the exact one, of any objectives, under the problem's own time and limits.
 

@@ -13,8 +13,9 @@ from evo_libra.errors import InputError
 from evo_libra.explain.candidates import candidates_of
 from evo_libra.explain.drawn_network import drawn_network
 from evo_libra.explain.reasons import proof_text
-from evo_libra.explain.recommend import Recommendation, recommend
 from evo_libra.explain.references import References
+from evo_libra.explain.verdict import verdict
+from evo_libra.explain.verdict_record import Verdict
 from evo_libra.front.families import Families, drawn_families, families_of
 from evo_libra.front.front import Front
 from evo_libra.network.transport import approximation
@@ -27,6 +28,7 @@ from evo_libra.report.orders import COMMANDS as OF_ORDERS
 from evo_libra.report.orders import order_frame
 from evo_libra.report.records import Chart, Column, Detail, Document, Family, Reference, Rows
 from evo_libra.report.results import result_of
+from evo_libra.report.verdicts import recommended, verdict_texts
 from evo_libra.version import __version__
 
 if TYPE_CHECKING:
@@ -98,7 +100,8 @@ def report_document(
         ),
     ]
     factors = {column.key: column.factor for column in columns}
-    details, rule = _details(thinned, most)
+    verdicts = [_verdict(source) for source in thinned]
+    details, rule = _details(thinned, verdicts, most)
     return Document(
         title=title,
         made_by=f"evo_libra {__version__}",
@@ -106,7 +109,7 @@ def report_document(
         results=[result_of(source, part, factors) for source, part in zip(sources, thinned, strict=True)],
         families=_families(families, thinned),
         rows=Rows(every.frame["id"].to_list(), _owners(thinned), [one for part in thinned for one in _designs(part)]),
-        marks=_marks(thinned),
+        marks=_marks(thinned, verdicts),
         references=_references(sources, factors),
         details=details,
         rule=rule,
@@ -118,6 +121,7 @@ def report_document(
             *approximation(_notations(sources)).values(),
             *_thinning(sources, thinned),
         ],
+        verdict=verdict_texts([one.name for one in thinned], verdicts),
         colours=list(COLOURS),
         noun=every.noun,
     )
@@ -255,16 +259,16 @@ def _numbers(values: FloatArray) -> list[float | None]:
     return [None if value is None else float(value) for value in rounded(values)]
 
 
-def _recommended(source: Source) -> list[Recommendation]:
-    return recommend(candidates_of(source.front)) if len(source.front) else []
+def _verdict(source: Source) -> Verdict | None:
+    return verdict(source.front, candidates_of(source.front), source.problem) if len(source.front) else None
 
 
-def _marks(sources: Sequence[Source]) -> dict[str, list[int]]:
+def _marks(sources: Sequence[Source], verdicts: Sequence[Verdict | None]) -> dict[str, list[int]]:
     """Return the rows of the designs that are recommended, by why."""
     found: dict[str, list[int]] = {}
-    for start, source in zip(_starts(sources), sources, strict=True):
-        for one in _recommended(source):
-            found.setdefault(", ".join(one.kinds), []).append(start + one.row)
+    for start, source, said in zip(_starts(sources), sources, verdicts, strict=True):
+        for row, (kinds, _) in recommended(source.front, said).items():
+            found.setdefault(kinds, []).append(start + row)
     return found
 
 
@@ -281,14 +285,14 @@ def _references(sources: Sequence[Source], factors: Mapping[str, float]) -> list
     return list(found.values())
 
 
-def _details(sources: Sequence[Source], most: int) -> tuple[dict[str, Detail], str]:
+def _details(sources: Sequence[Source], verdicts: Sequence[Verdict | None], most: int) -> tuple[dict[str, Detail], str]:
     """Return the details of designs by row, the same number of each source at most, and which designs have some."""
     share = max(most // len(sources), 1)
     found: dict[str, Detail] = {}
-    for start, source in zip(_starts(sources), sources, strict=True):
+    for start, source, said in zip(_starts(sources), sources, verdicts, strict=True):
         if source.problem is None or not len(source.front):
             continue
-        reasons = {one.row: f"{', '.join(one.kinds)}: {one.reason}" for one in _recommended(source)}
+        reasons = {row: f"{kinds}: {reason}" for row, (kinds, reason) in recommended(source.front, said).items()}
         rows = detailed_rows(source.front, families_of(source.front).of, share, list(reasons))
         details = details_of(source.front, source.problem, rows)
         for row, detail in zip(rows, details, strict=True):

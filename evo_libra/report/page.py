@@ -89,9 +89,10 @@ def _header(document: Document) -> str:
     proofs = [
         f"{one.name}: {one.proof}" if len(document.results) > 1 else one.proof for one in document.results if one.proof
     ]
+    said = "".join(f'<p class="verdict">{escape(text)}</p>' for text in document.verdict)
     lines = "".join(f'<p class="notes">{escape(text)}</p>' for text in (*proofs, *document.notes))
     asked = f'<p class="question">Pareto-optimal {escape(document.noun)}s</p>'
-    return f"<header><h1>{escape(document.title)}</h1>{asked}{lines}</header>"
+    return f"<header><h1>{escape(document.title)}</h1>{asked}{said}{lines}</header>"
 
 
 _CONTROLS = """<nav aria-label="controls">

@@ -167,6 +167,7 @@ class Document:
 
     Attributes
     ----------
+    verdict : the design to buy of each result, and the sum that decides, as sentences.
     columns : the family first, then the combination where there are many families, and the result of several.
     rows : id, result and notation of every design.
     marks : rows that are marked, such as the knee, by what they are called.
@@ -189,6 +190,7 @@ class Document:
     charts: list[Chart]
     commands: Mapping[str, str]
     notes: list[str]
+    verdict: list[str]
     colours: list[str]
     noun: str = "design"
     version: int = VERSION

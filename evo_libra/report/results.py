@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evo_libra.explain.reasons import front_proof_text
+from evo_libra.explain.reasons import front_proof_text, is_loose
 from evo_libra.optimality.scope import STOPPED, scope_of
 from evo_libra.report.records import Result
 
@@ -21,7 +21,7 @@ def result_of(source: Source, shown: Source, factors: Mapping[str, float]) -> Re
     """Return a result; shown has those of its rows that the report shows."""
     proof, band = "", list[list[float]]()
     if source.certificate is not None:
-        of = "" if source.problem is None else f" The proof is of {scope_of(source.problem)}"
+        of = "" if source.problem is None else f" {_what(source)} is of {scope_of(source.problem)}"
         stopped = f" {STOPPED}" if source.certificate.waiting else ""
         proof = f"{front_proof_text(source.certificate.largest_factor)}{stopped}{of}"
         band = _band(shown, factors)
@@ -29,6 +29,11 @@ def result_of(source: Source, shown: Source, factors: Mapping[str, float]) -> Re
         name=source.name, address=source.address, designs=len(source.front), shown=len(shown.front), proof=proof,
         band=band, facts=dict(source.facts),
     )  # fmt: skip
+
+
+def _what(source: Source) -> str:
+    assert source.certificate is not None, "the caller has looked"  # noqa: S101 - internal error
+    return "The bound" if is_loose(source.certificate.largest_factor) else "The proof"
 
 
 def _band(source: Source, factors: Mapping[str, float]) -> list[list[float]]:

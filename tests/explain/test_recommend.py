@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -16,6 +17,7 @@ from evo_libra.explain.candidates import STEP, Candidates, candidates_of, step
 from evo_libra.explain.reasons import compared_with
 from evo_libra.explain.recommend import (
     CHEAPEST,
+    EVEN,
     KNEE,
     NEAR,
     NEAR_FASTEST,
@@ -151,7 +153,7 @@ def test_words_of_a_difference_have_a_side() -> None:
 def test_one_design_and_other_objectives_have_a_recommendation() -> None:
     frame = pl.DataFrame({"id": [0, 1], "hops": [2.0, 1.0], "area_mm2": [3.0, 9.0]})
     (one,) = recommend(candidates_of(Front(frame, ("hops", "area_mm2"))))
-    assert one.kinds == (KNEE,)
+    assert one.kinds == (EVEN,)
     assert one.runner_up is None
     assert figures_in(one.reason) == [100.0, 0.0]
     (alone,) = recommend(candidates_of(Front(frame[:1], ("hops", "area_mm2"))))
@@ -215,14 +217,16 @@ def test_within_5_percent_of_the_fastest_that_the_limits_allow() -> None:
 
 
 def test_limits_decide_which_kinds_there_are() -> None:
-    time, cost = [100.0, 150.0, 400.0], [50.0, 20.0, 10.0]
+    time, cost = [100.0, 150.0, 400.0, 500.0], [50.0, 20.0, 10.0, 9.0]
     assert list(chosen(designs(time, cost))) == [KNEE, NEAR_FASTEST]
+    # Three designs keep this limit, too few for a knee.
+    assert list(chosen(designs(time, cost, cost_usd=20.0))) == [WITHIN, NEAR_FASTEST]
     assert chosen(designs(time, cost, cost_usd=20.0))[WITHIN] == 1
     assert list(chosen(designs(time, cost, cost_usd=50.0))) == [WITHIN, NEAR_FASTEST, KNEE]
     assert chosen(designs(time, cost, time_ms=399.0))[CHEAPEST] == 1
     # A limit on both has both kinds.
-    assert chosen(designs(time, cost, time_ms=400.0, cost_usd=50.0)) == {
-        WITHIN: 0, CHEAPEST: 2, KNEE: 1, NEAR_FASTEST: 0,
+    assert chosen(designs(time, cost, time_ms=500.0, cost_usd=50.0)) == {
+        WITHIN: 0, CHEAPEST: 3, KNEE: 1, NEAR_FASTEST: 0,
     }  # fmt: skip
 
 
@@ -249,6 +253,22 @@ def test_a_runner_up_is_the_best_of_the_other_networks_within_the_limits() -> No
     (near,) = [one for one in alone if NEAR_FASTEST in one.kinds]
     assert (near.row, near.kinds[0], near.runner_up) == (1, NEAR_FASTEST, 2)
     assert recommend(designs(time, cost))[0].runner_up is None
+
+
+@pytest.mark.parametrize(("count", "bends"), [(3, False), (4, True)])
+def test_a_front_of_few_designs_has_no_knee(count: int, *, bends: bool) -> None:
+    found = designs([100.0, 150.0, 300.0, 400.0][:count], [50.0, 20.0, 11.0, 10.0][:count])
+    assert found.bends == bends
+    assert (KNEE in chosen(found)) == bends
+
+
+def test_designs_that_are_equal_within_their_bands_are_one_for_a_knee() -> None:
+    """Of 100, 110, 150 and 300 ms, the band of the first has the second in it: three designs are told apart."""
+    figures = {"time_ms": np.array([100.0, 110.0, 150.0, 300.0]), "cost_usd": np.array([9e6, 5e6, 4e6, 3e6])}
+    band: tuple[tuple[Part, ...], ...] = ((Part(of="a", low_factor=0.9, high_factor=1.2),), (), (), ())
+    found = Candidates(np.arange(4), np.arange(4), figures, ("time_ms", "cost_usd"))
+    assert found.bends
+    assert not replace(found, reasons=band).bends
 
 
 def banded(classes: tuple[str | None, ...]) -> Candidates:

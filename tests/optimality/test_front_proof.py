@@ -16,7 +16,7 @@ from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError
 from evo_libra.front.front import Front
 from evo_libra.optimality import front_proof
-from evo_libra.optimality.front_proof import prove_front, proven
+from evo_libra.optimality.front_proof import prove_front
 from evo_libra.problem.problem import Problem
 
 
@@ -99,9 +99,3 @@ def test_what_is_reached_by_hand() -> None:
     # (1, 4) is there, but for rounding; (3, 1) is not reached by (2, 2).
     assert front_proof._reached(values, by).tolist() == [True, False, True]  # noqa: SLF001 - a formula
     assert front_proof._reached(values[:, :0], by).tolist() == []  # noqa: SLF001 - the same
-
-
-def test_a_factor_of_2_is_half_as_much() -> None:
-    assert proven(2.0).endswith("more than 50 % better in one")
-    assert proven(1.0 + 5e-7) == proven(1.0)
-    assert proven(1.0 + 2e-6) != proven(1.0)

@@ -95,6 +95,17 @@ def test_plans_are_columns(parts_document: Document, parts: Source) -> None:
                 assert f"{one.label}{one.values[row]}" in plan
 
 
+def test_the_verdict_is_first_and_its_design_is_marked(document: Document, parts_document: Document) -> None:
+    for found in (document, parts_document):
+        assert found.verdict[0].startswith("Buy #")
+        assert found.verdict[1].startswith("Next best: #")
+        number = int(found.verdict[0].split()[1].removeprefix("#"))
+        marked = {found.rows.id[row] for rows in found.marks.values() for row in rows}
+        assert number in marked
+        header = page(found).partition("</header>")[0]
+        assert '</p><p class="verdict">Buy #' in header
+
+
 def test_recommended_designs_are_marked_and_say_why(document: Document) -> None:
     assert "knee" in document.marks
     for rows in document.marks.values():

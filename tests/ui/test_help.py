@@ -13,7 +13,7 @@ from cyclopts import App
 
 from evo_libra import __version__
 from evo_libra.ui.commands.application import load, plain_ui
-from evo_libra.ui.commands.names import COMMANDS, answer, overview
+from evo_libra.ui.commands.names import COMMANDS, FLAGS, answer, overview
 from evo_libra.ui.commands.shared import app
 
 QUICK = """
@@ -40,15 +40,30 @@ def printed(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])
-def test_help_told_at_once_is_that_of_the_commands(
-    whole: App, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], width: int
-) -> None:
+def test_help_of_the_program_is_as_wide_as_the_terminal(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
-    assert whole.name == ("evo-libra",)
-    assert printed(["--help"], capsys) == overview(width) + "\n"
-    assert answer(["--help"]) == answer(["-h"]) == answer([]) == overview(width)
+    assert answer(["--help"]) == answer(["-h"]) == answer([]) == answer(["--help", "search"]) == overview(width)
     assert max(map(len, overview(width).splitlines())) <= width
-    assert printed(["--version"], capsys) == f"{answer(['--version'])}\n" == f"{__version__}\n"
+    assert answer(["--version"]) == __version__
+    assert answer(["search", "--help"]) is None
+
+
+def test_help_begins_with_an_example_and_follows_a_users_way() -> None:
+    lines = overview(200).splitlines()
+    assert lines[4:7] == [
+        "  evo-libra init mine.yaml     write a question: models, NPUs, parts, prices",
+        "  evo-libra search mine.yaml   find the front of time and cost",
+        "  evo-libra recommend last     say which design to buy, and why",
+    ]
+    titles = [line for line in lines[7:] if line.endswith(":") and not line.startswith(" ")]
+    assert titles == ["Ask:", "Search:", "Answer:", "Prove:", "Hand over:", "Options:"]
+    named = [line.strip().split(":")[0] for line in lines[7:] if line.startswith("  ")]
+    assert sorted(named) == sorted([*COMMANDS, *FLAGS])
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_the_program_has_the_first_line_of_each_command(whole: App, command: str) -> None:
+    assert whole[command].help.split("\n")[0] == COMMANDS[command][1]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -145,6 +145,40 @@ def test_a_limit_on_the_cost_is_one_on_the_whole_order(shown: Shown) -> None:
     assert all(one["order_cost_usd"] <= 3e7 for one in found["recommended"])
 
 
+def test_a_recommendation_begins_with_the_verdict(shown: Shown) -> None:
+    found = json.loads(shown("recommend", "last", "--seconds", "0", "--json"))
+    assert next(iter(found)) == "verdict"
+    said = found["verdict"]
+    text = " ".join(shown("recommend", "last", "--seconds", "0").split())
+    assert text.startswith(f"Buy #{said['id']} {said['name']}. {said['it_is']} Next best: #{said['next_best']['id']} ")
+    assert said["next_best"]["costs_usd"] > said["next_best"]["saves_usd"]
+    assert (said["years"], said["pue"], said["assumed"]) == (4.0, 1.2, True)
+
+
+def test_the_price_of_time_can_be_given(shown: Shown) -> None:
+    words = "recommend", "last", "--seconds", "0", "--json"
+    by_value = json.loads(shown(*words, "--value", "2USD/GPU-hour"))["verdict"]
+    assert (by_value["rule"], by_value["usd_per_npu_hour"]) == ("given price of time", 2.0)
+    by_budget = json.loads(shown(*words, "--budget", "30MUSD"))
+    assert by_budget["limits"] == {"order_cost_usd": 3e7}
+    by_rate = json.loads(shown(*words, "--rate", "1ktoken/s"))
+    assert by_rate["limits"] == {"time_per_Mtoken_s": 1000.0}
+    assert by_rate["verdict"]["rule"] == "limit on time"
+    assert by_rate["verdict"]["id"] == max(one["id"] for one in json.loads(shown("front", "last", "--json"))["front"])
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--value", "many"), "--value: found 'many'; a price of an NPU-hour is needed, such as 2USD/GPU-hour"),
+        (("--deadline", "soon"), "--deadline: found 'soon'; a duration above 0 in s, min, h or d is needed"),
+        (("--rate", "0"), "--rate: found '0'; tokens per second above 0 are needed, such as 5Mtoken/s"),
+    ],
+)
+def test_what_is_no_price_of_time_is_refused(shown: Shown, words: tuple[str, str], said: str) -> None:
+    assert said in shown("recommend", "last", *words, code=2)
+
+
 def test_nothing_beats_a_row_of_an_exact_front_and_none_is_proven_again(shown: Shown) -> None:
     found = json.loads(shown("recommend", "last", "--json"))
     assert found["proof_complete"]

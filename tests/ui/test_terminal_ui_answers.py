@@ -25,7 +25,10 @@ Drive = Callable[..., None]
 
 def test_the_first_answer_says_what_the_front_recommends() -> None:
     front = search(load_problem("gpt3-4k"), evaluations=1000)
-    found, rows = answers.which_one(front), front.recommend()
+    (first, *found), rows = answers.which_one(front), front.recommend()
+    assert first[0] == "verdict"
+    assert first[1].startswith("Buy #")
+    assert "Next best: #" in first[1]
     assert len(found) == len(rows)
     for (title, text), row in zip(found, rows, strict=True):
         assert title.startswith(f"#{row['id']} ")

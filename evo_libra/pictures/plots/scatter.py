@@ -13,6 +13,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from evo_libra.arrays import FloatArray
+from evo_libra.explain.candidates import candidates_of
 from evo_libra.explain.recommend import knee_row
 from evo_libra.explain.references import ReferencePoint
 from evo_libra.front.families import drawn_families
@@ -244,16 +245,13 @@ def front_picture(front: Front) -> bytes:
 
 
 def knee_of(front: Front) -> Series | None:
-    """Return the knee of a front as a series, on the axes of its first two objectives; None for less than 3 designs."""
-    if len(front) < _BENT:
+    """Return the knee of a front as a series, on the axes of its first two objectives; None where it has none."""
+    if not candidates_of(front).bends:
         return None
     columns = [front.objectives[min(1, len(front.objectives) - 1)], front.objectives[0]]
     row = knee_row(front)
     x, y = (np.array([float(row[column])]) for column in columns)
     return Series(x, y, f"knee, #{row['id']}")
-
-
-_BENT = 3
 
 
 _STEPS = 200  # Points of the line: more than a terminal has dots across.

@@ -17,7 +17,7 @@ interface Doc {
   title: string; made_by: string; columns: Column[]; results: Result[]; families: Family[];
   rows: { id: number[]; result: number[]; design: string[] };
   marks: Record<string, number[]>; references: Reference[]; details: Record<string, Detail>; rule: string;
-  groups: Group[]; commands: Record<string, string>; notes: string[]; colours: string[]; noun: string; version: number;
+  groups: Group[]; commands: Record<string, string>; notes: string[]; verdict: string[]; colours: string[]; noun: string; version: number;
 }
 /** A column with its values as numbers, NaN for none. */
 interface Field extends Column { data: Float64Array }

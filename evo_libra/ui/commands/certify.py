@@ -48,6 +48,7 @@ def certify(
 
     from evo_libra.experiment.store.folder import RunFolder
     from evo_libra.experiment.store.messages import catching_interrupts
+    from evo_libra.explain.reasons import scope_text
     from evo_libra.optimality.certificate import certificates, of_time_and_cost
     from evo_libra.optimality.scope import scope_of
     from evo_libra.problem.link_limits import beyond_links
@@ -75,7 +76,7 @@ def certify(
         print_json({"question": certified.question, **proof, "proven_of": scope.json()})
     else:
         _show_certificate(found, front, certified)
-        print_folded(f"Proven of {scope}", *_shares_texts(front, beyond))
+        print_folded(scope_text(found.largest_factor, scope), *_shares_texts(front, beyond))
         print_folded(*approximation(front.frame["design"].to_list()).values())
     return _INTERRUPTED if stopped else 0
 
@@ -87,6 +88,7 @@ def _prove(
     """Print what is proven of a front of other objectives than time and cost."""
     from rich.status import Status
 
+    from evo_libra.explain.reasons import scope_text
     from evo_libra.optimality.front_proof import prove_front
     from evo_libra.optimality.scope import scope_of
 
@@ -98,7 +100,7 @@ def _prove(
         print_json({"question": problem.question, **proof, "proven_of": scope.json()})
     else:
         _show_proof(found, front, problem)
-        print_folded(f"Proven of {scope}", *_shares_texts(front, beyond))
+        print_folded(scope_text(found.largest_factor, scope), *_shares_texts(front, beyond))
         print_folded(*approximation(front.frame["design"].to_list()).values())
     return 0
 
@@ -201,13 +203,16 @@ def _shares_texts(front: Front, beyond: Sequence[BeyondLinks | None]) -> list[st
 
 
 def _show_certificate(found: Certificate, front: Front, problem: Problem) -> None:
+    from evo_libra.explain.reasons import is_loose
     from evo_libra.front.families import short_network
 
     share = found.missed_hypervolume / found.max_hypervolume
     print(f"{problem.name}: a front of {counted(len(front), 'design')}")
     volumes = f"{found.hypervolume:.6f} of at most {found.max_hypervolume:.6f}"
     print(f"  hypervolume        {volumes}: misses at most {share:.2%}")
-    print(f"  time at equal cost at most {found.largest_factor:.6g} times the ideal, at {number(found.at_cost)} USD")
+    worst = f"at most {found.largest_factor:.6g} times the ideal, at {number(found.at_cost)} USD"
+    loose = is_loose(found.largest_factor)
+    print(f"  time at equal cost {'not proven: the bound is loose, ' if loose else ''}{worst}")
     print(f"  each design        {_spread(found)}")
     print(f"  fastest            no design takes less than {time_text(found.fastest * 1e3)}")
     how = "bounds of" if not found.waiting else f"branch and bound ({found.waiting:,} still open) over"
@@ -219,8 +224,8 @@ def _show_certificate(found: Certificate, front: Front, problem: Problem) -> Non
     else:
         print(f"it rests on {how} all {found.structures:,} topologies{plans};")
         print(f"{found.looked:,} examined, {found.solved:,} programs solved, each with its own proof.")
-    worst = sorted(zip(found.factor, front.frame.to_dicts(), strict=True), key=lambda pair: -pair[0])[:3]
-    for factor, row in worst:
+    furthest = sorted(zip(found.factor, front.frame.to_dicts(), strict=True), key=lambda pair: -pair[0])[:3]
+    for factor, row in furthest:
         if factor > 1 + 1e-6:
             print(f"  {factor:.4g} times the ideal: #{row['id']} {short_network(str(row.get('design', '')))}".rstrip())
 

@@ -55,7 +55,7 @@ COMMANDS = {
     ),
     "recommend": (
         "recommend",
-        "Recommend designs of a front, with the reasons, the runners-up and how certain that is.",
+        "Say which design of a front to buy, what the next best costs and saves, and how certain that is.",
     ),
     "report": (
         "report",
@@ -82,6 +82,22 @@ COMMANDS = {
     "workload": ("workload", "Look at execution traces of workloads, and write those of designs."),
 }
 """Name of a command -> its module in this package, and what the command does: its docstring's first line."""
+
+GROUPS = {
+    "Ask": ("init", "import", "catalog", "fit-npu", "schema"),
+    "Search": ("search", "run", "plan", "ui", "results", "show", "compare", "bench"),
+    "Answer": ("recommend", "explain", "diff", "evaluate", "draw", "front", "report"),
+    "Prove": ("certify", "optimize", "prices", "rescore", "validate", "reproduce"),
+    "Hand over": ("export", "workload"),
+}
+"""Commands in the order of a user's way, from a question to what is handed on."""
+
+EXAMPLES = {
+    "evo-libra init mine.yaml": "write a question: models, NPUs, parts, prices",
+    "evo-libra search mine.yaml": "find the front of time and cost",
+    "evo-libra recommend last": "say which design to buy, and why",
+}
+"""The shortest way from a question to an answer."""
 
 FLAGS = {
     "--help, -h": "Display this message and exit.",
@@ -126,14 +142,19 @@ def _folded(line: str, width: int) -> str:
 
 
 def answer(words: list[str]) -> str | None:
-    """Return the help or the version, where the words of a command line ask for nothing else."""
-    if words in ([], ["--help"], ["-h"]):
+    """Return the help or the version, where a command line asks for one of them."""
+    if not words or words[0] in ("--help", "-h"):
         return overview(columns())
     return __version__ if words == ["--version"] else None
 
 
 def overview(width: int) -> str:
-    """Return the help of the program, as wide as the terminal: its commands, one paragraph each."""
-    texts = {name: text for name, (_, text) in COMMANDS.items()} | FLAGS
-    entries = "\n".join(f"  {name}: {text}" for name, text in texts.items())
-    return laid_out(f"Usage: evo-libra COMMAND\n\n{SUMMARY}\n\nCommands:\n{entries}\n", width)
+    """Return the help of the program, as wide as the terminal: an example, then its commands by `GROUPS`."""
+    longest = max(map(len, EXAMPLES))
+    examples = "\n".join(f"  {command:{longest}}   {what}" for command, what in EXAMPLES.items())
+    sections = {group: {name: COMMANDS[name][1] for name in names} for group, names in GROUPS.items()}
+    entries = "\n\n".join(
+        "\n".join([f"{title}:", *(f"  {name}: {text}" for name, text in texts.items())])
+        for title, texts in {**sections, "Options": FLAGS}.items()
+    )
+    return laid_out(f"Usage: evo-libra COMMAND\n\n{SUMMARY}\n\n{examples}\n\n{entries}\n", width)

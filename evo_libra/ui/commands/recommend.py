@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
 
 from evo_libra.errors import InputError
 from evo_libra.network.transport import approximation
 from evo_libra.ui.commands.shared import Json, MovedProblem, RunName, TrustCode, app
-from evo_libra.ui.tables.named_runs import given_of, problem_of_result, run_folder
+from evo_libra.ui.tables.named_runs import known_problem, run_folder
 from evo_libra.ui.tables.output import new_console, print, print_folded, print_json, print_sections
 
 if TYPE_CHECKING:
@@ -17,28 +20,37 @@ if TYPE_CHECKING:
     from evo_libra.explain.advice import Advice, Certainty
     from evo_libra.explain.candidates import Candidates
     from evo_libra.explain.sheet import Section
+    from evo_libra.explain.verdict_record import Verdict
     from evo_libra.front.front import Front
+    from evo_libra.problem.figures import Figures
     from evo_libra.problem.problem import Problem
     from evo_libra.timing.quirks import Warned
 
 _SCENARIOS, _SEED = 1000, 0
-_LIMITS = {"max_cost": "cost_usd", "max_power": "power_kW", "max_time": "time_ms"}
+_LIMITS = {
+    "max_cost": "cost_usd", "max_power": "power_kW", "max_time": "time_ms", "deadline": "training_days",
+    "rate": "time_per_Mtoken_s",
+}  # fmt: skip
 _ORDER_COST = "order_cost_usd"
+_TIMED = {"time_ms", "training_days", "time_per_Mtoken_s"}
 
 
 @app.command
-def recommend(
+def recommend(  # noqa: PLR0913 - options of a command
     result: RunName,
     *,
-    max_cost: str | None = None,
+    max_cost: Annotated[str | None, Parameter(name=["--max-cost", "--budget"])] = None,
     max_power: str | None = None,
     max_time: str | None = None,
+    deadline: str | None = None,
+    rate: str | None = None,
+    value: str | None = None,
     seconds: float = 10.0,
     problem: MovedProblem = None,
     trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> int:
-    """Recommend designs of a front, with the reasons, the runners-up and how certain that is.
+    """Say which design of a front to buy, what the next best costs and saves, and how certain that is.
 
     Parameters
     ----------
@@ -48,12 +60,19 @@ def recommend(
         The most power that it may take, such as 2MW; without a unit in kW.
     max_time:
         The longest iteration, such as 5s; without a unit in ms.
+    deadline:
+        The longest training of the tokens that the file states, such as 30d, in s, min, h or d; then the cheapest.
+    rate:
+        The fewest tokens per second, such as 5Mtoken/s; then the cheapest.
+    value:
+        The price of time, such as 2USD/GPU-hour, in the place of what an hour of the system costs.
     seconds:
         Seconds for the proof of how far the designs are from optimal; 0 for none.
     """
     from evo_libra.experiment.store.folder import DONE, RunFolder
     from evo_libra.explain.advice import advice, advised
     from evo_libra.explain.as_json import as_json as plain
+    from evo_libra.explain.verdict import verdict
     from evo_libra.optimality.scope import EXACT_FRONT
     from evo_libra.problem.designs import announced, notes_of
     from evo_libra.timing.quirks import Warned
@@ -64,10 +83,14 @@ def recommend(
     front = folder.read_front()
     if not len(front):
         raise InputError(f"the front of {folder.path} is empty")
-    built = _problem(folder, problem, trust_code=trust_code)
-    limits = _limits({"max_cost": max_cost, "max_power": max_power, "max_time": max_time}, order=front.noun == "order")
+    built = known_problem(folder, problem, trust_code=trust_code)
+    limits = _limits(
+        {"max_cost": max_cost, "max_power": max_power, "max_time": max_time, "deadline": deadline, "rate": rate},
+        order=front.noun == "order",
+    )
     exact = problem is None and (folder.read_json(DONE).get("claim") or "").startswith(EXACT_FRONT)
-    found, sure = _candidates(front, built, limits), _certainty(built, front, seconds, exact=exact)
+    hourly, found = _value(value), _candidates(front, built, limits)
+    answer, sure = verdict(front, found, built, hourly), _certainty(built, front, seconds, exact=exact)
     advices = advice(front, found, built, sure=sure, points=folder.read_references().points)
     label = approximation(front.frame["design"].to_list() if "design" in front.frame.columns else ())
     taken = [one.design for one in advices if one.design is not None]
@@ -82,19 +105,24 @@ def recommend(
             "warnings": warnings,
             **label,
         }
-        print_json({**head, "recommended": plain(advices), **plain(sure)})
+        print_json({"verdict": plain(answer), **head, "recommended": plain(advices), **plain(sure)})
     else:
-        print_sections([*advised(front, advices, sure.scenarios or 0), _sure_section(sure, notes)])
+        print_folded(*answer.sentences)
+        print()
+        print_sections([*advised(front, advices, sure.scenarios or 0), _sure_section(sure, notes, advices)])
         print_folded(*label.values())
     return 0
 
 
-def _sure_section(sure: Certainty, notes: Sequence[Warned]) -> Section:
+def _sure_section(sure: Certainty, notes: Sequence[Warned], advices: Sequence[Advice]) -> Section:
     """Return what the proofs and the price scenarios are of, or why there are none, and what concerns all times."""
+    from evo_libra.explain.reasons import is_loose
     from evo_libra.explain.sheet import section
     from evo_libra.optimality.scope import STOPPED
 
-    scope = [] if sure.proven_of is None else [f"Proven of {sure.proven_of}"]
+    # Each design has its own bound above; one that is a proof is enough to call the space proven of it.
+    proofs = any(one.factor is not None and not is_loose(one.factor) for one in advices)
+    scope = [] if sure.proven_of is None else [f"{'Proven' if proofs else 'The bounds are'} of {sure.proven_of}"]
     stopped = [STOPPED] if sure.proof_complete is False else []
     reasons = {"proof": sure.no_proof, "price scenarios": sure.no_prices}
     missing = [f"no {what}: {why}" for what, why in reasons.items() if why]
@@ -110,21 +138,39 @@ def _limits(asked: Mapping[str, str | None], *, order: bool) -> dict[str, float]
         if text is not None:
             column = _ORDER_COST if order and option == "max_cost" else _LIMITS[option]
             try:
-                found[column] = in_unit_of(column, text)
+                found[column] = _READ[option](text) if option in _READ else in_unit_of(column, text)
             except InputError as error:
                 raise InputError(f"--{option.replace('_', '-')}: {error}") from None
     return found
 
 
-def _problem(folder: Any, name: str | None, *, trust_code: bool) -> Problem | None:  # noqa: ANN401 - the folder of a run
-    """Return the problem of a run; None for one written in Python, of whose designs nothing but the front is known."""
-    from evo_libra.experiment.store.folder import MANIFEST
-    from evo_libra.problem.problem import Problem
+def _days(text: str) -> float:
+    """Return the days of a duration; an `InputError` says that it is none."""
+    match = re.fullmatch(r"(\d+\.?\d*|\.\d+)\s*(s|min|h|days?|d)?", text.strip())
+    if match is None or not float(match[1]):
+        raise InputError(f"found '{text}'; a duration above 0 in s, min, h or d is needed, such as 30d")
+    return float(match[1]) * _DAYS[(match[2] or "d").removesuffix("ays").removesuffix("ay")]
 
-    if folder.read_json(MANIFEST).get("source", {}).get("data", "") is None:
-        return None
-    _, found = problem_of_result(folder, name, given_of(folder), trust_code=trust_code)
-    return found if isinstance(found, Problem) else None
+
+def _seconds_per_Mtoken(text: str) -> float:  # noqa: N802 - the unit
+    """Return the seconds of a million tokens at a rate; an `InputError` says that it is none."""
+    match = re.fullmatch(r"(\d+\.?\d*|\.\d+)\s*([kM]?)(?:tokens?/s)?", text.strip())
+    if match is None or not float(match[1]):
+        raise InputError(f"found '{text}'; tokens per second above 0 are needed, such as 5Mtoken/s")
+    return 1e6 / (float(match[1]) * {"": 1.0, "k": 1e3, "M": 1e6}[match[2]])
+
+
+_DAYS = {"s": 1 / 86400, "min": 1 / 1440, "h": 1 / 24, "d": 1.0}
+_READ = {"deadline": _days, "rate": _seconds_per_Mtoken}
+
+
+def _value(text: str | None) -> float | None:
+    from evo_libra.explain.hour_price import read_value
+
+    try:
+        return None if text is None else read_value(text)
+    except InputError as error:
+        raise InputError(f"--value: {error}") from None
 
 
 def _candidates(front: Front, problem: Problem | None, limits: Mapping[str, float]) -> Candidates:
@@ -134,13 +180,32 @@ def _candidates(front: Front, problem: Problem | None, limits: Mapping[str, floa
     missing = [column for column in limits if column not in front.objectives]
     more: dict[str, FloatArray] = {}
     if missing and problem is not None:
-        figures = problem.measure(problem.read(front.frame["design"].to_list()), timed="time_ms" in missing)
+        figures = problem.measure(problem.read(front.frame["design"].to_list()), timed=bool(_TIMED & set(missing)))
         more = {"time_ms": figures.time * 1e3, "cost_usd": figures.cost, "power_kW": figures.watts / 1e3}
         if problem.book is not None:
             more[_ORDER_COST] = problem.book.order_usd(problem.read(front.frame["design"].to_list()))
         if "power_kW" in missing and not problem.pricing.kits:
             raise InputError(f"the prices of '{problem.name}' are per bandwidth, and nothing says what it draws")
+        more |= _of_tokens(problem, figures, missing)
     return candidates_of(front, limits, {column: more[column] for column in missing if column in more})
+
+
+def _of_tokens(problem: Problem, figures: Figures, asked: Sequence[str]) -> dict[str, FloatArray]:
+    """Return the days of the training that the file describes, and the seconds of a million tokens, where asked."""
+    from evo_libra.explain.hour_price import training_tokens
+    from evo_libra.explain.verdict import TOKEN_SECONDS, TRAINING_DAYS
+    from evo_libra.problem.objectives import PLAIN
+
+    found: dict[str, FloatArray] = {}
+    if not {TOKEN_SECONDS, TRAINING_DAYS} & set(asked):
+        return found
+    total, known = training_tokens(problem), figures.training is not None and figures.training.tokens is not None
+    if not known:
+        raise InputError(f"'{problem.name}' has no tokens; --deadline and --rate need a model with training or serving")
+    found[TOKEN_SECONDS] = PLAIN["tokens-per-s"].minimised(figures)
+    if TRAINING_DAYS in asked and total is None:
+        raise InputError(f"'{problem.name}' does not say how many tokens are trained; give `training.tokens`")
+    return found | ({} if total is None else {TRAINING_DAYS: found[TOKEN_SECONDS] * total / 1e6 * _DAYS["s"]})
 
 
 def _certainty(problem: Problem | None, front: Front, seconds: float, *, exact: bool) -> Certainty:
@@ -187,11 +252,12 @@ def _prices(problem: Problem, front: Front) -> dict[str, Any]:
     return {"kept_share": kept.tolist(), "no_prices": "", "scenarios": _SCENARIOS, "seed": _SEED}
 
 
-def show_first(front: Front, name: str, advices: Sequence[Advice], sentences: Sequence[str]) -> None:
-    """Print the recommended designs of a front, whose sentences are `short_advised`."""
-    print("\nwhich order?" if front.noun == "order" else "\nwhich one?")
+def show_first(front: Front, name: str, answer: Verdict, advices: Sequence[Advice], sentences: Sequence[str]) -> None:
+    """Print the verdict on a front, then the recommended designs, whose sentences are `short_advised`."""
+    print()
+    print_folded(*answer.sentences)
+    print("\nrecommended orders" if front.noun == "order" else "\nrecommended designs")
     print_folded(*sentences)
-    first = advices[0].recommended.id
     # A design of a problem in Python is no network that could be explained.
-    more = f"   and   evo-libra explain {name}#{first}   say more" if advices[0].design is not None else "   says more"
+    more = f"   and   evo-libra explain {name}#{answer.id}   say more" if advices[0].design else "   says more"
     print(f"evo-libra recommend {name}{more}")

@@ -139,16 +139,18 @@ def _problem(run: RunRecord, notes: list[str], *, trust_code: bool) -> Problem |
 def _proof(problem: Problem, front: Front, seconds: float, notes: list[str]) -> Certificate | None:
     from rich.status import Status
 
+    from evo_libra.explain.reasons import is_loose, proof_text, scope_text
     from evo_libra.optimality.certificate import certify, of_time_and_cost
-    from evo_libra.optimality.front_proof import prove_front, proven
+    from evo_libra.optimality.front_proof import prove_front
     from evo_libra.optimality.scope import scope_of
 
     try:
         with Status("proving", console=progress_console()):
             if of_time_and_cost(front):
                 return certify(problem, front, seconds)
-            found = proven(prove_front(problem, front, seconds).largest_factor)
-            notes.append(f"Of the front, {found}. Proven of {scope_of(problem)}")
+            factor = prove_front(problem, front, seconds).largest_factor
+            said = [] if is_loose(factor) else [proof_text(factor, of_time_and_cost=False, space=" of the front")]
+            notes.append(" ".join([*said, scope_text(factor, scope_of(problem))]))
             return None
     except InputError as error:
         notes.append(f"Nothing is proven of the front: {error}.")

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from evo_libra.experiment.execution.job import Report
     from evo_libra.experiment.execution.search_run import Outcome
     from evo_libra.experiment.store.folder import RunFolder
+    from evo_libra.explain.advice import Advice
     from evo_libra.explain.references import ReferencePoint, References
     from evo_libra.explain.system_views import SystemViews
     from evo_libra.explain.time_record import Size
@@ -189,8 +190,8 @@ def _report(
     from evo_libra.explain.advice import advice, short_advised
     from evo_libra.explain.as_json import as_json as plain
     from evo_libra.explain.candidates import candidates_of
-    from evo_libra.explain.references import references_json
     from evo_libra.explain.system_views import views_of
+    from evo_libra.explain.verdict import verdict
     from evo_libra.problem.designs import warnings_of
     from evo_libra.searching.engine import EXHAUSTED
     from evo_libra.timing.quirks import Warned
@@ -202,24 +203,22 @@ def _report(
     designs = front.frame["design"].to_list() if "design" in front.frame.columns else ()
     warnings = warnings_of(problem, designs)
     end = run.read_json(DONE) if run.done else {}
-    advices = advice(front, candidates_of(front), problem) if len(front) else ()
+    choices = candidates_of(front)
+    advices = advice(front, choices, problem) if len(front) else ()
+    answer = verdict(front, choices, problem) if len(front) else None
     views = views_of(problem, front) if front.noun == "order" or not len(front) else None
     if as_json:
-        more: dict[str, Any] = {key: end[key] for key in ("ended", "restarts") if key in end}
-        more |= {"claim": end["claim"]} if end.get("claim") else {}
-        more |= {"engine_choice": choice} if choice else {}
-        more |= {"failure_count": failures, "failures": first_failures} if failures else {}
-        workloads = [{"name": name, **plain(size)} for name, size in _workloads(problem)]
-        more |= {"workloads": workloads} if workloads else {}
-        more |= references_json(references, front)
-        more |= {} if views is None else plain(views)
-        more |= {"recommended": plain([one.recommended for one in advices])} if advices else {}
-        beyond = [{"id": one.recommended.id, **one.shares.json()} for one in advices if one.shares is not None]
-        more |= {"shares": beyond} if beyond else {}
-        head = result_json(front, report.figures.evaluations, report.figures.wall_s, folder)
-        print_json({**head, "question": manifest["question"], "warnings": list(map(Warned.json, warnings)), **more})
-    elif len(front):
-        _show_front(problem, front, references, views, sentences := list(short_advised(front, advices)))
+        head = {} if answer is None else {"verdict": plain(answer)}
+        head |= result_json(front, report.figures.evaluations, report.figures.wall_s, folder)
+        head |= {"question": manifest["question"], "warnings": list(map(Warned.json, warnings))}
+        head |= {key: end[key] for key in ("ended", "restarts") if key in end}
+        head |= {"claim": end["claim"]} if end.get("claim") else {}
+        head |= {"engine_choice": choice} if choice else {}
+        head |= {"failure_count": failures, "failures": first_failures} if failures else {}
+        print_json({**head, **_front_json(problem, front, advices, views, references)})
+    elif answer is not None:
+        sentences = list(short_advised(front, advices))
+        _show_front(problem, front, references, views, [*answer.sentences, *sentences])
         ending = f" ({words})" if (words := ending_text(end.get("ended", ""), end.get("restarts", 0))) else ""
         evaluated, found = counted(report.figures.evaluations, "evaluation"), counted(len(front), front.noun)
         print()
@@ -227,7 +226,8 @@ def _report(
         print_folded(*filter(None, (choice, end.get("claim", ""))), *warnings)
         print_folded(*_faster(problem, report.figures.wall_s))
         print(f"front  {folder / 'front.parquet'}")
-        show_first(front, "last" if folder.parents[1] == DEFAULT else f"{folder.parents[1]}/last", advices, sentences)
+        name = "last" if folder.parents[1] == DEFAULT else f"{folder.parents[1]}/last"
+        show_first(front, name, answer, advices, sentences)
     if failures:
         _print_failures(failures, first_failures)
     if report.ending == "interrupt":
@@ -238,6 +238,22 @@ def _report(
 
         raise InfeasibleError(infeasible_text(problem, report.figures.evaluations, whole=end.get("ended") == EXHAUSTED))
     return 0
+
+
+def _front_json(
+    problem: SearchProblem, front: Front, advices: Sequence[Advice], views: SystemViews | None, references: References
+) -> dict[str, Any]:
+    """Return what programs read of a front besides its rows."""
+    from evo_libra.explain.as_json import as_json as plain
+    from evo_libra.explain.references import references_json
+
+    workloads = [{"name": name, **plain(size)} for name, size in _workloads(problem)]
+    found: dict[str, Any] = {"workloads": workloads} if workloads else {}
+    found |= references_json(references, front)
+    found |= {} if views is None else plain(views)
+    found |= {"recommended": plain([one.recommended for one in advices])} if advices else {}
+    beyond = [{"id": one.recommended.id, **one.shares.json()} for one in advices if one.shares is not None]
+    return found | ({"shares": beyond} if beyond else {})
 
 
 def _show_front(

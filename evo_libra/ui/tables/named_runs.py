@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from evo_libra.problem.protocol import SearchProblem
 
 __all__ = [
-    "DEFAULT", "chosen_runs", "folder_at", "given_of", "looked_at", "problem_file", "problem_of_result", "run_folder",
-    "written_to",
+    "DEFAULT", "chosen_runs", "folder_at", "given_of", "known_problem", "looked_at", "problem_file",
+    "problem_of_result", "run_folder", "written_to",
 ]  # fmt: skip
 
 
@@ -126,6 +126,20 @@ def problem_of_result(
     if canonical_hash(problem.identity()) != canonical_hash(result.read_json(MANIFEST)["problem"]):
         raise InputError(f"the problem '{problem.name}' is not the one of the result with these --set")
     return origin, problem
+
+
+def known_problem(result: RunFolder, name: str | None = None, *, trust_code: bool = False) -> Problem | None:
+    """Return the problem file of a result; None for a problem in Python, of whose designs only the front is known.
+
+    An `InputError` says that it cannot be built, or is not that of the result.
+    """
+    from evo_libra.experiment.store.folder import MANIFEST
+    from evo_libra.problem.problem import Problem
+
+    if result.read_json(MANIFEST).get("source", {}).get("data", "") is None:
+        return None
+    _, found = problem_of_result(result, name, given_of(result), trust_code=trust_code)
+    return found if isinstance(found, Problem) else None
 
 
 def given_of(result: RunFolder) -> list[str]:

@@ -7,19 +7,42 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from evo_libra.explain.sheet import Section, Table
     from evo_libra.front.front import Front
+    from evo_libra.problem.problem import Problem
 
 Answer = list[tuple[str, str]]
 """Titles, each with the text below it."""
 
 
-def which_one(front: Front) -> Answer:
-    """Return the recommended designs of a front, and the losses of their runners-up."""
+def which_one(front: Front, folder: Path | None = None) -> Answer:
+    """Return the verdict on a front, then its recommended designs, and the losses of their runners-up.
+
+    Parameters
+    ----------
+    folder : of its run, whose problem has prices; without one, time has no price.
+    """
     from evo_libra.explain.advice import advice, advised
     from evo_libra.explain.candidates import candidates_of
+    from evo_libra.explain.verdict import verdict
 
-    return answer(advised(front, advice(front, candidates_of(front))))
+    found = candidates_of(front)
+    said = verdict(front, found, None if folder is None else _problem(folder)).text
+    return [("verdict", said), *answer(advised(front, advice(front, found)))]
+
+
+def _problem(folder: Path) -> Problem | None:
+    """Return the problem of a run; None where it cannot be built, which a verdict says."""
+    from evo_libra.errors import InputError
+    from evo_libra.experiment.store.folder import RunFolder
+    from evo_libra.ui.tables.named_runs import known_problem
+
+    try:
+        return known_problem(RunFolder(folder))
+    except InputError:
+        return None
 
 
 def why(address: str) -> Answer:

@@ -66,7 +66,7 @@ KEYS: tuple[tuple[str, tuple[Key, ...]], ...] = (
         Key("minus", "view.zoom(1.25)", "", "zoom out"),
         Key("b", "view.baseline", "Baseline", "compare designs with the selected one"),
         Key("B", "view.no_baseline", "", "compare designs with equal bandwidths again"),
-        Key("w", "view.which_one", "Which one?", "which design to take, why, and what the runner-up loses"),
+        Key("w", "view.which_one", "Which one?", "which design to buy, the sum, and the recommended designs"),
         Key("E", "view.explain", "", "why the selected design is as it is, and what each step away costs"),
         Key("D", "view.diff", "", "the selected design next to the baseline, or next to the knee"),
         Key("ctrl+y", "view.copy_design", "", "copy the design to the clipboard"),

@@ -89,12 +89,13 @@ class ViewActions:
         self.board.update(baseline=None)
 
     def which_one(self) -> None:
-        """Show the recommended designs of the front."""
+        """Show the verdict on the front, and its recommended designs."""
         front = self.board.data.front
         if front is None or not len(front):
             self.board.say("there is no front yet", "warning")
             return
-        self.board.read_in_thread(partial(answers.which_one, front), "answer")
+        folder = None if self.board.run is None else self.board.run.folder
+        self.board.read_in_thread(partial(answers.which_one, front, folder), "answer")
 
     def explain(self) -> None:
         """Say why the selected design is as it is."""

@@ -288,7 +288,7 @@ def test_the_picture_of_a_front_marks_its_knee() -> None:
     assert mark is not None
     assert (mark.x[0], mark.y[0]) == (found.knee()["cost_usd"], found.knee()["time_ms"])
     assert mark.label == f"knee, #{found.knee()['id']}"
-    assert knee_of(Front(found.frame[:2], found.objectives)) is None
+    assert knee_of(Front(found.frame[:3], found.objectives)) is None
 
 
 def test_a_series_without_a_name_is_not_in_the_legend(tmp_path: Path, drawn: list[Figure]) -> None:
