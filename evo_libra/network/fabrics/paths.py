@@ -1,0 +1,71 @@
+"""Path lengths: links between two NPUs, their mean and their maximum, with all switches and after one has failed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from evo_libra.errors import InputError
+from evo_libra.network.fabrics.layered import LayeredFabric
+from evo_libra.network.fabrics.reach import lengths_of, unreached
+from evo_libra.network.fabrics.routing import routes
+from evo_libra.network.fabrics.seen import seen
+
+
+@dataclass(frozen=True)
+class PathLengths:
+    """Links between two NPUs, over all ordered pairs.
+
+    Attributes
+    ----------
+    mean, diameter : links; infinite where an NPU has no path to another.
+    forwarding : NPUs that forward.
+    method : ``digits`` or ``graph``; both are exact.
+    """
+
+    mean: float
+    diameter: float
+    forwarding: str
+    method: str
+
+
+def path_lengths(fabric: LayeredFabric, forwarding: str, method: str = "") -> PathLengths:
+    """Return the path lengths; an InputError names two NPUs without a path, and the forwarding that joins them.
+
+    Parameters
+    ----------
+    fabric : the fabric.
+    forwarding : one of `FORWARDING`.
+    method : as in `seen`.
+    """
+    view = seen(fabric, method=method)
+    total, diameter = 0.0, 0.0
+    for root in view.distance_roots():
+        lengths = lengths_of(root, routes(root, view.orbits, forwarding))
+        if np.isinf(lengths).any():
+            raise InputError(unreached(view, root, lengths, forwarding))
+        total += root.weight * float(root.size[: root.npus] @ lengths)
+        diameter = max(diameter, float(lengths.max()))
+    return PathLengths(total / _pairs(fabric), diameter, forwarding, view.method)
+
+
+def one_switch_failed(fabric: LayeredFabric, forwarding: str, method: str = "") -> PathLengths:
+    """Return the path lengths after one switch has failed: the mean over all switches, and the maximum.
+
+    Both are infinite where the failure of a switch leaves an NPU without a path.
+    """
+    view = seen(fabric, method=method)
+    total, diameter = 0.0, 0.0
+    for root, failed in view.failures():
+        lengths = lengths_of(root, routes(root, view.orbits, forwarding, failed))
+        total += root.weight * float(root.size[: root.npus] @ lengths)
+        diameter = max(diameter, float(lengths.max()))
+        if np.isinf(diameter):
+            return PathLengths(inf, inf, forwarding, view.method)
+    return PathLengths(total / _pairs(fabric) / sum(fabric.layers[1:]), diameter, forwarding, view.method)
+
+
+def _pairs(fabric: LayeredFabric) -> float:
+    return float(fabric.npus) * max(fabric.npus - 1, 1)
