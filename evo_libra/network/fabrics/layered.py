@@ -102,6 +102,8 @@ class LayeredFabric:
             raise InputError(
                 f"layers {self.layers}: a fabric needs NPUs and a layer of switches, one node of each at least"
             )
+        if not self.between:
+            raise InputError("no two layers are joined; allowed: one pair of layers, or more, that links join")
         _check_blocks("servers", self.layers[0], self.server, f"layer 0 has {self.layers[0]:,} NPUs")
         for between in self.between:
             _check_between(self, between)

@@ -99,5 +99,7 @@ def steps(lower: int, ties: tuple[int | None, ...], base: int, marked: int, size
         links = rows_like(row, marked, size) // rows_like(first, marked, size)
         found.append((low[first], high[pattern(second, marked)], links, kinds[pattern(row, base)], first == second))
     starts, ends, links_of, orbit, same = (np.array(column) for column in zip(*found, strict=True))
-    counts = np.array([rows_like(row, base, size) for row in kinds], dtype=np.float64)
-    return Steps(starts, ends, links_of.astype(np.float64), orbit, counts, same.astype(np.bool_))
+    return Steps(
+        lower=starts, upper=ends, links=links_of.astype(np.float64), orbit=orbit, same=same.astype(np.bool_),
+        orbit_links=np.array([rows_like(row, base, size) for row in kinds], dtype=np.float64),
+    )  # fmt: skip

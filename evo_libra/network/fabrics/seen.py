@@ -31,7 +31,7 @@ class Seen:
     orbits : kinds of directed links.
     places : place and size of each digit of the NPUs.
     roots : the views, for loads.
-    distance_roots : the same for distances, of which NPUs with the same neighbours need one.
+    distance_roots : the same for distances; a set of NPUs with the same neighbours needs one view.
     failures : the views with a class that is a failed switch.
     """
 

@@ -6,8 +6,9 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 
-from evo_libra.network.fabrics.layered import LayeredFabric
+from evo_libra.network.fabrics.layered import Between, LayeredFabric, Within
 
 Node = tuple[int, int]
 """Layer and index."""
@@ -41,62 +42,73 @@ def links(fabric: LayeredFabric) -> dict[Node, list[Link]]:
 
 def _pairs(fabric: LayeredFabric) -> Iterator[tuple[int, Node, Node, float, int, bool]]:
     for kind, joined in enumerate(fabric.between):
-        block = fabric.layers[joined.lower] // joined.lower_blocks
-        other = fabric.layers[joined.upper] // joined.upper_blocks
-        for k, p, m in product(range(joined.lower_blocks), range(block), range(joined.links)):
-            target = (k % joined.upper_blocks) * other + (joined.links * p + m) % other
-            yield kind, (joined.lower, k * block + p), (joined.upper, target), joined.rate, joined.parallel, False
+        yield from ((kind, one, other, joined.rate, joined.parallel, False) for one, other in _between(fabric, joined))
     for kind, within in enumerate(fabric.within, len(fabric.between)):
-        seen = set()
-        for node in range(fabric.layers[within.layer]):
-            grid, rest = [], node
-            for size in within.sizes:
-                grid.append(rest % size)
-                rest //= size
-            for one in within.maps:
-                for m in range(1, one.links + 1):
-                    moved = [
-                        (one.step[t] * m + sum(one.matrix[t][r] * grid[r] for r in range(len(grid))) + one.offset[t])
-                        % size
-                        for t, size in enumerate(within.sizes)
-                    ]
-                    target, place = 0, 1
-                    for value, size in zip(moved, within.sizes, strict=True):
-                        target, place = target + value * place, place * size
-                    seen.add((min(node, target), max(node, target)))
-        for one, other in seen:
-            if one != other:
-                yield kind, (within.layer, one), (within.layer, other), within.rate, 1, False
+        found = {(min(pair), max(pair)) for pair in _within(within) if pair[0] != pair[1]}
+        yield from ((kind, (within.layer, one), (within.layer, other), within.rate, 1, False) for one, other in found)
     for npu in range(fabric.npus):
         for mate in range(npu + 1, npu - npu % fabric.server + fabric.server):
             yield -1, (0, npu), (0, mate), fabric.server_rate, 1, True
 
 
-def moves(
-    graph: dict[Node, list[Link]], state: State, target: Node, server: int, forwarding: str, port: int | None
-) -> Iterator[tuple[State, Link]]:
+def _between(fabric: LayeredFabric, joined: Between) -> Iterator[tuple[Node, Node]]:
+    block = fabric.layers[joined.lower] // joined.lower_blocks
+    other = fabric.layers[joined.upper] // joined.upper_blocks
+    for k, p, m in product(range(joined.lower_blocks), range(block), range(joined.links)):
+        target = (k % joined.upper_blocks) * other + (joined.links * p + m) % other
+        yield (joined.lower, k * block + p), (joined.upper, target)
+
+
+def _within(within: Within) -> Iterator[tuple[int, int]]:
+    places = [prod(within.sizes[:t]) for t in range(len(within.sizes))]
+    for node, one in product(range(prod(within.sizes)), within.maps):
+        grid = [node // place % size for place, size in zip(places, within.sizes, strict=True)]
+        for m in range(1, one.links + 1):
+            moved = [
+                one.step[t] * m + sum(a * x for a, x in zip(one.matrix[t], grid, strict=True)) + one.offset[t]
+                for t in range(len(grid))
+            ]
+            yield node, sum(x % s * place for x, s, place in zip(moved, within.sizes, places, strict=True))
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The receiver of a message, and the rules that it goes by."""
+
+    target: Node
+    server: int
+    forwarding: str
+    port: int | None
+
+
+def moves(graph: dict[Node, list[Link]], state: State, rules: Rules) -> Iterator[tuple[State, Link]]:
     """Yield where a message may go next."""
     phase, node = state
-    for link in graph[node]:
-        own = port is None or link.kind == port
-        to_switch = link.target[0] > 0
-        if phase == "end":
-            return
-        if forwarding == "any":
-            yield ("end" if link.target == target else "start", link.target), link
-        elif phase == "arrived":
-            if link.inside and link.target == target:
-                yield ("end", target), link
-        elif to_switch:
-            if node[0] > 0 or own:
-                yield ("switch", link.target), link
-        elif link.target == target:
-            if phase != "handed" and (own or node[0] == 0):
-                yield ("end", target), link
-        elif forwarding == "server" and phase == "start" and link.inside:
-            yield ("handed", link.target), link
-        elif forwarding == "server" and phase == "switch" and own and link.target[1] // server == target[1] // server:
-            yield ("arrived", link.target), link
+    for link in graph[node] if phase != "end" else ():
+        following = _next(phase, node, link, rules)
+        if following:
+            yield (following, link.target), link
+
+
+def _next(phase: str, node: Node, link: Link, rules: Rules) -> str:
+    """Return what a link makes of a message; empty where the rules forbid it."""
+    arrives, own = link.target == rules.target, rules.port is None or link.kind == rules.port
+    if rules.forwarding == "any":
+        return "end" if arrives else "start"
+    if phase == "arrived":
+        return "end" if link.inside and arrives else ""
+    if link.target[0] > 0:
+        return "switch" if node[0] > 0 or own else ""
+    if arrives:
+        return "end" if phase != "handed" and (own or node[0] == 0) else ""
+    return _handed(phase, link, rules, own=own) if rules.forwarding == "server" else ""
+
+
+def _handed(phase: str, link: Link, rules: Rules, *, own: bool) -> str:
+    if phase == "start" and link.inside:
+        return "handed"
+    near = link.target[1] // rules.server == rules.target[1] // rules.server
+    return "arrived" if phase == "switch" and own and near else ""
 
 
 def fractions(
@@ -107,16 +119,16 @@ def fractions(
     port: int | None = None,
 ) -> dict[Link, float] | None:
     """Return the part of a message that each link carries; None where there is no path."""
-    start, target = ("start", (0, pair[0])), (0, pair[1])
+    start, rules = ("start", (0, pair[0])), Rules((0, pair[1]), fabric.server, forwarding, port)
     queue, steps, arcs = deque([start]), {start: 0}, []
     while queue:
         state = queue.popleft()
-        for following, link in moves(graph, state, target, fabric.server, forwarding, port):
+        for following, link in moves(graph, state, rules):
             arcs.append((state, following, link))
             if following not in steps:
                 steps[following] = steps[state] + 1
                 queue.append(following)
-    end = ("end", target)
+    end = ("end", rules.target)
     if end not in steps:
         return None
     left = {end: 0}

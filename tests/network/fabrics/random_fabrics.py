@@ -15,8 +15,8 @@ def random_fabric(seed: int, npus: int, forwarding: str) -> LayeredFabric:
     """Return the first connected fabric that a seed draws."""
     draw = random.Random(seed)  # noqa: S311 - no secret
     while True:
-        fabric = _drawn(draw, npus)
         try:
+            fabric = _drawn(draw, npus)
             path_lengths(fabric, forwarding)
         except InputError:
             continue
