@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from evo_libra.errors import InputError
 from evo_libra.network.fabrics.layered import LayeredFabric
 from evo_libra.network.fabrics.reach import lengths_of, unreached
 from evo_libra.network.fabrics.routing import routes
-from evo_libra.network.fabrics.seen import seen
+from evo_libra.network.fabrics.seen import Question, Seen, seen, seen_failing
 
 
 @dataclass(frozen=True)
@@ -38,17 +37,14 @@ def path_lengths(fabric: LayeredFabric, forwarding: str, method: str = "") -> Pa
     ----------
     fabric : the fabric.
     forwarding : one of `FORWARDING`.
-    method : as in `seen`.
+    method : as in `Question`.
     """
-    view = seen(fabric, method=method)
-    total, diameter = 0.0, 0.0
+    view = seen(fabric, Question(method=method))
     for root in view.distance_roots():
         lengths = lengths_of(root, routes(root, view.orbits, forwarding))
         if np.isinf(lengths).any():
             raise InputError(unreached(view, root, lengths, forwarding))
-        total += root.weight * float(root.size[: root.npus] @ lengths)
-        diameter = max(diameter, float(lengths.max()))
-    return PathLengths(total / _pairs(fabric), diameter, forwarding, view.method)
+    return PathLengths(*_lengths(fabric, view, forwarding), forwarding, view.method)
 
 
 def one_switch_failed(fabric: LayeredFabric, forwarding: str, method: str = "") -> PathLengths:
@@ -56,15 +52,22 @@ def one_switch_failed(fabric: LayeredFabric, forwarding: str, method: str = "") 
 
     Both are infinite where the failure of a switch leaves an NPU without a path.
     """
-    view = seen(fabric, method=method)
+    total, diameter, methods = 0.0, 0.0, set()
+    for view in seen_failing(fabric, Question(method=method)):
+        mean, longest = _lengths(fabric, view, forwarding)
+        total, diameter = total + view.weight * mean, max(diameter, longest)
+        methods.add(view.method)
+    return PathLengths(total / sum(fabric.layers[1:]), diameter, forwarding, *methods)
+
+
+def _lengths(fabric: LayeredFabric, view: Seen, forwarding: str) -> tuple[float, float]:
+    """Return the mean and the maximum over all pairs of NPUs."""
     total, diameter = 0.0, 0.0
-    for root, failed in view.failures():
-        lengths = lengths_of(root, routes(root, view.orbits, forwarding, failed))
+    for root in view.distance_roots():
+        lengths = lengths_of(root, routes(root, view.orbits, forwarding))
         total += root.weight * float(root.size[: root.npus] @ lengths)
         diameter = max(diameter, float(lengths.max()))
-        if np.isinf(diameter):
-            return PathLengths(inf, inf, forwarding, view.method)
-    return PathLengths(total / _pairs(fabric) / sum(fabric.layers[1:]), diameter, forwarding, view.method)
+    return total / _pairs(fabric), diameter
 
 
 def _pairs(fabric: LayeredFabric) -> float:

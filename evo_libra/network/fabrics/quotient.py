@@ -23,64 +23,64 @@ from evo_libra.network.fabrics.rooted import Orbits, Rooted
 
 @dataclass(frozen=True)
 class View:
-    """A node, or two, from which a fabric is seen.
+    """A kind of nodes of a layer.
 
     Attributes
     ----------
-    rows : for each component, the values of the digits of the root.
-    marked : for each component, the values that are told apart.
-    weight : NPUs, or pairs of an NPU and a switch, that look the same.
-    failed : layer and rows of a switch that is taken away; None for none.
+    layer : its index.
+    rows : for each component, the values of the digits of one such node.
+    marked : for each component, the values that are told apart as seen from this node.
+    weight : nodes of this kind.
     """
 
+    layer: int
     rows: tuple[Row, ...]
     marked: tuple[int, ...]
     weight: float
-    failed: tuple[int, tuple[Row, ...]] | None = None
 
 
-def roots(digits: Digits, frozen: frozenset[int] = frozenset()) -> Iterator[View]:
-    """Yield a root for each kind of NPU.
+Base = tuple[int, ...]
+"""For each component, the values that are told apart from the beginning."""
+
+
+def base_of(digits: Digits, counted: tuple[int, int]) -> Base:
+    """Return the base of traffic that tells values of digits apart by number.
 
     Parameters
     ----------
     digits : addresses of the fabric.
-    frozen : components whose values are all told apart, as traffic does that counts.
+    counted : place of the lowest such digit of an NPU, and that above the highest one.
     """
-    base = _base(digits, frozen)
-    for rows, weight in _kinds(digits, 0, base):
-        yield View(rows, _marks(rows, base), weight)
-
-
-def failures(digits: Digits) -> Iterator[View]:
-    """Yield a root and a switch that is taken away for each kind of such a pair."""
-    for root in roots(digits):
-        for layer in range(1, len(digits.layers)):
-            for rows, weight in _kinds(digits, layer, root.marked):
-                yield View(root.rows, _marks(rows, root.marked), root.weight * weight, (layer, rows))
-
-
-def _base(digits: Digits, frozen: frozenset[int]) -> tuple[int, ...]:
+    low, high = counted
+    frozen = {digit.component for digit in digits.layers[0] if low <= digit.place < high}
     return tuple(size if index in frozen else 0 for index, size in enumerate(digits.sizes))
 
 
-def _kinds(digits: Digits, layer: int, marked: Sequence[int]) -> Iterator[tuple[tuple[Row, ...], float]]:
-    """Yield the kinds of nodes of a layer with the number of nodes of each."""
+def roots(digits: Digits, base: Base) -> Iterator[View]:
+    """Yield the kinds of NPUs."""
+    return _kinds(digits, 0, base)
+
+
+def switches(digits: Digits, base: Base) -> Iterator[View]:
+    """Yield the kinds of switches; what is marked for one is the base of the fabric without it."""
+    for layer in range(1, len(digits.layers)):
+        yield from _kinds(digits, layer, base)
+
+
+def _kinds(digits: Digits, layer: int, base: Base) -> Iterator[View]:
     counts = [len(digits.members(layer, index)) for index in range(len(digits.sizes))]
-    columns = (patterns(*column) for column in zip(counts, marked, digits.sizes, strict=True))
+    columns = (patterns(*column) for column in zip(counts, base, digits.sizes, strict=True))
     for rows in product(*columns):
-        yield rows, float(prod(rows_like(*one) for one in zip(rows, marked, digits.sizes, strict=True)))
-
-
-def _marks(rows: Sequence[Row], marked: Sequence[int]) -> tuple[int, ...]:
-    return tuple(next_value(row, mark) for row, mark in zip(rows, marked, strict=True))
+        weight = prod(rows_like(*one) for one in zip(rows, base, digits.sizes, strict=True))
+        marked = tuple(next_value(row, mark) for row, mark in zip(rows, base, strict=True))
+        yield View(layer, rows, marked, float(weight))
 
 
 class _Classes:
     """Classes of all layers as numbers: those of a layer are a mixed radix number of the patterns of its components."""
 
-    def __init__(self, digits: Digits, view: View) -> None:
-        self.digits, self.marked = digits, view.marked
+    def __init__(self, digits: Digits, marked: tuple[int, ...]) -> None:
+        self.digits, self.marked = digits, marked
         self.rows = [
             [patterns(len(digits.members(layer, index)), mark, size) for index, (mark, size) in self._components()]
             for layer in range(len(digits.layers))
@@ -182,9 +182,8 @@ def _chosen(arcs: _Arcs, which: BoolArray) -> _Arcs:
     return _Arcs(arcs.source[which], arcs.target[which], arcs.links[which], arcs.orbit[which])
 
 
-def orbits_of(digits: Digits, frozen: frozenset[int] = frozenset()) -> Orbits:
+def orbits_of(digits: Digits, base: Base) -> Orbits:
     """Return the kinds of directed links, in the order of their numbers in `rooted`."""
-    base = _base(digits, frozen)
     counts, rates, servers = [], [], []
     for relation in digits.relations:
         links = np.full(1, float(relation.parallel))
@@ -197,9 +196,9 @@ def orbits_of(digits: Digits, frozen: frozenset[int] = frozenset()) -> Orbits:
     return Orbits(np.concatenate(counts), np.concatenate(rates), np.concatenate(servers))
 
 
-def rooted(digits: Digits, view: View, frozen: frozenset[int] = frozenset()) -> Rooted:
-    """Return the fabric as seen from a root; the `frozen` components are those of `roots`."""
-    classes, base = _Classes(digits, view), _base(digits, frozen)
+def rooted(digits: Digits, view: View, base: Base, switch: View | None = None) -> Rooted:
+    """Return the fabric as seen from one of its `roots`; after a failure, the base is what the switch marks."""
+    classes = _Classes(digits, view.marked)
     size, first, columns = classes.size(), 0, []
     for index, relation in enumerate(digits.relations):
         parts = _steps(digits, relation, base, view.marked)
@@ -211,14 +210,9 @@ def rooted(digits: Digits, view: View, frozen: frozenset[int] = frozenset()) -> 
     source, target, links, orbit, relation_of = (np.concatenate(column) for column in zip(*columns, strict=True))
     return Rooted(
         npus=int(classes.first[1]), size=size, source=source, target=target, links=links, orbit=orbit,
-        relation=relation_of, root=classes.index(0, view.rows), weight=view.weight, values=classes.values(),
+        relation=relation_of, root=classes.index(view.layer, view.rows), weight=view.weight, values=classes.values(),
+        failed=None if switch is None else classes.index(switch.layer, switch.rows),
     )  # fmt: skip
-
-
-def failed_class(digits: Digits, view: View) -> int:
-    """Return the class of the switch that is taken away, which is that switch alone."""
-    layer, rows = view.failed if view.failed is not None else (0, view.rows)
-    return _Classes(digits, view).index(layer, rows)
 
 
 def _turned(arcs: _Arcs, size: FloatArray) -> _Arcs:

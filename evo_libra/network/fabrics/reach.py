@@ -20,21 +20,20 @@ def lengths_of(root: Rooted, found: Routes) -> FloatArray:
     return lengths
 
 
-def unreached(view: Seen, root: Rooted, lengths: FloatArray, forwarding: str, port: int | None = None) -> str:
+def unreached(view: Seen, root: Rooted, lengths: FloatArray, forwarding: str) -> str:
     """Return the sentence about two NPUs without a path, and the forwarding that joins them.
 
     Parameters
     ----------
     view, root : the fabric, and the NPU that is not reached.
     lengths : links from each class of NPUs, infinite from at least one.
-    forwarding, port : as in `routes`.
+    forwarding : as in `routes`.
     """
     places = np.array([place for place, _ in view.places])
     source, target = (int(root.values[one] @ places) for one in (int(lengths.argmax()), root.root))
     found = f"NPU {source} has no path to NPU {target} with forwarding '{forwarding}'"
-    found += "" if port is None else " for each of its ports, as 'striped' needs"
-    for other in FORWARDING[FORWARDING.index(forwarding) + 1 : None if port is None else -1]:
-        joined = lengths_of(root, routes(root, view.orbits, other, port=port))
+    for other in FORWARDING[FORWARDING.index(forwarding) + 1 :]:
+        joined = lengths_of(root, routes(root, view.orbits, other))
         if not np.isinf(joined[np.isinf(lengths)]).any():
             return f"{found}; forwarding '{other}' joins them"
     return f"{found}, and no wider forwarding joins them; switches that join both are needed"

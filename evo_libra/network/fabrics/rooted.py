@@ -22,6 +22,7 @@ class Rooted:
     root : class of the root, which is a single NPU.
     weight : NPUs from which the fabric looks the same.
     values : (n NPU classes, digits) digits of the NPUs, by name; those of the root are in row `root`.
+    failed : class of a switch that has failed; None for none.
     """
 
     npus: int
@@ -34,6 +35,7 @@ class Rooted:
     root: int
     weight: float
     values: IntArray
+    failed: int | None = None
 
 
 @dataclass(frozen=True)

@@ -40,22 +40,19 @@ class Routes:
     distance: IntArray
 
 
-def routes(
-    rooted: Rooted, orbits: Orbits, forwarding: str, failed: int | None = None, port: int | None = None
-) -> Routes:
-    """Return the shortest routes to the root.
+def routes(rooted: Rooted, orbits: Orbits, forwarding: str, port: int | None = None) -> Routes:
+    """Return the shortest routes to the root that a failed switch leaves.
 
     Parameters
     ----------
     rooted, orbits : the fabric as seen from the root, and its kinds of links.
     forwarding : one of `FORWARDING`.
-    failed : class of a switch that is taken away.
     port : relation whose links alone a message leaves and enters NPUs by, at both ends; None for any links. Messages
         in a server keep to its links; where any NPU forwards, a port is of no meaning.
     """
     if forwarding not in FORWARDING:
         raise InputError(unknown("forwarding", forwarding, FORWARDING))
-    alive = rooted if failed is None else _without(rooted, failed)
+    alive = _chosen(rooted, (rooted.source != rooted.failed) & (rooted.target != rooted.failed))
     if forwarding == "any":
         found = _routes(alive, len(alive.size), alive.root, [(alive, 0, 0)])
     else:
@@ -68,10 +65,6 @@ def _chosen(rooted: Rooted, which: BoolArray) -> Rooted:
         rooted, source=rooted.source[which], target=rooted.target[which], links=rooted.links[which],
         orbit=rooted.orbit[which], relation=rooted.relation[which],
     )  # fmt: skip
-
-
-def _without(rooted: Rooted, failed: int) -> Rooted:
-    return _chosen(rooted, (rooted.source != failed) & (rooted.target != failed))
 
 
 def _states(rooted: Rooted, orbits: Orbits, port: int | None, *, in_servers: bool) -> Routes:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
+
+import numpy as np
 
 from evo_libra.errors import InputError
 from evo_libra.network.fabrics.digits import Digits, digits_of
 from evo_libra.network.fabrics.graph import Edges, distance_roots, edges_of, graph, graph_orbits, graph_roots
 from evo_libra.network.fabrics.layered import LayeredFabric
-from evo_libra.network.fabrics.quotient import View, arcs_of, failed_class, failures, orbits_of, rooted, roots
+from evo_libra.network.fabrics.quotient import Base, View, arcs_of, base_of, orbits_of, rooted, roots, switches
 from evo_libra.network.fabrics.relations import relations_of
 from evo_libra.network.fabrics.rooted import Orbits, Rooted
 
 GRAPH_CAP = 400_000_000
 """Links times roots, and times failed switches, that a graph may have: about ten seconds on one core."""
 
-DIGITS_CAP = 1_000_000
-"""Links of a fabric by digits as seen from all kinds of roots, beyond which a graph is not slower."""
+DIGITS_CAP = 5_000_000
+"""Links by digits as seen from all kinds of roots and failed switches, beyond which the graph is used: some seconds."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +33,9 @@ class Seen:
     method : ``digits`` or ``graph``; both are exact.
     orbits : kinds of directed links.
     places : place and size of each digit of the NPUs.
-    roots : the views, for loads.
+    roots : makes the views, for loads.
     distance_roots : the same for distances; a set of NPUs with the same neighbours needs one view.
-    failures : the views with a class that is a failed switch.
+    layer, weight : layer of the switch that has failed, and the switches like it; 0 and 1 where all work.
     """
 
     method: str
@@ -40,70 +43,93 @@ class Seen:
     places: tuple[tuple[int, int], ...]
     roots: Callable[[], Iterator[Rooted]]
     distance_roots: Callable[[], Iterator[Rooted]]
-    failures: Callable[[], Iterator[tuple[Rooted, int]]]
+    layer: int = 0
+    weight: float = 1.0
 
 
-def seen(
-    fabric: LayeredFabric, cuts: tuple[int, ...] = (), counted: tuple[int, int] = (1, 1), method: str = ""
-) -> Seen:
-    """Return a fabric from one NPU of each kind.
+@dataclass(frozen=True)
+class Question:
+    """What a view is for.
 
-    Parameters
+    Attributes
     ----------
-    fabric : the fabric.
     cuts : places at which traffic cuts the numbers of NPUs.
     counted : place of the lowest digit, and that above the highest one, whose values traffic tells apart by number.
     method : ``digits`` or ``graph``; by default digits, if they are exact and not too many.
     """
+
+    cuts: tuple[int, ...] = ()
+    counted: tuple[int, int] = (1, 1)
+    method: str = ""
+
+
+def seen(fabric: LayeredFabric, question: Question) -> Seen:
+    """Return a fabric from one NPU of each kind."""
+    digits = _digits(fabric, question)
+    if digits is not None:
+        base = base_of(digits, question.counted)
+        if question.method == "digits" or not _is_beyond_cap(digits, [base]):
+            return _by_digits(digits, base)
+    return next(_by_graph(fabric, question.cuts, [None]))
+
+
+def seen_failing(fabric: LayeredFabric, question: Question) -> Iterator[Seen]:
+    """Yield a fabric without a switch, for each kind of switches."""
+    digits = _digits(fabric, question)
+    if digits is not None:
+        failing = switches(digits, base_of(digits, question.counted))
+        if question.method == "digits" or not _is_beyond_cap(digits, (switch.marked for switch in failing)):
+            failing = switches(digits, base_of(digits, question.counted))
+            yield from (_by_digits(digits, switch.marked, switch) for switch in failing)
+            return
+    yield from _by_graph(fabric, question.cuts, range(fabric.npus, sum(fabric.layers)))
+
+
+def _digits(fabric: LayeredFabric, question: Question) -> Digits | None:
     relations = relations_of(fabric)
-    digits = None if relations is None or method == "graph" else digits_of(fabric.layers, relations, cuts)
-    if digits is None:
-        return _by_graph(fabric, cuts)
-    low, high = counted
-    frozen = frozenset(digit.component for digit in digits.layers[0] if low <= digit.place < high)
-    views = list(roots(digits, frozen))
-    if method != "digits" and sum(arcs_of(digits, view.marked) for view in views) > DIGITS_CAP:
-        return _by_graph(fabric, cuts)
-    return _by_digits(digits, views, frozen)
+    if relations is None or question.method == "graph":
+        return None
+    return digits_of(fabric.layers, relations, question.cuts)
 
 
-def _by_digits(digits: Digits, views: list[View], frozen: frozenset[int]) -> Seen:
+def _is_beyond_cap(digits: Digits, bases: Iterable[Base]) -> bool:
+    """Whether views have too many links together; no more of them are made than that takes."""
+    total = 0
+    for view in (view for base in bases for view in roots(digits, base)):
+        total += arcs_of(digits, view.marked)
+        if total > DIGITS_CAP:
+            return True
+    return False
+
+
+def _by_digits(digits: Digits, base: Base, switch: View | None = None) -> Seen:
     def from_roots() -> Iterator[Rooted]:
-        return (rooted(digits, view, frozen) for view in views)
+        return (rooted(digits, view, base, switch) for view in roots(digits, base))
 
-    def from_failures() -> Iterator[tuple[Rooted, int]]:
-        return ((rooted(digits, view), failed_class(digits, view)) for view in failures(digits))
-
-    places = tuple((digit.place, digit.size) for digit in digits.layers[0])
-    return Seen(
-        method="digits", orbits=orbits_of(digits, frozen), places=places, roots=from_roots,
-        distance_roots=from_roots, failures=from_failures,
+    found = Seen(
+        method="digits", orbits=orbits_of(digits, base), roots=from_roots, distance_roots=from_roots,
+        places=tuple((digit.place, digit.size) for digit in digits.layers[0]),
     )  # fmt: skip
+    return found if switch is None else replace(found, layer=switch.layer, weight=switch.weight)
 
 
-def _by_graph(fabric: LayeredFabric, cuts: tuple[int, ...]) -> Seen:
-    edges = edges_of(fabric)
-    places = graph_digits(fabric.npus, cuts)
-    whole = graph(fabric, edges, places)
+def _by_graph(fabric: LayeredFabric, cuts: tuple[int, ...], failing: Sequence[int | None]) -> Iterator[Seen]:
+    """Yield the graph without each of some switches; None for all of them."""
+    edges, places = edges_of(fabric), graph_digits(fabric.npus, cuts)
+    whole, orbits = graph(fabric, edges, places), graph_orbits(edges)
+    kinds = list(distance_roots(whole))
+    first = np.cumsum(fabric.layers)
 
-    def from_roots() -> Iterator[Rooted]:
-        _check_cap(fabric, edges, fabric.npus)
-        return graph_roots(whole)
+    def views(all_of: list[Rooted], failed: int | None) -> Iterator[Rooted]:
+        _check_cap(fabric, edges, len(all_of) * len(failing))
+        return (replace(root, failed=failed) for root in all_of)
 
-    def from_kinds() -> Iterator[Rooted]:
-        kinds = list(distance_roots(whole))
-        _check_cap(fabric, edges, len(kinds))
-        return iter(kinds)
-
-    def from_failures() -> Iterator[tuple[Rooted, int]]:
-        kinds, nodes = list(distance_roots(whole)), range(fabric.npus, sum(fabric.layers))
-        _check_cap(fabric, edges, len(kinds) * len(nodes))
-        return ((root, failed) for root in kinds for failed in nodes)
-
-    return Seen(
-        method="graph", orbits=graph_orbits(edges), places=places, roots=from_roots,
-        distance_roots=from_kinds, failures=from_failures,
-    )  # fmt: skip
+    for failed in failing:
+        yield Seen(
+            method="graph", orbits=orbits, places=places,
+            roots=partial(views, list(graph_roots(whole)), failed), distance_roots=partial(views, kinds, failed),
+            layer=0 if failed is None else int(np.searchsorted(first, failed, side="right")),
+        )  # fmt: skip
 
 
 def graph_digits(npus: int, cuts: tuple[int, ...]) -> tuple[tuple[int, int], ...]:

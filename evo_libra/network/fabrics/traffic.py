@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from evo_libra.network.fabrics.layered import LayeredFabric
 from evo_libra.network.fabrics.reach import lengths_of, unreached
 from evo_libra.network.fabrics.rooted import Rooted
 from evo_libra.network.fabrics.routing import orbit_loads, routes
-from evo_libra.network.fabrics.seen import Seen, seen
+from evo_libra.network.fabrics.seen import Question, Seen, seen, seen_failing
 
 KINDS = ("experts", "data", "pipeline")
 PATHS = ("shortest", "striped")
@@ -49,7 +50,8 @@ class Policy:
     Attributes
     ----------
     paths : ``shortest``, or ``striped``: each kind of ports of an NPU takes a part in the ratio of its rate, on the
-        shortest path that leaves and enters by ports of this kind. Third NPUs do not forward stripes.
+        shortest path that leaves and enters by ports of this kind. Kinds without such a path take none, and third NPUs
+        do not forward stripes.
     forwarding : one of `evo_libra.network.fabrics.routing.FORWARDING`.
     """
 
@@ -80,10 +82,10 @@ _Stripe = tuple[int | None, float]
 
 @dataclass(frozen=True)
 class _Step:
-    """Messages that are sent at once: cuts and counted digits as in `seen`, and the bytes of an NPU over its whole."""
+    """Messages that are sent at once: places that cut numbers of NPUs, the view, and bytes of an NPU over all of it."""
 
     cuts: tuple[int, int]
-    counted: tuple[int, int]
+    question: Question
     sent: float
 
 
@@ -93,17 +95,46 @@ def throughput(fabric: LayeredFabric, traffic: Traffic, policy: Policy, method: 
     Parameters
     ----------
     fabric, traffic, policy : the question.
-    method : as in `seen`.
+    method : as in `evo_libra.network.fabrics.seen.Question`.
     """
-    _check(fabric, traffic, policy)
+    stripes = _checked(fabric, traffic, policy)
     seconds, sent, methods = 0.0, 0.0, set()
-    for step in _steps(traffic):
-        view = seen(fabric, step.cuts, step.counted, method)
-        loads = _loads(view, traffic, step, policy, _stripes(fabric, policy))
+    for step in _steps(traffic, method):
+        view = seen(fabric, step.question)
+        loads, missed = _loads(view, traffic, step, policy, stripes)
+        if missed:
+            raise InputError(missed)
         seconds += step.sent * float((loads / view.orbits.rate).max())
         sent += step.sent
         methods.add(view.method)
     return Throughput(sent / seconds, traffic, policy, max(methods))
+
+
+def slow_downs(fabric: LayeredFabric, traffic: Traffic, policy: Policy, method: str = "") -> tuple[float, ...]:
+    """Return for each layer of switches how many times as long traffic takes when one of its switches has failed.
+
+    It is the mean over the switches of the layer, and infinite where a failure leaves NPUs without a path.
+
+    Parameters
+    ----------
+    fabric, traffic, policy, method : as in `throughput`.
+    """
+    stripes = _checked(fabric, traffic, policy)
+    seconds, sent = np.zeros(len(fabric.layers)), 0.0
+    for step in _steps(traffic, method):
+        sent += step.sent
+        for view in seen_failing(fabric, step.question):
+            loads, missed = _loads(view, traffic, step, policy, stripes)
+            longest = inf if missed else float((loads / view.orbits.rate).max())
+            seconds[view.layer] += step.sent * view.weight * longest
+    whole = sent / throughput(fabric, traffic, policy, method).rate
+    return tuple((seconds[1:] / np.array(fabric.layers[1:]) / whole).tolist())
+
+
+def _checked(fabric: LayeredFabric, traffic: Traffic, policy: Policy) -> list[_Stripe]:
+    """Return the stripes of a question that makes sense."""
+    _check(fabric, traffic, policy)
+    return _stripes(fabric, policy)
 
 
 def _check(fabric: LayeredFabric, traffic: Traffic, policy: Policy) -> None:
@@ -124,30 +155,33 @@ def _check(fabric: LayeredFabric, traffic: Traffic, policy: Policy) -> None:
         raise InputError(f"{found}; allowed: powers of two, as steps halve the bytes")
 
 
-def _steps(traffic: Traffic) -> Iterator[_Step]:
+def _steps(traffic: Traffic, method: str) -> Iterator[_Step]:
     low, high = traffic.place, traffic.place * traffic.members
     if traffic.kind == "data":
         for bit in range(traffic.members.bit_length() - 1):
             cuts = (low << bit, low << bit + 1)
             # Reduce-scatter and all-gather have the same messages, in opposite order.
-            yield _Step(cuts, (1, 1), 2.0 / 2 ** (bit + 1))
+            yield _Step(cuts, Question(cuts, method=method), 2.0 / 2 ** (bit + 1))
     else:
-        yield _Step((low, high), (low, high) if traffic.kind == "pipeline" else (1, 1), 1.0)
+        counted = (low, high) if traffic.kind == "pipeline" else (1, 1)
+        yield _Step((low, high), Question((low, high), counted, method), 1.0)
 
 
-def _loads(view: Seen, traffic: Traffic, step: _Step, policy: Policy, stripes: list[_Stripe]) -> FloatArray:
-    """Return the bytes on a link of each kind, where each NPU sends one."""
+def _loads(view: Seen, traffic: Traffic, step: _Step, policy: Policy, stripes: list[_Stripe]) -> tuple[FloatArray, str]:
+    """Return the bytes on a link of each kind, where each NPU sends one, and the sentence about NPUs without a path."""
     loads = np.zeros(len(view.orbits.links))
     for root in view.roots():
         sent = root.size[: root.npus] * _senders(root, view, traffic, step)
-        for port, share in stripes:
-            found = routes(root, view.orbits, policy.forwarding, port=port)
-            lengths = lengths_of(root, found)
-            if np.isinf(lengths[sent > 0]).any():
-                missed = np.where(sent > 0, lengths, 0.0)
-                raise InputError(unreached(view, root, missed, policy.forwarding, port))
-            loads += root.weight * orbit_loads(found, share * sent, len(loads))
-    return loads / view.orbits.links
+        ways = [routes(root, view.orbits, policy.forwarding, port) for port, _ in stripes]
+        lengths = np.stack([lengths_of(root, one) for one in ways])
+        shortest = np.where(sent > 0, lengths.min(axis=0), 0.0)
+        if np.isinf(shortest).any():
+            return loads, unreached(view, root, shortest, policy.forwarding)
+        shares = np.isfinite(lengths) * np.array([[share] for _, share in stripes])
+        shares /= np.maximum(shares.sum(axis=0), np.finfo(np.float64).tiny)
+        for one, share in zip(ways, shares, strict=True):
+            loads += root.weight * orbit_loads(one, share * sent, len(loads))
+    return loads / view.orbits.links, ""
 
 
 def _senders(root: Rooted, view: Seen, traffic: Traffic, step: _Step) -> FloatArray:

@@ -50,14 +50,13 @@ def _parts(
     if policy.paths == "shortest":
         return fractions(fabric, graph, pair, policy.forwarding)
     rates = {kind: one.links * one.parallel * one.rate for kind, one in enumerate(fabric.between) if one.lower == 0}
+    stripes = [(fractions(fabric, graph, pair, policy.forwarding, port), rate) for port, rate in rates.items()]
+    there = [(stripe, rate) for stripe, rate in stripes if stripe is not None]
     found: dict[Link, float] = {}
-    for port, rate in rates.items():
-        stripe = fractions(fabric, graph, pair, policy.forwarding, port)
-        if stripe is None:
-            return None
+    for stripe, rate in there:
         for link, part in stripe.items():
-            found[link] = found.get(link, 0.0) + part * rate / sum(rates.values())
-    return found
+            found[link] = found.get(link, 0.0) + part * rate / sum(rate for _, rate in there)
+    return found or None
 
 
 def _finish(columns: list[dict[Link, float]], size: float) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from math import inf
 
 import pytest
 from effort import THOROUGH
@@ -14,7 +15,7 @@ from evo_libra.errors import InputError
 from evo_libra.network.fabrics.layered import Between, LayeredFabric
 from evo_libra.network.fabrics.named import parse_named
 from evo_libra.network.fabrics.routing import FORWARDING
-from evo_libra.network.fabrics.traffic import KINDS, PATHS, Policy, Traffic, throughput
+from evo_libra.network.fabrics.traffic import KINDS, PATHS, Policy, Traffic, slow_downs, throughput
 
 _FEW_64, _FEW_256 = (500, 100) if THOROUGH else (10, 2)
 
@@ -109,9 +110,9 @@ def test_digits_are_the_graph(name: str, kind: str) -> None:
             "paths 'striped' with forwarding 'any': a stripe might come bac",
         ),
         (
-            Traffic("data", 8, 8),
+            Traffic("experts", 1, 64),
             Policy("striped", "none"),
-            "NPU 8 has no path to NPU 0 with forwarding 'none' for each of ",
+            "NPU 9 has no path to NPU 0 with forwarding 'none'; ",
         ),
     ],
 )
@@ -125,3 +126,20 @@ def test_steps_of_data_halve_the_bytes() -> None:
     fabric = LayeredFabric((24, 4), (Between(0, 1, 4, 4, 1, rate=25e9),), server=1)
     with pytest.raises(InputError, match="data groups of 6 NPUs, 1 apart; allowed: powers of two"):
         throughput(fabric, Traffic("data", 1, 6), Policy("shortest", "none"))
+
+
+def test_a_leaf_that_fails_takes_ports() -> None:
+    """A ToR of HPN is one of two of its NPUs. A leaf of a tree of rails is one of 8, and the server forwards."""
+    data = Traffic("data", 8, 8)
+    assert slow_downs(parse_named("hpn(128, 16)"), data, Policy("striped", "none"))[0] == pytest.approx(2.0)
+    tree = slow_downs(parse_named("roft(4096, 64)"), Traffic("data", 8, 64), Policy("shortest", "server"))
+    assert tree[0] == pytest.approx(8 / 7, rel=1e-3)
+    assert slow_downs(parse_named("roft(64, 8)"), data, Policy("shortest", "none"))[0] == inf
+
+
+@pytest.mark.parametrize("name", ["zcube(4, 2)", "zcube(2, 3)", "hpn(32, 8)"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_failures_by_digits_are_the_graph(name: str, kind: str) -> None:
+    question = parse_named(name), Traffic(kind, 2, 4), Policy("striped", "server")
+    by_digits, by_graph = (slow_downs(*question, method) for method in ("digits", "graph"))
+    assert by_digits == pytest.approx(by_graph, rel=1e-12)
