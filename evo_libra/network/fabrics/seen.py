@@ -49,7 +49,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Question:
-    """What a view is for.
+    """The purpose of a view.
 
     Attributes
     ----------
