@@ -40,6 +40,13 @@ def atop() -> Mapping[str, Any]:
     return found
 
 
+def rows_of(table: str) -> list[dict[str, Any]]:
+    """Return the rows of a published table, without the figures that are not given."""
+    columns, rows = atop()[table]["columns"], atop()[table]["rows"]
+    pairs = (zip(columns, row, strict=True) for row in rows)
+    return [{key: value for key, value in row if value is not None} for row in pairs]
+
+
 def path_length(name: str, figure: str) -> float:
     """Return one of `PATHS` in links, with as many digits as are printed.
 
@@ -75,14 +82,14 @@ def parts(name: str) -> dict[str, float]:
 
 
 def _path_lengths() -> Iterator[PublishedRow]:
-    for row in atop()["path_lengths"]:
+    for row in rows_of("path_lengths"):
         for figure in (figure for figure in PATHS if figure in row):
             ours = path_length(row["fabric"], figure)
             yield PublishedRow(f"{row['fabric']}: {PATHS[figure]}", row[figure], ours, "links")
 
 
 def _parts() -> Iterator[PublishedRow]:
-    for row in atop()["parts"]:
+    for row in rows_of("parts"):
         ours = parts(row["fabric"])
         # A relative error needs a published figure above 0.
         for figure in (figure for figure in PARTS if row[figure]):

@@ -31,13 +31,11 @@ def test_links_of_several_maps_are_one_and_loops_are_none() -> None:
     assert pairs(AffineMap((0,), ((2,),), (1,), 1), sizes=(3,)) == {(0, 1)}
 
 
-def flat(fabric: LayeredFabric) -> list[tuple[int, int, float, int, bool]]:
+def flat(fabric: LayeredFabric) -> list[tuple[float, ...]]:
     first = [sum(fabric.layers[:layer]) for layer in range(len(fabric.layers))]
-    return sorted(
-        (first[link.source[0]] + link.source[1], first[link.target[0]] + link.target[1], link.rate, link.parallel, link.inside)
-        for leaving in links(fabric).values() for link in leaving
-        if link.source < link.target
-    )  # fmt: skip
+    upwards = [link for leaving in links(fabric).values() for link in leaving if link.source < link.target]
+    ends = [[first[layer] + node for layer, node in (link.source, link.target)] for link in upwards]
+    return sorted((*end, link.rate, link.parallel, link.inside) for end, link in zip(ends, upwards, strict=True))
 
 
 @pytest.mark.parametrize(
