@@ -31,7 +31,7 @@ Row = Sequence[str]
 
 def counted() -> list[Row]:
     """Return switches, cables, modules and mean path length of each fabric."""
-    rows = []
+    rows: list[Row] = []
     for name in LARGE:
         fabric = parse_named(name)
         parts, mean = parts_of(fabric), path_lengths(fabric, "any").mean

@@ -8,8 +8,8 @@ in all its digits, changes no link.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from evo_libra.network.fabrics.relations import Relation, Tie
@@ -27,6 +27,9 @@ class Digit:
     component: int
 
 
+Ties = tuple[int | None, ...]
+
+
 @dataclass(frozen=True)
 class Digits:
     """The addresses of all layers.
@@ -36,11 +39,16 @@ class Digits:
     layers : the digits of each layer, the lowest first.
     sizes : values of each component.
     relations : the links.
+    counts : for each layer and component, the number of digits.
+    ties : for each relation and component, and each digit of the upper layer, the place among the digits of the lower
+        layer of the one that it is tied to; None for a free digit.
     """
 
     layers: tuple[tuple[Digit, ...], ...]
     sizes: tuple[int, ...]
     relations: tuple[Relation, ...]
+    counts: tuple[tuple[int, ...], ...] = ()
+    ties: tuple[tuple[Ties, ...], ...] = ()
 
     def members(self, layer: int, component: int) -> tuple[Digit, ...]:
         """Return the digits of a layer that belong to a component."""
@@ -63,7 +71,7 @@ def digits_of(
     sizes = {(layer, low): high // low for layer, places in enumerate(cuts) for low, high in pairwise(places)}
     names = _components(relations, sizes)
     order = {name: index for index, name in enumerate(dict.fromkeys(names.values()))}
-    return Digits(
+    found = Digits(
         layers=tuple(
             tuple(Digit(low, sizes[layer, low], order[names[layer, low]]) for low, _ in pairwise(places))
             for layer, places in enumerate(cuts)
@@ -71,6 +79,19 @@ def digits_of(
         sizes=tuple(sizes[name] for name in order),
         relations=relations,
     )
+    components = range(len(found.sizes))
+    return replace(
+        found,
+        counts=tuple(tuple(len(found.members(layer, one)) for one in components) for layer in range(len(layers))),
+        ties=tuple(tuple(_ties(found, relation, one) for one in components) for relation in relations),
+    )
+
+
+def _ties(digits: Digits, relation: Relation, component: int) -> Ties:
+    lower = [digit.place for digit in digits.members(relation.lower, component)]
+    upper = [digit.place for digit in digits.members(relation.upper, component)]
+    tied = {high: low for low, high in _tied_places(relation, [digit.place for digit in digits.layers[relation.lower]])}
+    return tuple(lower.index(tied[place]) if place in tied else None for place in upper)
 
 
 def _cuts(
@@ -105,14 +126,8 @@ def _carry(cuts: set[int], others: set[int], tie: Tie) -> bool:
     return True
 
 
-def tied_places(relation: Relation, places: Mapping[int, int]) -> Iterator[tuple[int, int]]:
-    """Yield the places of the digits that a relation ties, at its lower and at its upper end.
-
-    Parameters
-    ----------
-    relation : the links.
-    places : digits of the lower layer, by their place: the size.
-    """
+def _tied_places(relation: Relation, places: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Yield the places of the digits that a relation ties, at its lower end, and at its upper end."""
     for tie in relation.ties:
         inside = (place for place in places if tie.lower_place <= place < tie.lower_place * tie.size)
         yield from ((place, place // tie.lower_place * tie.upper_place) for place in inside)
@@ -122,8 +137,8 @@ def _components(relations: tuple[Relation, ...], sizes: Mapping[_Key, int]) -> d
     """Return the first digit of the component of each digit."""
     names = {key: key for key in sizes}
     for relation in relations:
-        places = {place: size for (layer, place), size in sizes.items() if layer == relation.lower}
-        for low, high in tied_places(relation, places):
+        places = [place for layer, place in sizes if layer == relation.lower]
+        for low, high in _tied_places(relation, places):
             one, other = names[relation.lower, low], names[relation.upper, high]
             names = {key: min(one, other) if name in {one, other} else name for key, name in names.items()}
     return names

@@ -40,11 +40,10 @@ def path_lengths(fabric: LayeredFabric, forwarding: str, method: str = "") -> Pa
     method : as in `Question`.
     """
     view = seen(fabric, Question(method=method))
-    for root in view.distance_roots():
-        lengths = lengths_of(root, routes(root, view.orbits, forwarding))
-        if np.isinf(lengths).any():
-            raise InputError(unreached(view, root, lengths, forwarding))
-    return PathLengths(*_lengths(fabric, view, forwarding), forwarding, view.method)
+    mean, diameter = _lengths(fabric, view, forwarding)
+    if np.isinf(diameter):
+        raise InputError(_unreached(view, forwarding))
+    return PathLengths(mean, diameter, forwarding, view.method)
 
 
 def one_switch_failed(fabric: LayeredFabric, forwarding: str, method: str = "") -> PathLengths:
@@ -68,6 +67,13 @@ def _lengths(fabric: LayeredFabric, view: Seen, forwarding: str) -> tuple[float,
         total += root.weight * float(root.size[: root.npus] @ lengths)
         diameter = max(diameter, float(lengths.max()))
     return total / _pairs(fabric), diameter
+
+
+def _unreached(view: Seen, forwarding: str) -> str:
+    """Return the sentence about the first two NPUs without a path."""
+    found = ((root, lengths_of(root, routes(root, view.orbits, forwarding))) for root in view.distance_roots())
+    root, lengths = next((root, lengths) for root, lengths in found if np.isinf(lengths).any())
+    return unreached(view, root, lengths, forwarding)
 
 
 def _pairs(fabric: LayeredFabric) -> float:

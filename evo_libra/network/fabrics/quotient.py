@@ -15,7 +15,7 @@ from math import prod
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
-from evo_libra.network.fabrics.digits import Digits, tied_places
+from evo_libra.network.fabrics.digits import Digits
 from evo_libra.network.fabrics.patterns import Row, Steps, next_value, patterns, rows_like, steps
 from evo_libra.network.fabrics.relations import Relation
 from evo_libra.network.fabrics.rooted import Orbits, Rooted
@@ -68,8 +68,7 @@ def switches(digits: Digits, base: Base) -> Iterator[View]:
 
 
 def _kinds(digits: Digits, layer: int, base: Base) -> Iterator[View]:
-    counts = [len(digits.members(layer, index)) for index in range(len(digits.sizes))]
-    columns = (patterns(*column) for column in zip(counts, base, digits.sizes, strict=True))
+    columns = (patterns(*column) for column in zip(digits.counts[layer], base, digits.sizes, strict=True))
     for rows in product(*columns):
         weight = prod(rows_like(*one) for one in zip(rows, base, digits.sizes, strict=True))
         marked = tuple(next_value(row, mark) for row, mark in zip(rows, base, strict=True))
@@ -82,7 +81,7 @@ class _Classes:
     def __init__(self, digits: Digits, marked: tuple[int, ...]) -> None:
         self.digits, self.marked = digits, marked
         self.rows = [
-            [patterns(len(digits.members(layer, index)), mark, size) for index, (mark, size) in self._components()]
+            [patterns(digits.counts[layer][index], mark, size) for index, (mark, size) in self._components()]
             for layer in range(len(digits.layers))
         ]
         counts = [prod(len(rows) for rows in layer) for layer in self.rows]
@@ -121,28 +120,14 @@ class _Classes:
         return np.stack(ordered, axis=1) if ordered else np.zeros((1, 0), dtype=np.int64)
 
 
-def ties_of(digits: Digits, relation: Relation, component: int) -> tuple[int | None, ...]:
-    """Return for each upper digit of a component the lower one that it is tied to; None for a free one."""
-    lower = [digit.place for digit in digits.members(relation.lower, component)]
-    upper = [digit.place for digit in digits.members(relation.upper, component)]
-    tied = {
-        high: low
-        for low, high in tied_places(relation, {digit.place: digit.size for digit in digits.layers[relation.lower]})
-    }
-    return tuple(lower.index(tied[place]) if place in tied else None for place in upper)
-
-
-def _steps(digits: Digits, relation: Relation, base: Sequence[int], marked: Sequence[int]) -> list[Steps]:
-    return [
-        steps(
-            len(digits.members(relation.lower, index)),
-            ties_of(digits, relation, index),
-            base[index],
-            marked[index],
-            size,
-        )
+def _steps(digits: Digits, relation: int, base: Base, marked: Base) -> dict[int, Steps]:
+    """Return the links of a relation by component, those alone that one of its layers has digits of."""
+    lower, ties = digits.relations[relation].lower, digits.ties[relation]
+    return {
+        index: steps(digits.counts[lower][index], ties[index], base[index], marked[index], size)
         for index, size in enumerate(digits.sizes)
-    ]
+        if digits.counts[lower][index] or ties[index]
+    }
 
 
 def _outer(parts: Sequence[IntArray], radices: Sequence[int]) -> IntArray:
@@ -161,21 +146,22 @@ class _Arcs:
     orbit: IntArray
 
 
-def _arcs(classes: _Classes, relation: Relation, parts: Sequence[Steps]) -> _Arcs:
+def _arcs(classes: _Classes, relation: Relation, found: dict[int, Steps]) -> _Arcs:
     """Return the links of a relation from its lower to its upper end."""
-    lower = [len(rows) for rows in classes.rows[relation.lower]]
-    upper = [len(rows) for rows in classes.rows[relation.upper]]
+    lower = [len(classes.rows[relation.lower][index]) for index in found]
+    upper = [len(classes.rows[relation.upper][index]) for index in found]
+    parts = list(found.values())
     links, same = np.ones(1), np.ones(1, dtype=np.bool_)
     for part in parts:
         links = np.multiply.outer(links, part.links).ravel()
         same = np.logical_and.outer(same, part.same).ravel()
-    found = _Arcs(
+    arcs = _Arcs(
         source=classes.first[relation.lower] + _outer([part.lower for part in parts], lower),
         target=classes.first[relation.upper] + _outer([part.upper for part in parts], upper),
         links=links * relation.parallel,
         orbit=_outer([part.orbit for part in parts], [len(part.orbit_links) for part in parts]),
     )
-    return _chosen(found, ~same) if relation.is_within else found
+    return _chosen(arcs, ~same) if relation.is_within else arcs
 
 
 def _chosen(arcs: _Arcs, which: BoolArray) -> _Arcs:
@@ -185,9 +171,9 @@ def _chosen(arcs: _Arcs, which: BoolArray) -> _Arcs:
 def orbits_of(digits: Digits, base: Base) -> Orbits:
     """Return the kinds of directed links, in the order of their numbers in `rooted`."""
     counts, rates, servers = [], [], []
-    for relation in digits.relations:
+    for index, relation in enumerate(digits.relations):
         links = np.full(1, float(relation.parallel))
-        for part in _steps(digits, relation, base, base):
+        for part in _steps(digits, index, base, base).values():
             links = np.multiply.outer(links, part.orbit_links).ravel()
         for _ in range(1 if relation.is_within else 2):
             counts.append(links)
@@ -201,8 +187,8 @@ def rooted(digits: Digits, view: View, base: Base, switch: View | None = None) -
     classes = _Classes(digits, view.marked)
     size, first, columns = classes.size(), 0, []
     for index, relation in enumerate(digits.relations):
-        parts = _steps(digits, relation, base, view.marked)
-        kinds = prod(len(part.orbit_links) for part in parts)
+        parts = _steps(digits, index, base, view.marked)
+        kinds = prod(len(part.orbit_links) for part in parts.values())
         up = _arcs(classes, relation, parts)
         for arcs in (up,) if relation.is_within else (up, _turned(up, size)):
             columns.append((arcs.source, arcs.target, arcs.links, arcs.orbit + first, np.full(len(arcs.orbit), index)))
@@ -221,17 +207,15 @@ def _turned(arcs: _Arcs, size: FloatArray) -> _Arcs:
     return _Arcs(arcs.target, arcs.source, links, arcs.orbit)
 
 
-def arcs_of(digits: Digits, marked: Sequence[int]) -> int:
+def arcs_of(digits: Digits, marked: Base) -> int:
     """Return a bound on the arcs of a view, before it is made: links of all relations, both ways."""
-    counts = [prod(_step_count(digits, relation, marked)) for relation in digits.relations]
-    return 2 * sum(counts)
+    return 2 * sum(prod(_step_counts(digits, index, marked)) for index in range(len(digits.relations)))
 
 
-def _step_count(digits: Digits, relation: Relation, marked: Sequence[int]) -> Iterator[int]:
-    for index, size in enumerate(digits.sizes):
-        ties = ties_of(digits, relation, index)
-        free = sum(tie is None for tie in ties)
-        yield _count(len(digits.members(relation.lower, index)) + free, marked[index], size)
+def _step_counts(digits: Digits, relation: int, marked: Base) -> Iterator[int]:
+    counts = digits.counts[digits.relations[relation].lower]
+    for index, (size, ties) in enumerate(zip(digits.sizes, digits.ties[relation], strict=True)):
+        yield _count(counts[index] + ties.count(None), marked[index], size)
 
 
 def _count(length: int, marked: int, size: int) -> int:
