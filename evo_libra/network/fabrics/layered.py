@@ -14,6 +14,10 @@ SERVER_RATE = 450e9
 """B/s of an NPU to the others of its server, one way: NVLink of a DGX H100 (NVIDIA, 2022: 900 GB/s both ways)."""
 
 
+MAX_NODES = 1 << 24
+"""Nodes of a layer: beyond them, links within it could not be counted."""
+
+
 @dataclass(frozen=True)
 class Between:
     """Links between two layers.
@@ -102,6 +106,8 @@ class LayeredFabric:
             raise InputError(
                 f"layers {self.layers}: a fabric needs NPUs and a layer of switches, one node of each at least"
             )
+        if max(self.layers) > MAX_NODES:
+            raise InputError(f"a layer of {max(self.layers):,} nodes; allowed: {MAX_NODES:,} at most")
         if not self.between:
             raise InputError("no two layers are joined; allowed: one pair of layers, or more, that links join")
         _check_blocks("servers", self.layers[0], self.server, f"layer 0 has {self.layers[0]:,} NPUs")

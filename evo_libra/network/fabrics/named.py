@@ -14,7 +14,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from evo_libra.errors import InputError, unknown
-from evo_libra.network.fabrics.layered import AffineMap, Between, LayeredFabric, Within, clique
+from evo_libra.network.fabrics.layered import MAX_NODES, AffineMap, Between, LayeredFabric, Within, clique
 
 PORT = 25e9
 """B/s of a port of 200 Gb/s, one way."""
@@ -24,15 +24,21 @@ _SERVER = 8
 
 def bcube(n: int, k: int) -> LayeredFabric:
     """Return n^k NPUs with k ports: port t goes to the switch of all NPUs that differ in digit t of base n only."""
-    _check("bcube", n=n, at_least=2)
-    _check("bcube", k=k, at_least=1)
+    return _cube("bcube", n, k)
+
+
+def _cube(name: str, n: int, k: int) -> LayeredFabric:
+    _check(name, n=n, at_least=2)
+    _check(name, k=k, at_least=1)
+    if k > MAX_NODES.bit_length():
+        raise InputError(f"{name}: k is {k:,}; allowed: {MAX_NODES.bit_length()} at most")
     joined = tuple(Between(0, t + 1, n ** (k - 1 - t), n ** (k - 1 - t), 1, rate=PORT) for t in range(k))
     return LayeredFabric((n**k, *[n ** (k - 1)] * k), joined, server=_server(n**k))
 
 
 def zcube(n: int, k: int) -> LayeredFabric:
     """Return a BCube whose switches of each two neighbouring layers are joined, too."""
-    cube = bcube(n, k)
+    cube = _cube("zcube", n, k)
     return replace(cube, between=cube.between + tuple(_climb(n, k, level) for level in range(k - 1)))
 
 
