@@ -17,8 +17,8 @@ from evo_libra.network.fabrics.quotient import Base, View, arcs_of, base_of, orb
 from evo_libra.network.fabrics.relations import relations_of
 from evo_libra.network.fabrics.rooted import Orbits, Rooted
 
-GRAPH_CAP = 400_000_000
-"""Links times roots, and times failed switches, that a graph may have: about ten seconds on one core."""
+GRAPH_CAP = 200_000_000
+"""Links times roots, and times failed switches, that a graph may have: a quarter of a minute on one core."""
 
 DIGITS_CAP = 5_000_000
 """Links by digits as seen from all kinds of roots and failed switches, beyond which the graph is used: some seconds."""
