@@ -11,6 +11,7 @@ from evo_libra.validation.fabrics import FABRICS
 from evo_libra.validation.footprints import FOOTPRINTS
 from evo_libra.validation.fred import FRED
 from evo_libra.validation.kernels import KERNELS
+from evo_libra.validation.layered_fabrics import LAYERED_FABRICS
 from evo_libra.validation.libra import LIBRA
 from evo_libra.validation.luwu import LUWU
 from evo_libra.validation.luwu_baselines import LUWU_BASELINES
@@ -37,6 +38,7 @@ SOURCES: tuple[PublishedSource, ...] = (
     *FOOTPRINTS,
     *KERNELS,
     *NETWORKS,
+    *LAYERED_FABRICS,
     *RELIABILITY,
     *LUWU,
     *LUWU_BASELINES,
