@@ -46,6 +46,7 @@ def problem_of(*changes: str) -> Problem:
         ("objectives=[time, energy-per-token]", "power_W` of the hosts luwu-testbed"),
         ("time=astra", "timed under LIBRA's time"),
         ("workloads[0].training.zero=1", "the optimizer in nvme needs zero 3"),
+        (f"{KEY}.placement=io", "server.host: I/O channels have no host; leave this key out"),
         (f"{KEY}.software.exposed=1.5", "a number of at most 1"),
         (f"{KEY}.software.ssd_update=parallel", "pipelined"),
         (f"{KEY}.software={{exposed: 0.5}}", "has no source with its year"),

@@ -122,7 +122,7 @@ def _server_mistakes(spec: OptimizerSpec, places: Sequence[str]) -> Iterator[tup
             for place, what in _SERVED.items()
             if place in places
         )
-    elif "network" not in places and server.host is not None:
+    elif "io" in places and "network" not in places and server.host is not None:
         yield (*_KEY, "server", "host"), "I/O channels have no host; leave this key out"
     elif "network" in places and server.host is None:
         yield (*_KEY, "server", "host"), "the optimizer in network needs this key, what each server is"
