@@ -1,7 +1,7 @@
 """Addresses as rows of digits, so that each relation ties whole digits, and which digits are tied together.
 
 Places at which one relation cuts the addresses of a layer are cuts for its other relations, and go over ties to other
-layers. Where the cuts of each layer divide one another, the digits between them are independent of each other.
+layers. If the cuts of each layer divide one another, the digits between them are independent of each other.
 Digits that are tied, at once or by way of others, form a component. To permute the values of a component, the same way
 in all its digits, changes no link.
 """
