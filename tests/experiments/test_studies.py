@@ -101,6 +101,7 @@ def test_one_network_for_three_models(results: Path) -> None:
     assert rows(libra_group.table(found)) == published("libra_group")
 
 
+@pytest.mark.slow
 def test_limits_of_a_buyer() -> None:
     """The rows of the page for rooms without liquid cooling, and for one of limited power."""
     found = [buying.outcome(name) for name in ("air cooling", "a room of 13.5 MW")]

@@ -14,7 +14,10 @@ SERVED = ("llama3-70b-serving", "deepseek-v3-serving", "llama2-70b-xeon")
 SHIPPED = ("dense-1k", "dense-4k", "dense-32k", "moe-4k", "dlrm-1k-parts", "wafer-20", *PLANNED)
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in ("mixed-models-4k", "deepseek-v3-2k") else name
+             for name in SHIPPED],
+)  # fmt: skip
 def test_a_small_search_finds_a_front(name: str) -> None:
     problem = load_problem(design_file(name))
     assert isinstance(problem, Problem)

@@ -94,6 +94,7 @@ def test_the_published_cluster_and_plan_take_the_published_time(name: str, desig
     assert found.objectives[0] == pytest.approx(seconds, rel=0.02)
 
 
+@pytest.mark.slow
 def test_the_plan_of_llama_is_an_order_that_breaks_nothing_but_memory() -> None:
     """Their software needs less memory (arXiv 2407.21783, section 3.3): a rack has 16 GPUs, and pods are 7:1."""
     problem = load_problem("buy-llama3-405b-16k")

@@ -65,7 +65,8 @@ def fits_of(npu: str, texts: Iterable[str]) -> dict[str, KernelFit]:
 
 
 @pytest.mark.parametrize("npu", [
-    "a100-80gb", "h100-80gb", "b200", "gb200", "b300", "gb300", "l40s-48gb", "rtx-pro-6000",
+    "a100-80gb", "h100-80gb", "b200",
+    *(pytest.param(name, marks=pytest.mark.slow) for name in ("gb200", "b300", "gb300", "l40s-48gb", "rtx-pro-6000")),
 ])  # fmt: skip
 def test_samples_have_the_rates_of_the_catalogue(npu: str) -> None:
     """The catalogue's were fitted to whole tables; samples have 50 to 550 of their rows of each kind."""

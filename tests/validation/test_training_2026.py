@@ -52,6 +52,7 @@ def test_rows_are_those_that_were_measured() -> None:
     assert {step.id: step.seconds for step in measured_steps()} == {row["id"]: row["step_s"] for row in ROWS["steps"]}
 
 
+@pytest.mark.slow
 def test_what_rows_were_fitted_to_is_what_the_sources_say() -> None:
     for source in TRAINING_2026[:-3]:
         fitted = {row["fitted"] for row in ROWS["steps"] if row["id"] in {one.id for one in source.rows()}}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import THOROUGH
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -319,8 +320,9 @@ def test_an_imported_model_has_the_layers_of_the_configuration(row: dict[str, An
     assert imported.predictors == model.predictors
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("row", [pytest.param(row, id=row["name"]) for row in PUBLISHED])
 def test_changed_configurations_are_read_or_refused(row: dict[str, Any]) -> None:
-    for text in structural_mutations(json.dumps(row["config"]), 60):
+    for text in structural_mutations(json.dumps(row["config"]), 60 if THOROUGH else 20):
         with suppress(InputError):
             configuration_of(parse_source(text, "config.json"))
