@@ -139,7 +139,7 @@ class _Choice:
     def row(self, rule: str) -> tuple[int, BoolArray]:
         """Return the design to buy, and (n,) others whose time is equal to that of the best one within their bands.
 
-        Of these it is the cheapest; each does better than the designs that are told apart.
+        Of these it is the cheapest; each does better than the designs whose bands lie apart.
         """
         if rule == BY_SHAPE:
             return recommend(self.found)[0].row, np.zeros(len(self.names), dtype=np.bool_)
@@ -163,7 +163,7 @@ class _Choice:
         """Return (n,) the score, which is lowest for the best design.
 
         That is the price of the same work: price of an hour times time. If the price of an hour is given, and is
-        that of all designs, it is C + K ln(t): a percent of the time is worth a percent of K, the price of all hours.
+        that of all designs, it is C + K ln(t): a percent of the time costs a percent of K, the price of all hours.
         At its least value no other design saves more than it costs: ln(x) >= 1 - 1/x.
         """
         if self.price.total_usd is not None and self.price.value is None:

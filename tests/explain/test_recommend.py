@@ -263,7 +263,7 @@ def test_a_front_of_few_designs_has_no_knee(count: int, *, bends: bool) -> None:
 
 
 def test_designs_that_are_equal_within_their_bands_are_one_for_a_knee() -> None:
-    """Of 100, 110, 150 and 300 ms, the band of the first has the second in it: three designs are told apart."""
+    """Of 100, 110, 150 and 300 ms, the band of the first has the second in it: three designs are distinguished."""
     figures = {"time_ms": np.array([100.0, 110.0, 150.0, 300.0]), "cost_usd": np.array([9e6, 5e6, 4e6, 3e6])}
     band: tuple[tuple[Part, ...], ...] = ((Part(of="a", low_factor=0.9, high_factor=1.2),), (), (), ())
     found = Candidates(np.arange(4), np.arange(4), figures, ("time_ms", "cost_usd"))

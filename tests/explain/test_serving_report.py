@@ -11,6 +11,7 @@ from evo_libra import load_problem
 from evo_libra.explain import step_report as serving_report
 from evo_libra.explain.explain import breakdown_of
 from evo_libra.explain.time_record import Serving
+from evo_libra.problem.bands import bands_of
 from evo_libra.problem.problem import Problem
 
 DESIGN = "SW(8)@nvlink4:450_CL(8)@optics-400g:50 npu=h100-80gb | tp8 dp8 c8 bf16 kv-bf16"
@@ -96,3 +97,14 @@ def setup() -> tuple[object, object]:
     problem = chat()
     (loop,) = problem.pinned(problem.read(DESIGN)).time.loops
     return loop.workload.setup, loop.workload.serving_plan
+
+
+def test_times_of_users_have_the_bands_of_the_objectives() -> None:
+    found, problem = report(chat()), chat()
+    (bands,) = bands_of(problem, problem.read(DESIGN))
+    tpot, cost = bands["tpot_ms"], bands["cost_per_Mtoken_usd"]
+    assert found.between["tpot_ms"] == pytest.approx(tpot.around(found.tpot_ms))
+    assert found.usd_per_Mtoken is not None
+    assert found.between["usd_per_Mtoken"] == pytest.approx(cost.around(found.usd_per_Mtoken))
+    ends = found.tokens_per_s / tpot.high_factor, found.tokens_per_s / tpot.low_factor
+    assert found.between["tokens_per_s"] == pytest.approx(ends)

@@ -8,10 +8,13 @@ from functools import cache
 import pytest
 
 from evo_libra import load_problem
+from evo_libra.explain import figure_bands
 from evo_libra.explain.explain import breakdown_of
 from evo_libra.explain.plan_alternatives import plan_alternatives
 from evo_libra.explain.time_record import Alternatives, Training
+from evo_libra.problem.bands import bands_of
 from evo_libra.problem.problem import Problem
+from evo_libra.workload.plans.step_class import TIME
 
 MODEL = (
     "{name: tiny, generator: {kind: decoder, layers: 4, hidden: 1024, heads: 4, kv_heads: 4, feed_forward: 4096, "
@@ -181,3 +184,23 @@ def test_plans_that_do_not_fit_say_what_takes_most() -> None:
     assert (found.next_plan.plan, found.faster_plans) == (
         min(every, key=lambda plan: every[plan]), sum(time < every[MINE] for time in every.values()),
     )  # fmt: skip
+
+
+def test_figures_have_the_band_of_the_time_that_they_follow_from() -> None:
+    problem = tiny()
+    found = training(problem)
+    (bands,) = bands_of(problem, problem.read(f"{NETWORK} | {MINE}"))
+    low, high = bands["time_ms"].low_factor, bands["time_ms"].high_factor
+    assert low < 1.0 < high
+    assert found.training_days is not None
+    assert found.between["training_days"] == pytest.approx((found.training_days * low, found.training_days * high))
+    assert found.between["samples_per_s"] == pytest.approx((found.samples_per_s / high, found.samples_per_s / low))
+
+
+def test_a_time_of_80_to_125_percent_gives_rates_of_as_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(figure_bands, "step_factors", lambda *_: {TIME: (0.8, 1.25)})
+    found = training(tiny())
+    assert found.tokens_per_s is not None
+    assert found.energy_kJ is not None
+    assert found.between["tokens_per_s"] == pytest.approx((0.8 * found.tokens_per_s, 1.25 * found.tokens_per_s))
+    assert found.between["energy_kJ"] == pytest.approx((0.8 * found.energy_kJ, 1.25 * found.energy_kJ))

@@ -63,7 +63,7 @@ class Steps:
     ----------
     lower, upper : (k,) places of the ends in the patterns of their rows.
     links : (k,) links of each lower row.
-    orbit : (k,) kinds of links, when no value but those of `frozen` components is told apart.
+    orbit : (k,) kinds of links, when no value but those of `frozen` components is distinguished.
     orbit_links : (o,) links of each kind.
     same : (k,) whether both ends have the same values, where both are of one layer.
     """
@@ -85,7 +85,7 @@ def steps(lower: int, ties: tuple[int | None, ...], base: int, marked: int, size
     lower : digits of a lower row.
     ties : for each digit of an upper row the lower one that it is tied to; None for a free one.
     base : values that every figure tells apart, all or none of them.
-    marked : values that are told apart as seen from some nodes.
+    marked : values that are distinguished as seen from some nodes.
     size : values of a digit.
     """
     free = sum(tie is None for tie in ties)

@@ -29,7 +29,7 @@ class View:
     ----------
     layer : its index.
     rows : for each component, the values of the digits of one such node.
-    marked : for each component, the values that are told apart as seen from this node.
+    marked : for each component, the values that are distinguished as seen from this node.
     weight : nodes of this kind.
     """
 
@@ -40,7 +40,7 @@ class View:
 
 
 Base = tuple[int, ...]
-"""For each component, the values that are told apart from the beginning."""
+"""For each component, the values that are distinguished from the beginning."""
 
 
 def base_of(digits: Digits, counted: tuple[int, int]) -> Base:

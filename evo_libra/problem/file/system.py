@@ -22,6 +22,9 @@ from evo_libra.problem.time_models.loops import WeightedLoop
 if TYPE_CHECKING:
     from evo_libra.problem.file.training_spec import ServerSpec
 
+CHANNELS = "I/O channels"
+"""Rows that no catalogue and no key has a price or a power of."""
+
 _KEYS = {"price": "price_usd", "watts": "power_W"}
 
 
@@ -50,9 +53,11 @@ class SystemLoader:
             for row in bill.lacking(figure)[:1]:
                 key = row.price_key if figure == "price" else _KEYS[figure]
                 found[need] = (
+                    f"needs a figure of the {row.name}, which no source and no key gives; leave this objective out"
+                    if row.name == CHANNELS else
                     f"needs `{row.key}.{key}` of the {row.name}, and no source gives it; a figure of your own with its "
                     "source can"
-                )
+                )  # fmt: skip
         return found
 
     def _host(self) -> SystemRow | None:
@@ -106,7 +111,7 @@ class SystemLoader:
             if server is not None and (place == IO).any():
                 key = f"workloads[{index}].training.optimizer.server"
                 yield OfPlans(
-                    name="I/O channels", unit="channel", price=None, watts=None, key=key, source="",
+                    name=CHANNELS, unit="channel", price=None, watts=None, key=key, source="",
                     count=server.count, needed=place == IO, table=table,
                 )  # fmt: skip
             if server is not None and server.host is not None and (place == NETWORK).any():
